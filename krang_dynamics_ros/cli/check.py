@@ -1,0 +1,88 @@
+"""Hold a robot's numbers against two independent witnesses, and print how far they are apart."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from ..model import dynamics_of
+from ..proof import QUANTITIES, TOLERANCE, Finding, Findings, prove
+from ..robot import Robot
+from ..robot_file import load_robot
+from .common import add_robot_file, guarded, robot_path
+
+_DESCRIPTION = """\
+Are the numbers right? Draws random states of a robot and compares Pinocchio, which the node runs on, with two
+witnesses that see neither URDF nor Pinocchio: the report's Lagrangian, and recursive Newton-Euler. Exit code: 0 all
+agree, 1 some differ, 2 a file was refused."""
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command."""
+    parser = argparse.ArgumentParser(prog='check', description=_DESCRIPTION)
+    add_robot_file(parser)
+    parser.add_argument('--urdf', type=Path, help="somebody's URDF to hold against the robot file, instead of the generated one")
+    parser.add_argument('--states', type=_positive, default=100, metavar='N', help='how many random states (default: 100)')
+    parser.add_argument('--seed', type=int, default=0, help='of the random states (default: 0)')
+    arguments = parser.parse_args(argv)
+    return guarded(lambda: _check(robot_path(arguments), arguments.urdf, arguments.states, arguments.seed))
+
+
+def _positive(text: str) -> int:
+    number = int(text)
+    if number < 1:
+        raise argparse.ArgumentTypeError(f'{number}, must be 1 or more')
+    return number
+
+
+def _check(path: Path, urdf: Path | None, states: int, seed: int) -> int:
+    robot = load_robot(path)
+    dynamics = dynamics_of(robot, urdf.read_text(encoding='utf-8') if urdf else None)
+    source = urdf.name if urdf else f'the URDF of {path.name}'
+    print(f'{robot.name}: {robot.n} joint{'s' if robot.n > 1 else ''}, {robot.mass:.3f} kg; {states} random states, seed {seed}.')
+    print(f'Pinocchio, on {source}, against two that see neither; largest difference, relative.\n')
+    findings = prove(robot, dynamics, states, seed, _progress(states))
+    _print_table(findings)
+    return _verdict(robot, findings)
+
+
+def _progress(states: int) -> Callable[[int], None] | None:
+    """Return what shows the number of states done, on a terminal only."""
+    if not sys.stderr.isatty():
+        return None
+    return lambda done: print(f'\r{done}/{states} states' if done < states else '\r\033[K', end='', file=sys.stderr, flush=True)
+
+
+def _print_table(findings: Findings) -> None:
+    print(f'{"quantity":<53}{"eq.":<7}{"Lagrangian":>10}  {"Newton-Euler":>12}')
+    for quantity, (meaning, equation) in QUANTITIES.items():
+        witnesses = [findings.get((quantity, name)) for name in ('Lagrangian', 'Newton-Euler')]
+        law = findings.get((quantity, 'law'))
+        cells = [_cell(law)] if law else [_cell(finding) for finding in witnesses]
+        if not any((law, *witnesses)):
+            continue
+        wrong = [f for f in (law, *witnesses) if f and not f.agrees]
+        mark = f'  <-- differs{f" at {wrong[0].where}" if wrong[0].where else ""}' if wrong else ''
+        print(f'{quantity:<11}{meaning:<42}{equation:<7}{cells[0]:>10}  {cells[1] if len(cells) > 1 else "law":>12}{mark}')
+
+
+def _cell(finding: Finding | None) -> str:
+    return f'{finding.relative:.1e}' if finding else '-'
+
+
+def _verdict(robot: Robot, findings: Findings) -> int:
+    wrong = sum(not finding.agrees for finding in findings.values())
+    if not wrong:
+        print(f'\nAll {len(findings)} comparisons agree to {TOLERANCE:g}.')
+        return 0
+    print(f'\n{wrong} of {len(findings)} comparisons differ by more than {TOLERANCE:g}.')
+    printed = findings.get(('iT_j', 'Lagrangian'))
+    if printed and not printed.agrees:
+        print(f"The joints of this file are not the report's ({printed.where}). If that is meant, give the robot a name other than {robot.name}.")
+    return 1
+
+
+if __name__ == '__main__':
+    sys.exit(main())

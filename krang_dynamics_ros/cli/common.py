@@ -1,0 +1,35 @@
+"""What the commands share: the robot file argument, and errors as one message instead of a traceback."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+from ..errors import KrangDynamicsError
+from ..share import share
+
+
+def add_robot_file(parser: argparse.ArgumentParser) -> None:
+    """Give a command its robot file, Krang's by default."""
+    parser.add_argument('robot_file', nargs='?', type=Path, default=None, help='robot file (YAML); default: config/krang.yaml, Krang')
+
+
+def robot_path(arguments: argparse.Namespace) -> Path:
+    """Return the robot file that was asked for."""
+    return arguments.robot_file or share('config', 'krang.yaml')
+
+
+def guarded(command: Callable[[], int]) -> int:
+    """Run a command; print our own errors, and return its exit code: 0 done, 1 no, 2 not understood."""
+    try:
+        return command()
+    except KrangDynamicsError as error:
+        print(error, file=sys.stderr)
+        return 2
+    except OSError as error:
+        print(f'{error.filename}: {error.strerror}', file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        return 130

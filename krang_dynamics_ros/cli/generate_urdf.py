@@ -1,0 +1,37 @@
+"""Write a robot file as URDF."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from ..robot_file import load_robot
+from ..share import PACKAGE
+from ..urdf import urdf_text
+from .common import add_robot_file, guarded, robot_path
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command."""
+    parser = argparse.ArgumentParser(prog='generate_urdf', description='Write a robot file as URDF.')
+    add_robot_file(parser)
+    parser.add_argument('-o', '--output', type=Path, help='file to write; default: standard output')
+    arguments = parser.parse_args(argv)
+    return guarded(lambda: _generate(robot_path(arguments), arguments.output))
+
+
+def _generate(path: Path, output: Path | None) -> int:
+    robot = load_robot(path)
+    text = urdf_text(robot, f'Generated from {path.name} by {PACKAGE} generate_urdf: edit that file, not this one.')
+    if output is None:
+        sys.stdout.write(text)
+    else:
+        output.write_text(text, encoding='utf-8')
+        print(f'{output}: {len(robot.links)} links, {robot.n} joints that move, {robot.mass:.3f} kg')
+    return 0
+
+
+if __name__ == '__main__':
+    sys.exit(main())

@@ -1,0 +1,67 @@
+"""Everything this package raises on purpose. Each message names the thing, its value and what is allowed."""
+
+from __future__ import annotations
+
+import reprlib
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+
+
+class KrangDynamicsError(Exception):
+    """Base of all errors of this package."""
+
+
+@dataclass(frozen=True)
+class Fault:
+    """One thing that is wrong in a file: where, what stands there, what is allowed."""
+
+    path: str
+    value: str
+    allowed: str
+
+    def __str__(self) -> str:
+        return f'{self.path}: {self.value}, {self.allowed}'
+
+
+def fault(path: str, value: object, allowed: str) -> Fault:
+    """Return a fault that shows the value in a few characters, however large it is."""
+    return Fault(path, reprlib.repr(value), allowed)
+
+
+class FaultsError(KrangDynamicsError):
+    """A file was refused; every fault found in it is named, one to a line."""
+
+    def __init__(self, source: str, faults: Sequence[Fault]) -> None:
+        self.source = source
+        self.faults = tuple(faults)
+        count = '1 fault' if len(self.faults) == 1 else f'{len(self.faults)} faults'
+        super().__init__('\n  '.join([f'{source}: {count}', *map(str, self.faults)]))
+
+
+class RobotError(FaultsError):
+    """A robot (its file or its data) that cannot be."""
+
+
+class DescriptionError(FaultsError):
+    """A robot description (URDF) that cannot be used."""
+
+
+class ArgumentError(KrangDynamicsError, ValueError):
+    """A call with a value of the wrong shape, or with a name that the robot does not have."""
+
+
+class SingularityError(KrangDynamicsError, ArithmeticError):
+    """The state is singular: a number asked for does not exist there, or would be noise."""
+
+
+def unknown_name(kind: str, name: str, known: Iterable[str]) -> ArgumentError:
+    """Return the error for a name that is not among the known ones, with the nearest as a hint."""
+    names = list(known)
+    return ArgumentError(f"{kind} '{name}' is unknown; {did_you_mean(name, names)}known: {', '.join(names)}")
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """Return "did you mean 'x'? " for the known name nearest to this one, or nothing."""
+    near = get_close_matches(str(name), list(known), n=1)
+    return f"did you mean '{near[0]}'? " if near else ''

@@ -1,0 +1,24 @@
+"""Where the package's data files are: beside the sources in a checkout, in `share/` once installed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from .errors import KrangDynamicsError
+
+PACKAGE = 'krang_dynamics_ros'
+
+
+def share(*parts: str) -> Path:
+    """Return the path of a data file, such as share('config', 'krang.yaml')."""
+    here = Path(__file__).resolve()
+    for folder in here.parents:
+        for root in (folder, folder / 'share' / PACKAGE):
+            if (root / 'package.xml').is_file() and (root / 'config' / 'krang.yaml').is_file():
+                return root.joinpath(*parts)
+    raise KrangDynamicsError(f'share/{PACKAGE} is not above {here}: the package is not installed whole')
+
+
+def robot_files() -> list[Path]:
+    """Return the robot files that come with the package."""
+    return [share('config', 'krang.yaml'), *sorted(share('config', 'textbook').glob('*.yaml'))]

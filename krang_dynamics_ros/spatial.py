@@ -1,0 +1,78 @@
+"""Vectors, rotations and how velocities and inertias change frame (seed 002, 'Body Velocities').
+
+A twist is [v; omega] and a wrench [f; moment], force part first, as in the seeds. Lengths in metres, angles in radians.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+Array = NDArray[np.float64]
+
+
+def hat(v: ArrayLike) -> Array:
+    """Return the 3x3 matrix S^ with S^ x = S cross x."""
+    x, y, z = np.asarray(v, dtype=float)
+    return np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
+
+
+def adjoint(rotation: Array, position: Array) -> Array:
+    """Return the 6x6 matrix that takes the body velocity at B, [v; omega], to the one at C.
+
+    `rotation` (3x3) and `position` (3) place frame C in frame B: V_C = Ad V_B.
+    """
+    zero = np.zeros((3, 3))
+    return np.block([[rotation.T, -rotation.T @ hat(position)], [zero, rotation.T]])
+
+
+def inertia_in_parent(inertia_c: Array, rotation: Array, position: Array) -> Array:
+    """Return the 6x6 inertia I_B = Ad^T I_C Ad of a body known in frame C, which stands in B as given."""
+    ad = adjoint(rotation, position)
+    return np.asarray(ad.T @ inertia_c @ ad)
+
+
+def rotation_from_rpy(rpy: ArrayLike) -> Array:
+    """Return Rz(yaw) Ry(pitch) Rx(roll), URDF's convention."""
+    (sr, sp, sy), (cr, cp, cy) = np.sin(rpy), np.cos(rpy)
+    return np.array([
+        [cy * cp, cy * sp * sr - sy * cr, cy * sp * cr + sy * sr],
+        [sy * cp, sy * sp * sr + cy * cr, sy * sp * cr - cy * sr],
+        [-sp, cp * sr, cp * cr],
+    ])
+
+
+def rpy_from_rotation(rotation: Array) -> Array:
+    """Return (roll, pitch, yaw) of a rotation matrix; at pitch = +-90 degrees the yaw is taken as zero."""
+    r = rotation
+    cos_pitch = np.hypot(r[0, 0], r[1, 0])
+    pitch = np.arctan2(-r[2, 0], cos_pitch)
+    if cos_pitch < 1e-9:
+        return np.array([np.arctan2(-r[1, 2], r[1, 1]), pitch, 0.0])
+    return np.array([np.arctan2(r[2, 1], r[2, 2]), pitch, np.arctan2(r[1, 0], r[0, 0])])
+
+
+def is_rotation(matrix: Array, tolerance: float = 1e-9) -> bool:
+    """Tell whether a 3x3 matrix is a proper rotation."""
+    orthonormal = np.allclose(matrix @ matrix.T, np.eye(3), rtol=0, atol=tolerance)
+    return bool(orthonormal and np.linalg.det(matrix) > 0)
+
+
+def symmetric(entries: ArrayLike) -> Array:
+    """Return the symmetric 3x3 matrix of the six entries [xx, xy, xz, yy, yz, zz]."""
+    e = np.asarray(entries, dtype=float)
+    return np.asarray(e[[[0, 1, 2], [1, 3, 4], [2, 4, 5]]])
+
+
+def upper_triangle(matrix: Array) -> Array:
+    """Return the six entries [xx, xy, xz, yy, yz, zz] of a symmetric 3x3 matrix."""
+    return np.asarray(matrix[[0, 0, 0, 1, 1, 2], [0, 1, 2, 1, 2, 2]])
+
+
+def frozen(values: Any) -> Array:
+    """Return a copy as an array of floats that cannot be written to."""
+    array = np.array(values, dtype=float)
+    array.setflags(write=False)
+    return array

@@ -1,0 +1,36 @@
+"""One setup for both worlds: `colcon build` on a ROS machine, pip everywhere else."""
+
+from glob import glob
+
+from setuptools import setup
+
+PACKAGE = 'krang_dynamics_ros'
+SHARE = f'share/{PACKAGE}'
+
+setup(
+    name=PACKAGE,
+    version='0.1.0',
+    description='The dynamics of Golem Krang, a wheeled two-armed humanoid, as a ROS 2 package',
+    maintainer='Seed f272c60a maintainers',
+    maintainer_email='maintainers@users.noreply.a-seed-f272c60a.example',
+    license='Apache-2.0',
+    python_requires='>=3.10',
+    packages=[PACKAGE, f'{PACKAGE}.cli'],
+    package_data={PACKAGE: ['py.typed']},
+    data_files=[
+        ('share/ament_index/resource_index/packages', [f'resource/{PACKAGE}']),
+        (SHARE, ['package.xml']),
+        (f'{SHARE}/config', glob('config/*.yaml')),
+        (f'{SHARE}/config/textbook', glob('config/textbook/*.yaml')),
+        (f'{SHARE}/urdf', glob('urdf/*.urdf')),
+    ],
+    install_requires=['numpy', 'PyYAML', 'pin>=4.1,<5'],
+    extras_require={'test': ['pytest', 'hypothesis', 'mujoco']},
+    zip_safe=False,
+    entry_points={
+        'console_scripts': [
+            f'check = {PACKAGE}.cli.check:main',
+            f'generate_urdf = {PACKAGE}.cli.generate_urdf:main',
+        ],
+    },
+)
