@@ -9,6 +9,7 @@ No ROS in here: the nodes alone import rclpy.
 """
 
 from .dynamics import Dynamics
+from .errors import KrangDynamicsError
 from .lagrangian import Lagrangian
 from .model import dynamics_of
 from .newton_euler import NewtonEuler
@@ -18,7 +19,18 @@ from .share import share
 from .urdf import urdf_text
 from .wrench import Wrench
 
-__all__ = ['Dynamics', 'Lagrangian', 'NewtonEuler', 'Robot', 'Wrench', 'dynamics_of', 'krang', 'load_robot', 'urdf_text']
+__all__ = [
+    'Dynamics',
+    'KrangDynamicsError',
+    'Lagrangian',
+    'NewtonEuler',
+    'Robot',
+    'Wrench',
+    'dynamics_of',
+    'krang',
+    'load_robot',
+    'urdf_text',
+]
 
 
 def krang() -> Robot:

@@ -13,7 +13,8 @@ from xml.etree import ElementTree as ET
 import numpy as np
 
 from .errors import DescriptionError, Fault, fault
-from .robot import Inertia, Joint, tree_faults
+from .inertia import Inertia
+from .robot import Joint, tree_faults
 from .spatial import Array, frozen, rotation_from_rpy, symmetric
 
 MOVING = ('revolute', 'continuous', 'prismatic')
@@ -32,7 +33,7 @@ class Description:
 def read_description(urdf: str) -> Description:
     """Check a URDF text, or raise `DescriptionError` with every fault of it."""
     try:
-        root = ET.fromstring(urdf)
+        root = ET.fromstring(urdf)  # noqa: S314 (expat reads no external entities and bounds internal ones)
     except ET.ParseError as error:
         raise DescriptionError('robot description', [Fault('xml', str(error), 'must be well-formed XML')]) from None
     faults: list[Fault] = []
@@ -49,7 +50,9 @@ def read_description(urdf: str) -> Description:
         _bound(joint)
     children = {joint.child for joint in joints}
     base = next(name for name in links if name not in children)
-    return Description(ET.tostring(root, encoding='unicode'), tuple(joint.name for joint in joints if joint.moves), base)
+    return Description(
+        ET.tostring(root, encoding='unicode'), tuple(joint.name for joint in joints if joint.moves), base
+    )
 
 
 def _named(root: ET.Element, tag: str) -> list[tuple[str, ET.Element]]:
@@ -66,7 +69,9 @@ def _bound(joint: ET.Element) -> None:
     joint.set('type', 'revolute')
     limit = joint.find('limit')
     limit = ET.SubElement(joint, 'limit') if limit is None else limit
-    limit.attrib.update({'lower': '-1e9', 'upper': '1e9', 'effort': limit.get('effort', '0'), 'velocity': limit.get('velocity', '0')})
+    limit.attrib.update(
+        {'lower': '-1e9', 'upper': '1e9', 'effort': limit.get('effort', '0'), 'velocity': limit.get('velocity', '0')}
+    )
 
 
 def _link_mass(link: ET.Element, name: str, faults: list[Fault]) -> float:
@@ -96,7 +101,7 @@ def _joint(element: ET.Element, name: str, faults: list[Fault]) -> Joint:
     """Read a joint's place in the tree, and note what is wrong with it. Its geometry is left to Pinocchio."""
     path, kind = f'joints.{name}', element.get('type', '')
     if kind not in (*MOVING, 'fixed'):
-        faults.append(fault(f'{path}.type', kind, f"must be one of {', '.join((*MOVING, 'fixed'))}"))
+        faults.append(fault(f'{path}.type', kind, f'must be one of {", ".join((*MOVING, "fixed"))}'))
     origin = element.find('origin')
     if origin is not None:
         for key in ('xyz', 'rpy'):
@@ -119,7 +124,9 @@ def _link_name(joint: ET.Element, end: str) -> str:
     return '' if element is None else element.get('link', '')
 
 
-def _numbers(element: ET.Element | None, key: str, count: int, path: str, faults: list[Fault], default: str | None = None) -> Array:
+def _numbers(
+    element: ET.Element | None, key: str, count: int, path: str, faults: list[Fault], default: str | None = None
+) -> Array:
     """Read `count` finite numbers of an attribute, or note the fault and return NaN."""
     text = default if element is None else element.get(key, default)
     try:

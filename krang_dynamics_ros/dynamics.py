@@ -2,146 +2,31 @@
 
     Gamma = A(q) ddq + C(q, dq) dq + Q(q) + friction (17) + J^T f (16), rotor inertia (18) being in A
 
-Letters and equation numbers: M. Zafar, "Equations Of Motion of Krang on Fixed Wheels" (2015). This is the only module
-that knows Pinocchio's order of joints: vectors go in and come out in the order of `Dynamics.joint_names`.
+Letters and equation numbers: M. Zafar, "Equations Of Motion of Krang on Fixed Wheels" (2015).
 Units: m, kg, s, rad, N, N m. "Base" is the link without a parent, which does not move.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable
 from typing import Literal
 
 import numpy as np
 import pinocchio as pin
 from numpy.typing import ArrayLike
 
-from .description import read_description
-from .errors import ArgumentError, SingularityError, unknown_name
-from .spatial import Array, frozen
+from .errors import SingularityError, unknown_name
+from .pinocchio_model import PinocchioModel
+from .spatial import Array
 from .wrench import Wrench
 
 Frame = Literal['base', 'link']
+_REFERENCE = {'base': pin.LOCAL_WORLD_ALIGNED, 'link': pin.LOCAL}
 
 
-class Dynamics:
-    """A robot's dynamics. Every method takes arrays of shape (n,) and returns new arrays."""
-
-    def __init__(
-        self,
-        urdf: str,
-        *,
-        gravity: ArrayLike = (0.0, 0.0, -9.81),
-        joint_names: Sequence[str] | None = None,
-        rotor_inertia: Mapping[str, float] | None = None,
-    ) -> None:
-        """Read a URDF of revolute, continuous, prismatic and fixed joints, or raise `DescriptionError`.
-
-        `gravity` (m/s^2) is in the base's axes: on a tilted base it is not along z. `joint_names` sets the order of
-        the coordinates; by default it is the order of the text. `rotor_inertia` is I_a by joint, which a URDF cannot
-        carry. Friction is what <dynamics> says. All three can be set again later.
-        """
-        description = read_description(urdf)
-        self.joint_names = tuple(description.joint_names if joint_names is None else joint_names)
-        if sorted(self.joint_names) != sorted(description.joint_names):
-            raise ArgumentError(f'joint_names: {self.joint_names}, must be the joints that move, each once: {description.joint_names}')
-        self.n = len(self.joint_names)
-        self.base = description.base
-        self._model = pin.buildModelFromXML(description.text)
-        self._data = self._model.createData()
-        self._weightless = self._model.copy()
-        self._weightless.gravity.linear = np.zeros(3)
-        self._zero = frozen(np.zeros(self.n))
-        self._set_order()
-        self._frames = {f.name: i for i, f in enumerate(self._model.frames) if f.type == pin.FrameType.BODY}
-        self.gravity = np.asarray(gravity, dtype=float)
-        self.viscous, self.coulomb = self._out(self._model.damping), self._out(self._model.friction)
-        self.rotor_inertia = self.vector(rotor_inertia or {})
-
-    def _set_order(self) -> None:
-        """Find where each coordinate stands in Pinocchio's vectors; None where the two orders are one."""
-        place = [self._model.joints[self._model.getJointId(name)].idx_v for name in self.joint_names]
-        same = place == list(range(self.n))
-        self._from_pin = None if same else np.array(place)
-        self._to_pin = None if same else np.argsort(place)
-
-    def _checked(self, x: ArrayLike) -> Array:
-        vector = np.asarray(x, dtype=float)
-        if vector.shape != (self.n,):
-            raise ArgumentError(f'a joint vector has shape {vector.shape}, must be ({self.n},): {", ".join(self.joint_names)}')
-        return vector
-
-    def _in(self, x: ArrayLike) -> Array:
-        """Check a vector that was handed in, and put it into Pinocchio's order."""
-        return self._checked(x) if self._to_pin is None else self._checked(x)[self._to_pin]
-
-    def _out(self, x: Array) -> Array:
-        """Bring a vector back into the robot's order."""
-        return x if self._from_pin is None else x[self._from_pin]
-
-    def _columns(self, J: Array) -> Array:
-        return J if self._from_pin is None else J[:, self._from_pin]
-
-    def _square(self, M: Array) -> Array:
-        return M if self._from_pin is None else M[np.ix_(self._from_pin, self._from_pin)]
-
-    # What can be set while running ---------------------------------------------------------------------------------
-
-    @property
-    def gravity(self) -> Array:
-        """Gravity (m/s^2) in the base's axes (3)."""
-        return np.array(self._model.gravity.linear)
-
-    @gravity.setter
-    def gravity(self, value: ArrayLike) -> None:
-        vector = np.asarray(value, dtype=float)
-        if vector.shape != (3,) or not np.isfinite(vector).all():
-            raise ArgumentError(f'gravity: {value}, must be 3 finite numbers, m/s^2 in the base frame')
-        self._model.gravity.linear = vector
-
-    @property
-    def rotor_inertia(self) -> Array:
-        """I_a = N^2 J_m of every joint (n), eq. 18: kg m^2, or kg for a prismatic joint."""
-        return self._out(np.array(self._model.armature))
-
-    @rotor_inertia.setter
-    def rotor_inertia(self, value: ArrayLike) -> None:
-        for model in (self._model, self._weightless):
-            model.armature = self._in(self._not_negative('rotor_inertia', value))
-
-    @property
-    def viscous(self) -> Array:
-        """F_v of every joint (n), eq. 17: N m s/rad, or N s/m."""
-        return self._viscous.copy()
-
-    @viscous.setter
-    def viscous(self, value: ArrayLike) -> None:
-        self._viscous = self._not_negative('viscous', value)
-
-    @property
-    def coulomb(self) -> Array:
-        """F_c of every joint (n), eq. 17: N m, or N."""
-        return self._coulomb.copy()
-
-    @coulomb.setter
-    def coulomb(self, value: ArrayLike) -> None:
-        self._coulomb = self._not_negative('coulomb', value)
-
-    def _not_negative(self, name: str, value: ArrayLike) -> Array:
-        vector = np.array(value, dtype=float)
-        if vector.shape != (self.n,) or not (np.isfinite(vector) & (vector >= 0)).all():
-            raise ArgumentError(f'{name}: {value}, must be {self.n} finite numbers, none negative')
-        return vector
-
-    def vector(self, by_name: Mapping[str, float]) -> Array:
-        """Return the joint vector (n) of numbers by joint name; joints that are not named get zero."""
-        for name in by_name:
-            if name not in self.joint_names:
-                raise unknown_name('joint', name, self.joint_names)
-        return np.array([by_name.get(name, 0.0) for name in self.joint_names], dtype=float)
-
-    # The terms of the equations of motion --------------------------------------------------------------------------
+class Dynamics(PinocchioModel):
+    """A robot's dynamics. Joint vectors (n,) are in the order of `joint_names`; what is returned is new."""
 
     def A(self, q: ArrayLike) -> Array:
         """Inertia matrix (n, n), eq. 2, rotor inertia included (eq. 18)."""
@@ -157,7 +42,7 @@ class Dynamics:
 
     def coriolis_torque(self, q: ArrayLike, dq: ArrayLike) -> Array:
         """C(q, dq) dq (n), Coriolis and centrifugal torque."""
-        return self._out(pin.rnea(self._weightless, self._data, self._in(q), self._in(dq), self._zero))
+        return self._out(pin.rnea(self._bare, self._data, self._in(q), self._in(dq), self._zero))
 
     def friction_torque(self, dq: ArrayLike) -> Array:
         """Friction torque (n), eq. 17: F_v dq + F_c sign(dq), what a motor must give to overcome it."""
@@ -175,39 +60,23 @@ class Dynamics:
             raise SingularityError('the acceleration is not finite: a joint moves no mass, or the state is not finite')
         return ddq
 
-    # Energy and geometry -------------------------------------------------------------------------------------------
-
     def E(self, q: ArrayLike, dq: ArrayLike) -> float:
-        """Kinetic energy (J), eq. 2, rotors included."""
-        return float(pin.computeKineticEnergy(self._model, self._data, self._in(q), self._in(dq)))
+        """Kinetic energy (J), eq. 2, rotors included: they are added here, for Pinocchio 4.1 forgets some of them."""
+        links: float = pin.computeKineticEnergy(self._bare, self._data, self._in(q), self._in(dq))
+        return links + 0.5 * float(self._rotors @ np.square(dq)) if self._any_rotor else links
 
     def U(self, q: ArrayLike) -> float:
         """Potential energy (J) of all links, the base included, zero at the base's origin (eqs 12, 15)."""
-        base = self._model.inertias[0]
         moving = pin.computePotentialEnergy(self._model, self._data, self._in(q))
-        return float(moving - base.mass * self._model.gravity.linear @ base.lever)
-
-    @property
-    def mass(self) -> float:
-        """Mass (kg) of all links, the base included."""
-        return float(pin.computeTotalMass(self._model) + self._model.inertias[0].mass)
+        return float(moving - self._base_mass * self._model.gravity.linear @ self._base_com)
 
     def center_of_mass(self, q: ArrayLike) -> Array:
         """Centre of mass (3) of all links, the base included, in the base frame."""
-        com = pin.centerOfMass(self._model, self._data, self._in(q))
-        base, moving = self._model.inertias[0], self._data.mass[0]
-        return (moving * com + base.mass * base.lever) / (moving + base.mass) if base.mass else com
-
-    @property
-    def link_names(self) -> tuple[str, ...]:
-        """Names of all links."""
-        return tuple(self._frames)
-
-    def _frame(self, link: str) -> int:
-        try:
-            return self._frames[link]
-        except KeyError:
-            raise unknown_name('link', link, self._frames) from None
+        com: Array = pin.centerOfMass(self._model, self._data, self._in(q))
+        if not self._base_mass:
+            return com
+        moving = self._data.mass[0]
+        return np.asarray((moving * com + self._base_mass * self._base_com) / (moving + self._base_mass))
 
     def pose(self, q: ArrayLike, link: str) -> tuple[Array, Array]:
         """Rotation (3, 3) and origin (3) of a link's frame in the base frame."""
@@ -218,13 +87,15 @@ class Dynamics:
 
     def jacobian(self, q: ArrayLike, link: str, frame: Frame = 'base') -> Array:
         """Jacobian J (6, n): [v; omega] = J dq of the link's origin, in the axes of the base or of the link."""
-        return self._columns(pin.computeFrameJacobian(self._model, self._data, self._in(q), self._frame(link), _REFERENCE[frame]))
+        return self._columns(
+            pin.computeFrameJacobian(self._model, self._data, self._in(q), self._frame(link), _reference(frame))
+        )
 
     def jacobian_rate(self, q: ArrayLike, dq: ArrayLike, link: str, frame: Frame = 'base') -> Array:
         """Return (dJ/dt) dq (6), the acceleration of the link's frame that the velocities alone cause."""
         pin.forwardKinematics(self._model, self._data, self._in(q), self._in(dq), self._zero)
         acceleration = pin.getFrameClassicalAcceleration if frame == 'base' else pin.getFrameAcceleration
-        return np.array(acceleration(self._model, self._data, self._frame(link), _REFERENCE[frame]).vector)
+        return np.array(acceleration(self._model, self._data, self._frame(link), _reference(frame)).vector)
 
     def wrench_torque(self, q: ArrayLike, wrenches: Iterable[Wrench]) -> Array:
         """J^T f (n), eq. 16, summed over wrenches: what the joints must give for the robot to APPLY them."""
@@ -238,18 +109,18 @@ class Dynamics:
 
     def _at_link(self, position: Array, link: int, wrench: Wrench) -> Array:
         """Return a wrench (6) in its link's own axes, about its link's own origin."""
-        f = np.concatenate([wrench.force, wrench.moment])
+        f = wrench.vector
         axes = self._frame(wrench.axes) if wrench.axes else link
         about = self._frame(wrench.about) if wrench.about else link
-        if axes != link or about != link:
-            pin.forwardKinematics(self._model, self._data, position)  # the Jacobian placed its own chain only
-            place = {frame: pin.updateFramePlacement(self._model, self._data, frame) for frame in (link, axes, about)}
-            turn = place[axes].rotation
-            arm = place[about].translation - place[link].translation
-            force = turn @ f[:3]
-            in_base = [force, turn @ f[3:] + np.cross(arm, force)]
-            f = np.concatenate([place[link].rotation.T @ part for part in in_base])
-        return f
+        if axes == link and about == link:
+            return f
+        pin.forwardKinematics(self._model, self._data, position)  # the Jacobian placed its own chain only
+        place = [pin.updateFramePlacement(self._model, self._data, frame).copy() for frame in (link, axes, about)]
+        given = pin.SE3(place[1].rotation, place[2].translation)
+        return np.array(place[0].actInv(given).act(pin.Force(f)).vector)
 
 
-_REFERENCE = {'base': pin.LOCAL_WORLD_ALIGNED, 'link': pin.LOCAL}
+def _reference(frame: Frame) -> pin.ReferenceFrame:
+    if frame not in _REFERENCE:
+        raise unknown_name('frame', frame, _REFERENCE)
+    return _REFERENCE[frame]

@@ -72,7 +72,7 @@ def find_A(kinetic: Callable[[Array], Any], n: int) -> list[list[Any]]:
     """
     unit = np.eye(n)
     i, j = np.triu_indices(n, 1)
-    single, pair = kinetic(unit), kinetic(unit[:, i] + unit[:, j]) if n > 1 else None
+    single, pair = kinetic(unit), kinetic(unit[:, i] + unit[:, j])
     A: list[list[Any]] = [[None] * n for _ in range(n)]
     for k in range(n):
         A[k][k] = 2.0 * single[..., k]
@@ -189,7 +189,9 @@ class Lagrangian:
         still = (ZERO, ZERO)
         shape = np.shape(q)[:-1]
         parts = [columns.get(name, still) for name in self.joint_names]
-        return np.stack([np.concatenate([_stack(half, shape) for half in column], axis=-1) for column in parts], axis=-1)
+        return np.stack(
+            [np.concatenate([_stack(half, shape) for half in column], axis=-1) for column in parts], axis=-1
+        )
 
     def wrench_torque(self, q: ArrayLike, wrenches: Iterable[Wrench]) -> Array:
         """J^T f (..., n), eq. 16, each wrench brought into base axes and to its link's origin."""

@@ -22,7 +22,9 @@ Motion = tuple[Vector, Vector, Vector]  # omega, d omega/dt, dv/dt of a link's f
 Force = tuple[Vector, Vector]  # f, n: exerted on a link at its frame's origin, in its own axes
 
 
-def outward(robot: Robot, local: Mapping[str, Transform], dq: Joints, ddq: Joints, gravity: Vector) -> dict[str, Motion]:
+def outward(
+    robot: Robot, local: Mapping[str, Transform], dq: Joints, ddq: Joints, gravity: Vector
+) -> dict[str, Motion]:
     """Return the motion of every link (6.45-6.47). Gravity enters as the base accelerating against it."""
     motions: dict[str, Motion] = {robot.base: (ZERO, ZERO, scale(-1.0, gravity))}
     for joint in robot.outward:
@@ -65,7 +67,7 @@ def inward(robot: Robot, local: Mapping[str, Transform], forces: dict[str, Force
 
 
 class NewtonEuler:
-    """The witness on NumPy. Methods are those of `Dynamics`; vectors may be (n,), or (..., n) for many states at once."""
+    """The witness on NumPy. Methods are those of `Dynamics`; vectors are (n,), or (..., n) for many states."""
 
     def __init__(self, robot: Robot) -> None:
         self.robot = robot
@@ -75,7 +77,8 @@ class NewtonEuler:
     def inverse_dynamics(self, q: ArrayLike, dq: ArrayLike, ddq: ArrayLike) -> Array:
         """Torque (..., n) for a motion under gravity, rotor inertia included."""
         gravity = self.robot.gravity.tolist()
-        return self._torque(q, dq, ddq, gravity) + self.robot.rotor_inertia * np.asarray(ddq, dtype=float)
+        links = self._torque(q, dq, ddq, gravity)
+        return np.asarray(links + self.robot.rotor_inertia * np.asarray(ddq, dtype=float))
 
     def _torque(self, q: ArrayLike, dq: ArrayLike, ddq: ArrayLike, gravity: Vector) -> Array:
         position, velocity, acceleration = np.broadcast_arrays(*(np.asarray(x, dtype=float) for x in (q, dq, ddq)))
@@ -88,7 +91,9 @@ class NewtonEuler:
         return {name: x[..., k] for k, name in enumerate(self.joint_names)}
 
     def _vector(self, torques: Mapping[str, Any], shape: tuple[int, ...]) -> Array:
-        return np.stack([np.broadcast_to(np.asarray(torques[name], dtype=float), shape[:-1]) for name in self.joint_names], axis=-1)
+        return np.stack(
+            [np.broadcast_to(np.asarray(torques[name], dtype=float), shape[:-1]) for name in self.joint_names], axis=-1
+        )
 
     def A(self, q: ArrayLike) -> Array:
         """Inertia matrix (..., n, n): column j is the torque for unit acceleration of joint j at rest."""

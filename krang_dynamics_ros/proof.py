@@ -66,7 +66,7 @@ class Finding:
         self.scale = max(self.scale, float(np.abs(theirs).max()))
         if gap.max() > self.difference:
             self.difference = float(gap.max())
-            self.where = labels[np.unravel_index(gap.argmax(), gap.shape)[1]] if labels else ''
+            self.where = labels[int(np.unravel_index(gap.argmax(), gap.shape)[1])] if labels else ''
 
     @property
     def relative(self) -> float:
@@ -85,7 +85,10 @@ Findings = dict[tuple[str, str], Finding]  # by quantity and witness
 def random_states(robot: Robot, count: int, seed: int) -> States:
     """Draw states: positions within the limits, or one turn, velocities and accelerations normally distributed."""
     rng = np.random.default_rng(seed)
-    bounds = [(j.limits.lower, j.limits.upper) if j.limits and j.limits.lower is not None else (-np.pi, np.pi) for j in robot.moving_joints]
+    bounds = [
+        (j.limits.lower, j.limits.upper) if j.limits and j.limits.lower is not None else (-np.pi, np.pi)
+        for j in robot.moving_joints
+    ]
     lower, upper = np.array(bounds, dtype=float).T
     q = rng.uniform(lower, upper, (count, robot.n))
     return States(q, rng.normal(size=(count, robot.n)), rng.normal(size=(count, robot.n)))
@@ -119,11 +122,17 @@ def _pairs(
         if quantity in recursive:
             yield 'Newton-Euler', quantity, mine, recursive[quantity]
     if robot.name == 'krang' and len(links) == len(robot.links):
-        yield 'Lagrangian', 'iT_j', *_against_report(robot, s, dict(zip(links, np.moveaxis(ours['0T_j'], 1, 0), strict=True)))
+        yield (
+            'Lagrangian',
+            'iT_j',
+            *_against_report(robot, s, dict(zip(links, np.moveaxis(ours['0T_j'], 1, 0), strict=True))),
+        )
     yield from _laws(dynamics, s, ours, lagrangian['dA/dt'])
 
 
-def _laws(dynamics: Dynamics, s: States, ours: dict[str, Array], dA_dt: Array) -> Iterator[tuple[str, str, Array, Array]]:
+def _laws(
+    dynamics: Dynamics, s: States, ours: dict[str, Array], dA_dt: Array
+) -> Iterator[tuple[str, str, Array, Array]]:
     """Yield what must hold of our numbers by themselves."""
     A, N = ours['A'], dA_dt - 2 * ours['C']
     yield 'law', 'A - A^T', A, np.swapaxes(A, 1, 2)
@@ -140,7 +149,9 @@ def _against_report(robot: Robot, s: States, placed: dict[str, Array]) -> tuple[
         above, below = placed[joint.parent], placed[joint.child]
         below_in_base = np.concatenate([below[..., :3], below[..., 3:] - above[..., 3:]], axis=-1)
         mine.append(np.swapaxes(above[..., :3], 1, 2) @ below_in_base)
-        theirs.append(np.array([[np.broadcast_to(entry, len(s.q)) for entry in row] for row in printed[joint.name][:3]]))
+        theirs.append(
+            np.array([[np.broadcast_to(entry, len(s.q)) for entry in row] for row in printed[joint.name][:3]])
+        )
     return np.stack(mine, axis=1), np.moveaxis(np.array(theirs, dtype=float), -1, 0)
 
 
@@ -153,7 +164,8 @@ def _random_wrenches(links: Sequence[str], rng: np.random.Generator) -> list[Wre
     """Draw three wrenches, each on a random link, in another's axes, about a third one's origin."""
     if not links:
         return []
-    return [Wrench(str(on), *rng.normal(size=(2, 3)), str(axes), str(about)) for on, axes, about in rng.choice(links, (3, 3))]
+    drawn = [(*rng.normal(size=(2, 3)), *rng.choice(links, 3).tolist()) for _ in range(3)]
+    return [Wrench(on, force, moment, axes, about) for force, moment, on, axes, about in drawn]
 
 
 def by_pinocchio(dynamics: Dynamics, s: States, wrenches: Sequence[Wrench], links: Sequence[str]) -> dict[str, Array]:

@@ -38,7 +38,9 @@ def transforms(
     return dict(_body(L, q, cos, sin)) | {name: T for side in 'lr' for name, T in _arm(side, L, q, cos, sin)}
 
 
-def _body(L: Mapping[str, Any], q: Mapping[str, Any], cos: Callable[..., Any], sin: Callable[..., Any]) -> Iterator[tuple[str, Matrix]]:
+def _body(
+    L: Mapping[str, Any], q: Mapping[str, Any], cos: Callable[..., Any], sin: Callable[..., Any]
+) -> Iterator[tuple[str, Matrix]]:
     c, s = cos(q['q_imu']), sin(q['q_imu'])
     yield 'q_imu', ((0, s, -c, 0), (-1, 0, 0, 0), (0, c, s, 0), (0, 0, 0, 1))
     c, s = cos(q['q_w']), sin(q['q_w'])

@@ -9,7 +9,8 @@ from typing import Any, cast
 import numpy as np
 
 from .errors import Fault, RobotError, fault
-from .robot import Friction, Inertia, Joint, JointKind, Limits, Link, Motor, Robot, Shape, tree_faults
+from .inertia import Inertia
+from .robot import Friction, Joint, JointKind, Limits, Link, Motor, Robot, Shape, tree_faults
 from .share import robot_files
 from .spatial import Array, frozen, is_rotation, rotation_from_rpy, symmetric
 from .yaml_reading import UNREADABLE, Section, parse
@@ -24,7 +25,9 @@ def load_robot(path: str | Path) -> Robot:
         text = Path(path).read_text(encoding='utf-8')
     except (OSError, UnicodeDecodeError) as error:
         shipped = ', '.join(str(file) for file in robot_files())
-        raise RobotError(str(path), [Fault('file', str(error), f'must be a readable robot file; with the package come {shipped}')]) from None
+        raise RobotError(
+            str(path), [Fault('file', str(error), f'must be a readable robot file; with the package come {shipped}')]
+        ) from None
     return read_robot(text, str(path))
 
 
@@ -103,8 +106,16 @@ def _joint(name: str, section: Section) -> Joint:
     if length == 0:
         section.refuse('axis', axis.tolist(), 'must not be zero')
     joint = Joint(
-        name, cast(JointKind, kind), parent, child, frozen(position), frozen(rotation), frozen(axis / length if length else axis),
-        _limits(section, kind), _motor(section.section('motor')), _friction(section.section('friction')),
+        name,
+        cast(JointKind, kind),
+        parent,
+        child,
+        frozen(position),
+        frozen(rotation),
+        frozen(axis / length if length else axis),
+        _limits(section, kind),
+        _motor(section.section('motor')),
+        _friction(section.section('friction')),
     )
     section.close()
     return joint
@@ -145,7 +156,7 @@ def _friction(section: Section) -> Friction:
 def _shape(section: Section) -> Shape:
     given = [kind for kind in SHAPES if section.has(kind)]
     if len(given) != 1:
-        section.refuse(None, given, f"must have exactly one of {', '.join(SHAPES)}")
+        section.refuse(None, given, f'must have exactly one of {", ".join(SHAPES)}')
     kind = given[0] if given else 'sphere'
     size = section.vector(kind, [1.0] if not given else None, count=SHAPES[kind])
     if (size <= 0).any():

@@ -10,7 +10,7 @@ PACKAGE = 'krang_dynamics_ros'
 
 
 def share(*parts: str) -> Path:
-    """Return the path of a data file, such as share('config', 'krang.yaml')."""
+    """Return the path of a data file; its parts are folders and a name, as in config, krang.yaml."""
     here = Path(__file__).resolve()
     for folder in here.parents:
         for root in (folder, folder / 'share' / PACKAGE):

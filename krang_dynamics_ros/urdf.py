@@ -9,7 +9,8 @@ from xml.etree import ElementTree as ET
 
 import numpy as np
 
-from .robot import Inertia, Joint, Link, Robot, Shape
+from .inertia import Inertia
+from .robot import Joint, Link, Robot, Shape
 from .spatial import Array, rpy_from_rotation, upper_triangle
 
 

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
 
 from .spatial import Array
 
@@ -23,3 +26,8 @@ class Wrench:
     moment: Sequence[float] | Array = (0.0, 0.0, 0.0)
     axes: str = ''
     about: str = ''
+
+    @cached_property
+    def vector(self) -> Array:
+        """[force; moment] (6), as given."""
+        return np.concatenate([self.force, self.moment], dtype=float)

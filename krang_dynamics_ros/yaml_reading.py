@@ -1,4 +1,4 @@
-"""Reading YAML with care: every value is checked as it is taken, every fault is noted with its path, none stops the rest.
+"""Reading YAML with care: every value is checked as it is taken, and every fault noted with its path.
 
 PyYAML alone would let three faults of hand-written files pass in silence: a key given twice, `1e-3` (text in
 YAML 1.1, a number to everybody else) and keys that nobody reads.
@@ -30,7 +30,7 @@ _Loader.add_implicit_resolver('tag:yaml.org,2002:float', _FLOAT, list('-+.012345
 
 
 def parse(text: str) -> tuple[Any, list[Fault]]:
-    """Return the data of a YAML text (or UNREADABLE) and the faults of its form: syntax, keys given twice, endless aliases."""
+    """Return the data of a YAML text (or UNREADABLE), and the faults of its form: syntax, repeated keys, loops."""
     try:
         node = yaml.compose(text, _Loader)
         faults = list(_repeated_keys(node, '', ()))
@@ -84,7 +84,9 @@ class Section:
         """Tell whether the key is given, without taking it."""
         return key in self._data
 
-    def number(self, key: str, default: float | None = None, *, above: float = -math.inf, least: float = -math.inf) -> float:
+    def number(
+        self, key: str, default: float | None = None, *, above: float = -math.inf, least: float = -math.inf
+    ) -> float:
         """Return a finite number; without a default it must be given."""
         value = self._take(key)
         if value is _MISSING and default is not None:
@@ -121,16 +123,20 @@ class Section:
         if not rows or not all(isinstance(row, list) and len(row) == 3 for row in rows):
             self.refuse(key, value, 'must be 3 rows of 3 numbers')
             return np.full((3, 3), math.nan)
-        return np.array([[self._element(f'{key}[{i}][{j}]', x) for j, x in enumerate(row)] for i, row in enumerate(rows)])
+        return np.array(
+            [[self._element(f'{key}[{i}][{j}]', x) for j, x in enumerate(row)] for i, row in enumerate(rows)]
+        )
 
     def text(self, key: str, options: Sequence[str] = ()) -> str:
         """Return a name; one of the options, if there are any."""
         value = self._take(key)
         if not isinstance(value, str) or not value or (options and value not in options):
             hint = did_you_mean(str(value), options)
-            self.refuse(key, value, f"must be one of {', '.join(options)}" if options else 'must be a name (text)')
+            self.refuse(key, value, f'must be one of {", ".join(options)}' if options else 'must be a name (text)')
             if hint and value is not _MISSING:
-                self.faults[-1] = Fault(self.faults[-1].path, self.faults[-1].value, f'{self.faults[-1].allowed}; {hint.strip()}')
+                self.faults[-1] = Fault(
+                    self.faults[-1].path, self.faults[-1].value, f'{self.faults[-1].allowed}; {hint.strip()}'
+                )
             return ''
         return value
 
@@ -172,7 +178,9 @@ class Section:
         for key in self._data:
             if key not in self._asked:
                 keys = ', '.join(sorted(set(self._asked)))
-                self.refuse(str(key), self._data[key], f'is not a known key; {did_you_mean(str(key), self._asked)}known: {keys}')
+                self.refuse(
+                    str(key), self._data[key], f'is not a known key; {did_you_mean(str(key), self._asked)}known: {keys}'
+                )
 
 
 def _is_number(value: Any) -> bool:

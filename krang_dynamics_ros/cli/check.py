@@ -23,8 +23,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run the command."""
     parser = argparse.ArgumentParser(prog='check', description=_DESCRIPTION)
     add_robot_file(parser)
-    parser.add_argument('--urdf', type=Path, help="somebody's URDF to hold against the robot file, instead of the generated one")
-    parser.add_argument('--states', type=_positive, default=100, metavar='N', help='how many random states (default: 100)')
+    parser.add_argument(
+        '--urdf', type=Path, help="somebody's URDF to hold against the robot file, instead of the generated one"
+    )
+    parser.add_argument(
+        '--states', type=_positive, default=100, metavar='N', help='how many random states (default: 100)'
+    )
     parser.add_argument('--seed', type=int, default=0, help='of the random states (default: 0)')
     arguments = parser.parse_args(argv)
     return guarded(lambda: _check(robot_path(arguments), arguments.urdf, arguments.states, arguments.seed))
@@ -41,7 +45,8 @@ def _check(path: Path, urdf: Path | None, states: int, seed: int) -> int:
     robot = load_robot(path)
     dynamics = dynamics_of(robot, urdf.read_text(encoding='utf-8') if urdf else None)
     source = urdf.name if urdf else f'the URDF of {path.name}'
-    print(f'{robot.name}: {robot.n} joint{'s' if robot.n > 1 else ''}, {robot.mass:.3f} kg; {states} random states, seed {seed}.')
+    joints = '1 joint' if robot.n == 1 else f'{robot.n} joints'
+    print(f'{robot.name}: {joints}, {robot.mass:.3f} kg; {states} random states, seed {seed}.')
     print(f'Pinocchio, on {source}, against two that see neither; largest difference, relative.\n')
     findings = prove(robot, dynamics, states, seed, _progress(states))
     _print_table(findings)
@@ -52,7 +57,9 @@ def _progress(states: int) -> Callable[[int], None] | None:
     """Return what shows the number of states done, on a terminal only."""
     if not sys.stderr.isatty():
         return None
-    return lambda done: print(f'\r{done}/{states} states' if done < states else '\r\033[K', end='', file=sys.stderr, flush=True)
+    return lambda done: print(
+        f'\r{done}/{states} states' if done < states else '\r\033[K', end='', file=sys.stderr, flush=True
+    )
 
 
 def _print_table(findings: Findings) -> None:
@@ -65,7 +72,9 @@ def _print_table(findings: Findings) -> None:
             continue
         wrong = [f for f in (law, *witnesses) if f and not f.agrees]
         mark = f'  <-- differs{f" at {wrong[0].where}" if wrong[0].where else ""}' if wrong else ''
-        print(f'{quantity:<11}{meaning:<42}{equation:<7}{cells[0]:>10}  {cells[1] if len(cells) > 1 else "law":>12}{mark}')
+        print(
+            f'{quantity:<11}{meaning:<42}{equation:<7}{cells[0]:>10}  {cells[1] if len(cells) > 1 else "law":>12}{mark}'
+        )
 
 
 def _cell(finding: Finding | None) -> str:
@@ -80,7 +89,8 @@ def _verdict(robot: Robot, findings: Findings) -> int:
     print(f'\n{wrong} of {len(findings)} comparisons differ by more than {TOLERANCE:g}.')
     printed = findings.get(('iT_j', 'Lagrangian'))
     if printed and not printed.agrees:
-        print(f"The joints of this file are not the report's ({printed.where}). If that is meant, give the robot a name other than {robot.name}.")
+        print(f"The joints of this file are not the report's ({printed.where}).")
+        print(f'If that is meant, give the robot a name other than {robot.name}.')
     return 1
 
 

@@ -13,7 +13,9 @@ from ..share import share
 
 def add_robot_file(parser: argparse.ArgumentParser) -> None:
     """Give a command its robot file, Krang's by default."""
-    parser.add_argument('robot_file', nargs='?', type=Path, default=None, help='robot file (YAML); default: config/krang.yaml, Krang')
+    parser.add_argument(
+        'robot_file', nargs='?', type=Path, default=None, help='robot file (YAML); default: config/krang.yaml, Krang'
+    )
 
 
 def robot_path(arguments: argparse.Namespace) -> Path:

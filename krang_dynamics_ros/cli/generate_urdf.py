@@ -7,6 +7,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from ..robot import Robot
 from ..robot_file import load_robot
 from ..share import PACKAGE
 from ..urdf import urdf_text
@@ -22,9 +23,14 @@ def main(argv: Sequence[str] | None = None) -> int:
     return guarded(lambda: _generate(robot_path(arguments), arguments.output))
 
 
-def _generate(path: Path, output: Path | None) -> int:
+def described(path: Path) -> tuple[Robot, str]:
+    """Return the robot of a file, and its URDF with a note of where it comes from."""
     robot = load_robot(path)
-    text = urdf_text(robot, f'Generated from {path.name} by {PACKAGE} generate_urdf: edit that file, not this one.')
+    return robot, urdf_text(robot, f'Generated from {path.name} by {PACKAGE} generate_urdf: edit that file, not this one.')
+
+
+def _generate(path: Path, output: Path | None) -> int:
+    robot, text = described(path)
     if output is None:
         sys.stdout.write(text)
     else:

@@ -1,0 +1,1 @@
+"""What things cost, each beside what it is built on, in one run: `make bench`."""

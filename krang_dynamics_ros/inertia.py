@@ -1,0 +1,62 @@
+"""A rigid body's mass, first moment and inertia, and whether there can be such a body."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from .spatial import Array, frozen, hat, symmetric, upper_triangle
+
+
+@dataclass(frozen=True, eq=False)
+class Inertia:
+    """The report's ten inertial parameters of a link, about the origin of its frame, in its axes (section 5.1)."""
+
+    m: float = 0.0
+    MS: Array = field(default_factory=lambda: frozen(np.zeros(3)))  # [MX, MY, MZ], mass times centre of mass
+    J: Array = field(default_factory=lambda: frozen(np.zeros((3, 3))))  # [[XX, XY, XZ], [., YY, YZ], [., ., ZZ]]
+
+    @classmethod
+    def from_parameters(cls, param: Sequence[float] | Array) -> Inertia:
+        """Read [m, MX, MY, MZ, XX, XY, XZ, YY, YZ, ZZ], the order of the report's `inertiaMat`."""
+        return cls(float(param[0]), frozen(param[1:4]), frozen(symmetric(param[4:10])))
+
+    @classmethod
+    def about_com(cls, m: float, com: Array, inertia: Array) -> Inertia:
+        """Read mass, centre of mass S and I_G, the 3x3 inertia about it: J = I_G - M S^ S^ (report, section 2.3)."""
+        S = np.asarray(com, dtype=float)
+        return cls(m, frozen(m * S), frozen(inertia - m * hat(S) @ hat(S)))
+
+    @property
+    def parameters(self) -> Array:
+        """The ten parameters, in the order [m, MX, MY, MZ, XX, XY, XZ, YY, YZ, ZZ]."""
+        return np.concatenate([[self.m], self.MS, upper_triangle(self.J)])
+
+    @property
+    def com(self) -> Array:
+        """Centre of mass S in the link's frame (3); the frame's origin for a link without mass."""
+        return self.MS / self.m if self.m else np.zeros(3)
+
+    @property
+    def I_G(self) -> Array:
+        """Inertia about the centre of mass (3x3), in the link's axes: I_G = J + M S^ S^."""
+        return self.J + self.m * hat(self.com) @ hat(self.com)
+
+    @property
+    def matrix(self) -> Array:
+        """The 6x6 inertia at the frame's origin, for twists [v; omega]."""
+        mS = hat(self.MS)
+        return np.block([[self.m * np.eye(3), -mS], [mS, self.J]])
+
+    def impossibility(self) -> str:
+        """Say why no rigid body can have this inertia, or return nothing."""
+        moments = np.linalg.eigvalsh(self.I_G)
+        slack = 1e-9 * max(float(np.abs(self.J).max()), 1e-12)
+        if moments[0] < -slack:
+            return f'has a negative principal moment about the centre of mass ({moments[0]:.6g} kg m^2)'
+        if moments[0] + moments[1] < moments[2] - slack:
+            a, b, c = (f'{moment:.6g}' for moment in moments)
+            return f'breaks the triangle inequality: principal moments {a} + {b} < {c} kg m^2'
+        return ''

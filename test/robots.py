@@ -1,0 +1,59 @@
+"""The robots that the tests run on: those of the package, and random trees."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from hypothesis import strategies as st
+
+from krang_dynamics_ros.inertia import Inertia
+from krang_dynamics_ros.robot import Friction, Joint, Limits, Link, Motor, Robot
+from krang_dynamics_ros.share import robot_files
+from krang_dynamics_ros.spatial import frozen, rotation_from_rpy
+
+ROOT = Path(__file__).resolve().parent.parent
+FILES = {path.stem: path for path in robot_files()}
+
+
+def random_body(rng: np.random.Generator) -> Inertia:
+    """Six points with masses: an inertia that a body can have, whatever the draw."""
+    masses, points = rng.uniform(0.1, 2.0, 6), rng.normal(size=(6, 3)) * 0.3
+    com = masses @ points / masses.sum()
+    arms = points - com
+    inertia = sum(m * (r @ r * np.eye(3) - np.outer(r, r)) for m, r in zip(masses, arms, strict=True))
+    return Inertia.about_com(float(masses.sum()), com, np.asarray(inertia))
+
+
+def random_joint(rng: np.random.Generator, name: str, kind: Any, parent: str, child: str) -> Joint:
+    axis = rng.normal(size=3)
+    limits = Limits(effort=10, velocity=5, lower=-2.0, upper=2.0) if kind == 'prismatic' else None
+    return Joint(
+        name, kind, parent, child,
+        position=frozen(rng.normal(size=3) * 0.4),
+        rotation=frozen(rotation_from_rpy(rng.uniform(-np.pi, np.pi, 3))),
+        axis=frozen(axis / np.linalg.norm(axis)),
+        limits=limits,
+        motor=Motor(rng.uniform(1, 50), rng.uniform(0, 1e-4), rng.uniform(0, 1e-4)),
+        friction=Friction(rng.uniform(0, 2), rng.uniform(0, 3)),
+    )  # fmt: skip
+
+
+@st.composite
+def trees(draw: st.DrawFn, largest: int = 20) -> Robot:
+    """Trees of 1 to `largest` moving joints: branching, revolute, prismatic and fixed, in any order of names."""
+    kinds = draw(st.lists(st.sampled_from(['revolute', 'prismatic']), min_size=1, max_size=largest))
+    kinds += draw(st.lists(st.just('fixed'), max_size=3))
+    kinds = draw(st.permutations(kinds))
+    parents = [draw(st.integers(0, k)) for k in range(len(kinds))]
+    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    links = [f'link{k}' for k in rng.permutation(len(kinds) + 1)]
+    names = [f'joint{k}' for k in rng.permutation(len(kinds))]
+    joints = [
+        random_joint(rng, name, kind, links[parent], links[k + 1])
+        for k, (name, kind, parent) in enumerate(zip(names, kinds, parents, strict=True))
+    ]
+    order = draw(st.permutations(joints))
+    gravity = frozen(rng.normal(size=3) * 9.81)
+    return Robot('tree', tuple(Link(name, random_body(rng)) for name in links), tuple(order), gravity)
