@@ -80,7 +80,7 @@ def _link_mass(link: ET.Element, name: str, faults: list[Fault]) -> float:
     inertial = link.find('inertial')
     if inertial is None:
         return 0.0
-    mass = _numbers(inertial.find('mass'), 'value', 1, f'{path}.mass', faults)[0]
+    mass = float(_numbers(inertial.find('mass'), 'value', 1, f'{path}.mass', faults)[0])
     origin = inertial.find('origin')
     rpy = np.zeros(3) if origin is None else _numbers(origin, 'rpy', 3, f'{path}.origin', faults, '0 0 0')
     if origin is not None:
@@ -94,7 +94,7 @@ def _link_mass(link: ET.Element, name: str, faults: list[Fault]) -> float:
         impossible = Inertia(mass, J=frozen(turn @ symmetric(entries) @ turn.T)).impossibility()
         if impossible:
             faults.append(fault(f'{path}.inertia', entries.tolist(), impossible))
-    return float(mass)
+    return mass
 
 
 def _joint(element: ET.Element, name: str, faults: list[Fault]) -> Joint:

@@ -12,6 +12,10 @@ class KrangDynamicsError(Exception):
     """Base of all errors of this package."""
 
 
+_SHORT = reprlib.Repr()
+_SHORT.maxlevel, _SHORT.maxstring = 2, 80
+
+
 @dataclass(frozen=True)
 class Fault:
     """One thing that is wrong in a file: where, what stands there, what is allowed."""
@@ -26,7 +30,7 @@ class Fault:
 
 def fault(path: str, value: object, allowed: str) -> Fault:
     """Return a fault that shows the value in a few characters, however large it is."""
-    return Fault(path, reprlib.repr(value), allowed)
+    return Fault(path, _SHORT.repr(value), allowed)
 
 
 class FaultsError(KrangDynamicsError):

@@ -103,7 +103,9 @@ def prove(
     findings: Findings = {}
     for start in range(0, states, CHUNK):
         part = States(*(x[start : start + CHUNK] for x in drawn))
-        for witness, quantity, mine, theirs in _pairs(robot, dynamics, part, _random_wrenches(links, rng), links):
+        for witness, quantity, mine, theirs in _pairs(
+            robot, dynamics, part, _random_wrenches(robot, links, rng), links
+        ):
             finding = findings.setdefault((quantity, witness), Finding())
             finding.add(mine, theirs, _labels(robot, quantity, links))
         if progress:
@@ -160,12 +162,14 @@ def _labels(robot: Robot, quantity: str, links: Sequence[str]) -> Sequence[str]:
     return () if quantity in ('E', 'U') else links if quantity == '0T_j' else robot.joint_names
 
 
-def _random_wrenches(links: Sequence[str], rng: np.random.Generator) -> list[Wrench]:
-    """Draw three wrenches, each on a random link, in another's axes, about a third one's origin."""
+def _random_wrenches(robot: Robot, links: Sequence[str], rng: np.random.Generator) -> list[Wrench]:
+    """Draw a wrench on every end of the tree and on one more link, in random links' axes and about random origins."""
     if not links:
         return []
-    drawn = [(*rng.normal(size=(2, 3)), *rng.choice(links, 3).tolist()) for _ in range(3)]
-    return [Wrench(on, force, moment, axes, about) for force, moment, on, axes, about in drawn]
+    carrying = {joint.parent for joint in robot.joints}
+    ends = [link for link in links if link not in carrying]
+    drawn = [(on, *rng.normal(size=(2, 3)), *rng.choice(links, 2).tolist()) for on in (*ends, str(rng.choice(links)))]
+    return [Wrench(*numbers) for numbers in drawn]
 
 
 def by_pinocchio(dynamics: Dynamics, s: States, wrenches: Sequence[Wrench], links: Sequence[str]) -> dict[str, Array]:

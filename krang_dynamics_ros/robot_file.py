@@ -13,7 +13,7 @@ from .inertia import Inertia
 from .robot import Friction, Joint, JointKind, Limits, Link, Motor, Robot, Shape, tree_faults
 from .share import robot_files
 from .spatial import Array, frozen, is_rotation, rotation_from_rpy, symmetric
-from .yaml_reading import UNREADABLE, Section, parse
+from .yaml_reading import MISSING, UNREADABLE, Section, parse
 
 KINDS = ('revolute', 'prismatic', 'fixed')
 SHAPES = {'box': 3, 'cylinder': 2, 'sphere': 1}
@@ -87,8 +87,8 @@ def _rotation(section: Section) -> Array:
         return rotation_from_rpy(section.vector('rpy', [0.0, 0.0, 0.0]))
     rotation = section.matrix('rotation')
     if section.has('rpy'):
-        section.vector('rpy')
-        section.refuse('rpy', 'given beside rotation', 'must not be: give one of the two')
+        rpy = section.vector('rpy')
+        section.refuse('rpy', rpy.tolist(), 'must not be given beside rotation')
     if np.isfinite(rotation).all() and not is_rotation(rotation):
         section.refuse('rotation', rotation.tolist(), 'must be a rotation: orthonormal columns, right-handed')
     return rotation
@@ -125,7 +125,7 @@ def _limits(joint: Section, kind: str) -> Limits | None:
     """Read the limits; `lower` and `upper` go together, and a prismatic joint has them (URDF wants it)."""
     if not joint.has('limits'):
         if kind == 'prismatic':
-            joint.refuse('limits', 'missing', 'must be given for a prismatic joint')
+            joint.refuse('limits', MISSING, 'must be given for a prismatic joint')
         return None
     section = joint.section('limits')
     effort, velocity = section.number('effort', above=0), section.number('velocity', above=0)

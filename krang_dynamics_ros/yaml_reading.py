@@ -18,7 +18,7 @@ from .errors import Fault, did_you_mean, fault
 from .spatial import Array
 
 UNREADABLE = object()
-_MISSING = object()
+MISSING = object()
 _FLOAT = re.compile(r'^[-+]?(\d+\.?\d*|\.\d+)[eE][-+]?\d+$')
 
 
@@ -33,27 +33,32 @@ def parse(text: str) -> tuple[Any, list[Fault]]:
     """Return the data of a YAML text (or UNREADABLE), and the faults of its form: syntax, repeated keys, loops."""
     try:
         node = yaml.compose(text, _Loader)
-        faults = list(_repeated_keys(node, '', ()))
+        faults = list(_form_faults(node, '', (), set()))
         return yaml.load(text, _Loader), faults  # noqa: S506 (a SafeLoader)
     except (yaml.YAMLError, ValueError) as error:
         return UNREADABLE, [Fault('yaml', ' '.join(str(error).split()), 'must be readable YAML')]
 
 
-def _repeated_keys(node: yaml.Node | None, path: str, above: tuple[yaml.Node, ...]) -> Iterator[Fault]:
+def _form_faults(node: yaml.Node | None, path: str, above: tuple[yaml.Node, ...], seen: set[int]) -> Iterator[Fault]:
+    """Walk every node once, however many aliases lead to it."""
     if node in above:
         yield fault(path, '*alias', 'must not contain itself')
-    elif isinstance(node, yaml.SequenceNode):
+    if not isinstance(node, yaml.CollectionNode) or id(node) in seen:
+        return
+    seen.add(id(node))
+    inside = (*above, node)
+    if isinstance(node, yaml.SequenceNode):
         for i, item in enumerate(node.value):
-            yield from _repeated_keys(item, f'{path}[{i}]', (*above, node))
-    elif isinstance(node, yaml.MappingNode):
-        lines: dict[str, int] = {}
-        for key, item in node.value:
-            name, line = str(key.value), key.start_mark.line + 1
-            where = _join(path, name)
-            if name in lines:
-                yield Fault(where, f'given on lines {lines[name]} and {line}', 'must be given once only')
-            lines[name] = line
-            yield from _repeated_keys(item, where, (*above, node))
+            yield from _form_faults(item, f'{path}[{i}]', inside, seen)
+        return
+    lines: dict[str, int] = {}
+    for key, item in node.value:
+        name, line = str(key.value), key.start_mark.line + 1
+        where = _join(path, name)
+        if name in lines:
+            yield Fault(where, f'given on lines {lines[name]} and {line}', 'must be given once only')
+        lines[name] = line
+        yield from _form_faults(item, where, inside, seen)
 
 
 def _join(path: str, key: object) -> str:
@@ -74,11 +79,11 @@ class Section:
     def refuse(self, key: str | None, value: Any, allowed: str) -> None:
         """Note a fault of the value at `key`, or of the whole section."""
         where = self.path if key is None else _join(self.path, key)
-        self.faults.append(Fault(where, 'missing', allowed) if value is _MISSING else fault(where, value, allowed))
+        self.faults.append(Fault(where, 'missing', allowed) if value is MISSING else fault(where, value, allowed))
 
     def _take(self, key: str) -> Any:
         self._asked.append(key)
-        return self._data.get(key, _MISSING)
+        return self._data.get(key, MISSING)
 
     def has(self, key: str) -> bool:
         """Tell whether the key is given, without taking it."""
@@ -89,7 +94,7 @@ class Section:
     ) -> float:
         """Return a finite number; without a default it must be given."""
         value = self._take(key)
-        if value is _MISSING and default is not None:
+        if value is MISSING and default is not None:
             return default
         allowed = _allowed_number(above, least)
         if not _is_number(value) or not value > above or not value >= least:
@@ -100,7 +105,7 @@ class Section:
     def vector(self, key: str, default: Sequence[float] | None = None, *, count: int = 3) -> Array:
         """Return `count` finite numbers; a length's name, with or without a minus, stands for its number."""
         value = self._take(key)
-        if value is _MISSING and default is not None:
+        if value is MISSING and default is not None:
             return np.array(default, dtype=float)
         if not isinstance(value, list) or len(value) != count:
             self.refuse(key, value, f'must be a list of {count} numbers')
@@ -133,7 +138,7 @@ class Section:
         if not isinstance(value, str) or not value or (options and value not in options):
             hint = did_you_mean(str(value), options)
             self.refuse(key, value, f'must be one of {", ".join(options)}' if options else 'must be a name (text)')
-            if hint and value is not _MISSING:
+            if hint and value is not MISSING:
                 self.faults[-1] = Fault(
                     self.faults[-1].path, self.faults[-1].value, f'{self.faults[-1].allowed}; {hint.strip()}'
                 )
@@ -143,7 +148,7 @@ class Section:
     def section(self, key: str) -> Section:
         """Return the mapping at `key`; an empty one if it is not given."""
         value = self._take(key)
-        return Section({} if value is _MISSING else value, _join(self.path, key), self.faults, self.names)
+        return Section({} if value is MISSING else value, _join(self.path, key), self.faults, self.names)
 
     def sections(self, key: str) -> Iterator[tuple[str, Section]]:
         """Return the name and the mapping of each entry at `key`, which must be a mapping of mappings."""
@@ -160,7 +165,7 @@ class Section:
     def items(self, key: str) -> Iterator[Section]:
         """Return the mappings of the list at `key`; none if it is not given."""
         value = self._take(key)
-        if value is _MISSING:
+        if value is MISSING:
             return
         if not isinstance(value, list):
             self.refuse(key, value, 'must be a list of mappings')

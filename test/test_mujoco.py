@@ -31,7 +31,9 @@ def test_inertia_bias_energy_and_centre_of_mass_agree(model: object, dynamics: D
         mujoco.mj_forward(model, data)
         mujoco.mj_fullM(model, A, data.qM) if hasattr(data, 'qM') else mujoco.mj_fullM(model, data, A)
         np.testing.assert_allclose(dynamics.A(q), A, rtol=1e-9, atol=1e-9)
-        np.testing.assert_allclose(dynamics.coriolis_torque(q, dq) + dynamics.Q(q), data.qfrc_bias, rtol=1e-9, atol=1e-8)
+        np.testing.assert_allclose(
+            dynamics.coriolis_torque(q, dq) + dynamics.Q(q), data.qfrc_bias, rtol=1e-9, atol=1e-8
+        )
         np.testing.assert_allclose(dynamics.center_of_mass(q), data.subtree_com[0], rtol=1e-9, atol=1e-9)
 
 

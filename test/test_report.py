@@ -10,6 +10,7 @@ import pytest
 import yaml
 
 from krang_dynamics_ros import Robot, report, urdf_text
+from krang_dynamics_ros.cli.generate_urdf import described
 from krang_dynamics_ros.frames import local_transform
 
 from .robots import FILES, ROOT
@@ -96,8 +97,6 @@ def test_urdf_carries_masses_and_inertias_as_the_file_gives_them(robot: Robot) -
 
 
 def test_committed_urdf_is_what_the_generator_writes() -> None:
-    from krang_dynamics_ros.cli.generate_urdf import described
-
     assert (ROOT / 'urdf' / 'krang.urdf').read_text() == described(FILES['krang'])[1], (
         'run: .venv/bin/python -m krang_dynamics_ros generate_urdf -o urdf/krang.urdf'
     )

@@ -26,7 +26,9 @@ def main(argv: Sequence[str] | None = None) -> int:
 def described(path: Path) -> tuple[Robot, str]:
     """Return the robot of a file, and its URDF with a note of where it comes from."""
     robot = load_robot(path)
-    return robot, urdf_text(robot, f'Generated from {path.name} by {PACKAGE} generate_urdf: edit that file, not this one.')
+    return robot, urdf_text(
+        robot, f'Generated from {path.name} by {PACKAGE} generate_urdf: edit that file, not this one.'
+    )
 
 
 def _generate(path: Path, output: Path | None) -> int:
