@@ -10,8 +10,9 @@ READY := $(VENV)/ready
 
 venv: $(READY)  ## make .venv with everything pinned (the default)
 
-test: $(READY)  ## run the tests, in parallel
-	@$(BIN)/python -m pytest -q -n auto -m "not slow"
+MARK ?= not slow
+test: $(READY)  ## run the tests, in parallel; MARK=slow runs the slow ones
+	@$(BIN)/python -m pytest -q -n auto -m "$(MARK)"
 
 lint: $(READY)  ## ruff and mypy
 	@$(BIN)/ruff check .

@@ -8,6 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
+from .errors import ArgumentError
 from .spatial import Array
 
 
@@ -30,4 +31,7 @@ class Wrench:
     @cached_property
     def vector(self) -> Array:
         """[force; moment] (6), as given."""
-        return np.concatenate([self.force, self.moment], dtype=float)
+        vector = np.concatenate([self.force, self.moment], dtype=float)
+        if vector.shape != (6,):
+            raise ArgumentError(f'wrench: force {self.force!r}, moment {self.moment!r}, must be 3 numbers each')
+        return vector

@@ -116,6 +116,11 @@ def test_wrenches_add_up_and_none_is_nothing(dynamics: Dynamics) -> None:
     np.testing.assert_array_equal(dynamics.wrench_torque(Q0, [left])[10:], np.zeros(7))  # the other arm feels nothing
 
 
+def test_a_wrench_has_three_numbers_and_three(dynamics: Dynamics) -> None:
+    with pytest.raises(ArgumentError, match='must be 3 numbers each'):
+        dynamics.wrench_torque(Q0, [Wrench('R10l', (1, 2))])
+
+
 def test_a_force_off_the_hand_has_a_moment_about_it(dynamics: Dynamics) -> None:
     """r x F: the same force given at the base's origin and at the hand's differs by just that moment."""
     hand = dynamics.pose(Q0, 'R10l')[1]

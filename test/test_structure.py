@@ -23,7 +23,7 @@ ALLOWED = {
     'spatial': set(),
     'algebra': set(),
     'inertia': {'spatial'},
-    'wrench': {'spatial'},
+    'wrench': {'errors', 'spatial'},
     'motors': {'spatial'},
     'robot': {'errors', 'inertia', 'spatial'},
     'share': {'errors'},
