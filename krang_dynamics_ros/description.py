@@ -25,6 +25,7 @@ _INERTIA = ('ixx', 'ixy', 'ixz', 'iyy', 'iyz', 'izz')
 class Description:
     """What the dynamics need of a URDF: its text, with its joints' names as they stand in it."""
 
+    name: str
     text: str
     joint_names: tuple[str, ...]  # those that move, in the order of the text
     base: str  # the link without a parent
@@ -50,9 +51,8 @@ def read_description(urdf: str) -> Description:
         _bound(joint)
     children = {joint.child for joint in joints}
     base = next(name for name in links if name not in children)
-    return Description(
-        ET.tostring(root, encoding='unicode'), tuple(joint.name for joint in joints if joint.moves), base
-    )
+    moving = tuple(joint.name for joint in joints if joint.moves)
+    return Description(root.get('name', ''), ET.tostring(root, encoding='unicode'), moving, base)
 
 
 def _named(root: ET.Element, tag: str) -> list[tuple[str, ET.Element]]:

@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from pathlib import Path
+
 from .dynamics import Dynamics
+from .errors import ArgumentError
 from .robot import Robot
+from .robot_file import load_robot
+from .share import share
 from .urdf import urdf_text
 
 
@@ -15,3 +21,23 @@ def dynamics_of(robot: Robot, urdf: str | None = None) -> Dynamics:
     rotors = {joint.name: joint.motor.reflected_inertia for joint in robot.moving_joints}
     text = urdf_text(robot) if urdf is None else urdf
     return Dynamics(text, gravity=robot.gravity, joint_names=robot.joint_names, rotor_inertia=rotors)
+
+
+@dataclass(frozen=True)
+class Model:
+    """What a node runs on: the dynamics, the URDF they came from, and the hands by name."""
+
+    dynamics: Dynamics
+    urdf: str
+    end_effectors: dict[str, str]
+
+
+def load_model(robot_file: str | Path = '', robot_description: str = '') -> Model:
+    """Return the model of a robot file or of a URDF text; of Krang if neither is given."""
+    if robot_file and robot_description:
+        raise ArgumentError(f"robot_file '{robot_file}' and robot_description are both given, must be one of the two")
+    if robot_description:
+        return Model(Dynamics(robot_description), robot_description, {})
+    robot = load_robot(robot_file or share('config', 'krang.yaml'))
+    text = urdf_text(robot)
+    return Model(dynamics_of(robot, text), text, robot.end_effectors)

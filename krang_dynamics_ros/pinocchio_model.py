@@ -42,6 +42,7 @@ class PinocchioModel:
         self.n = len(self.joint_names)
         self._shape = (self.n,)
         self.base = description.base
+        self.name = description.name
         self._model = pin.buildModelFromXML(description.text)
         self._data = self._model.createData()
         self._bare = self._model.copy()  # no gravity, and never any rotors

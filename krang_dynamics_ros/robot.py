@@ -113,6 +113,7 @@ class Robot:
     joints: tuple[Joint, ...]
     gravity: Array = field(default_factory=lambda: frozen([0.0, 0.0, -9.81]))  # m/s^2, in the base's axes
     lengths: dict[str, float] = field(default_factory=dict)
+    end_effectors: dict[str, str] = field(default_factory=dict)  # names of hands, and the links they are
 
     def __post_init__(self) -> None:
         faults = tree_faults([link.name for link in self.links], self.joints)

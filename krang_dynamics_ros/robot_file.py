@@ -49,10 +49,14 @@ def _robot(data: Any, faults: list[Fault]) -> Robot | None:
     gravity = root.vector('gravity')
     links = [_link(link, section) for link, section in root.sections('links')]
     joints = [_joint(joint, section) for joint, section in root.sections('joints')]
+    hands = root.section('end_effectors')
+    end_effectors = {hand: hands.text(hand, [link.name for link in links]) for hand in hands.given()}
     root.close()
     if links and joints and all(joint.parent and joint.child for joint in joints):
         faults += tree_faults([link.name for link in links], joints)
-    return None if faults else Robot(name, tuple(links), tuple(joints), frozen(gravity), dict(root.names))
+    return (
+        None if faults else Robot(name, tuple(links), tuple(joints), frozen(gravity), dict(root.names), end_effectors)
+    )
 
 
 def _link(name: str, section: Section) -> Link:

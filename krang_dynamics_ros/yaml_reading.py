@@ -176,7 +176,11 @@ class Section:
     def numbers(self, key: str) -> dict[str, float]:
         """Return a mapping of names to finite numbers; an empty one if it is not given."""
         section = self.section(key)
-        return {str(name): section.number(name) for name in section._data}
+        return {name: section.number(name) for name in section.given()}
+
+    def given(self) -> list[str]:
+        """Return the keys that are given, where any may be."""
+        return [key for key in self._data if isinstance(key, str)]
 
     def close(self) -> None:
         """Note every key that was not asked for."""

@@ -25,6 +25,10 @@ ALLOWED = {
     'inertia': {'spatial'},
     'wrench': {'errors', 'spatial'},
     'motors': {'spatial'},
+    'refusals': set(),
+    'imu': {'errors'},
+    'joint_states': {'refusals', 'spatial'},
+    'end_effector': {'errors', 'joint_states', 'refusals', 'wrench'},
     'robot': {'errors', 'inertia', 'spatial'},
     'share': {'errors'},
     'report': set(),
@@ -37,8 +41,9 @@ ALLOWED = {
     'newton_euler': {'algebra', 'errors', 'frames', 'robot', 'spatial', 'wrench'},
     'pinocchio_model': {'description', 'errors', 'spatial'},
     'dynamics': {'errors', 'pinocchio_model', 'spatial', 'wrench'},
+    'terms': {'dynamics', 'spatial', 'wrench'},
     'task_space': {'dynamics', 'errors', 'spatial'},
-    'model': {'dynamics', 'robot', 'urdf'},
+    'model': {'dynamics', 'errors', 'robot', 'robot_file', 'share', 'urdf'},
     'proof': {'dynamics', 'lagrangian', 'newton_euler', 'report', 'robot', 'spatial', 'wrench'},
 }
 ORDER = [*ALLOWED]

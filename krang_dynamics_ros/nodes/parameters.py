@@ -1,0 +1,90 @@
+"""Parameters declared in one place: name, type, default, range and meaning; and from there to ROS and to the README."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from rcl_interfaces.msg import FloatingPointRange, ParameterDescriptor
+from rclpy.node import Node
+
+from ..errors import ArgumentError, did_you_mean
+
+
+@dataclass(frozen=True)
+class Spec:
+    """One parameter. `live` ones can be set while the node runs; a list allows each of `choices`."""
+
+    name: str
+    default: Any
+    meaning: str
+    live: bool = False
+    least: float | None = None
+    most: float | None = None
+    choices: tuple[str, ...] = ()
+    default_text: str = ''  # for the README, where the default depends on the robot
+
+    @property
+    def type_name(self) -> str:
+        """ROS's name of the type."""
+        kinds = {bool: 'bool', float: 'double', str: 'string'}
+        if isinstance(self.default, list):
+            return f'{kinds[type(self.default[0])]}[]'
+        return kinds[type(self.default)]
+
+    @property
+    def allowed(self) -> str:
+        """The range, in words."""
+        if self.choices:
+            return ', '.join(f'`{choice}`' for choice in self.choices)
+        return '' if self.least is None else f'{self.least:g} to {self.most:g}'
+
+    def descriptor(self) -> ParameterDescriptor:
+        """Return what `ros2 param describe` shows."""
+        described = ParameterDescriptor(description=self.meaning, read_only=not self.live)
+        if self.choices:
+            described.additional_constraints = f'one of {", ".join(self.choices)}'
+        if self.least is not None and isinstance(self.default, float):
+            described.floating_point_range = [FloatingPointRange(from_value=self.least, to_value=float(self.most or 0))]
+        return described
+
+    def check(self, value: Any) -> None:
+        """Raise `ArgumentError` if a value is not among the choices."""
+        for item in value if isinstance(value, (list, tuple)) else [value]:
+            if self.choices and item not in self.choices:
+                hint = did_you_mean(str(item), self.choices)
+                raise ArgumentError(f"{self.name}: '{item}', must be one of {', '.join(self.choices)}. {hint}".strip())
+
+
+def declare(node: Node, specs: Iterable[Spec]) -> dict[str, Any]:
+    """Declare parameters and return their values, overridden or default, checked."""
+    values = {}
+    for spec in specs:
+        values[spec.name] = node.declare_parameter(spec.name, spec.default, spec.descriptor()).value
+        spec.check(values[spec.name])
+    return values
+
+
+def warn_of_unknown(node: Node) -> None:
+    """Say so if a parameter was given that nobody declared: ROS would pass over a misspelt one in silence."""
+    for name in node._parameter_overrides:
+        if not node.has_parameter(name) and not name.startswith('qos_overrides'):
+            hint = did_you_mean(name, node._parameters)
+            node.get_logger().warning(f"parameter '{name}' is unknown and has no effect. {hint}")
+
+
+def markdown_table(specs: Sequence[Spec]) -> str:
+    """Return the README's table of parameters."""
+    rows = ['| parameter | type | default | live | range | what |', '|---|---|---|---|---|---|']
+    for spec in specs:
+        default = spec.default_text or f'`{_yaml(spec.default)}`'
+        live = 'yes' if spec.live else ''
+        rows.append(f'| `{spec.name}` | {spec.type_name} | {default} | {live} | {spec.allowed} | {spec.meaning} |')
+    return '\n'.join(rows)
+
+
+def _yaml(value: Any) -> str:
+    if isinstance(value, list):
+        return f'[{", ".join(_yaml(item) for item in value)}]'
+    return f'{value:g}' if isinstance(value, float) else str(value) or "''"

@@ -1,0 +1,89 @@
+"""Publishers that know whether anybody listens, each with one message that is filled anew every time."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from builtin_interfaces.msg import Time
+from geometry_msgs.msg import PointStamped
+from rclpy.event_handler import PublisherEventCallbacks
+from rclpy.node import Node
+from rclpy.qos import QoSProfile
+from rclpy.qos_overriding_options import QoSOverridingOptions
+from sensor_msgs.msg import JointState
+from std_msgs.msg import Float64MultiArray, MultiArrayDimension
+
+from ..spatial import Array
+
+OUTPUT = QoSProfile(depth=1)  # reliable: RViz's Effort display and most tools ask for it
+
+
+class Topic:
+    """One output. `wanted` follows the subscribers, at no cost per message."""
+
+    def __init__(self, node: Node, kind: type, name: str) -> None:
+        events = PublisherEventCallbacks(matched=self._matched)
+        options = QoSOverridingOptions.with_default_policies()
+        self.wanted = False
+        self.message: Any = kind()
+        self._publisher = node.create_publisher(
+            kind, name, OUTPUT, event_callbacks=events, qos_overriding_options=options
+        )
+
+    def _matched(self, info: Any) -> None:
+        self.wanted = info.current_count > 0
+
+    def publish(self) -> None:
+        """Send the message as it stands."""
+        self._publisher.publish(self.message)
+
+
+class TorqueTopic(Topic):
+    """Torques by joint name: a JointState with `name` and `effort`."""
+
+    def __init__(self, node: Node, name: str, joint_names: Sequence[str], frame_id: str) -> None:
+        super().__init__(node, JointState, name)
+        self.message.name = list(joint_names)
+        self.message.header.frame_id = frame_id
+
+    def send(self, torque: Array, stamp: Time) -> None:
+        """Publish torques (n), with the stamp of the joint state they come from."""
+        self.message.header.stamp = stamp
+        self.message.effort = array('d', torque.tobytes())
+        self.publish()
+
+
+class NumbersTopic(Topic):
+    """Bare numbers: a vector without layout, or a matrix with rows and columns."""
+
+    def __init__(self, node: Node, name: str, matrix_size: int = 0) -> None:
+        super().__init__(node, Float64MultiArray, name)
+        n = matrix_size
+        if n:
+            rows, columns = (
+                MultiArrayDimension(label='row', size=n, stride=n * n),
+                MultiArrayDimension(label='column', size=n, stride=n),
+            )
+            self.message.layout.dim = [rows, columns]
+
+    def send(self, numbers: Array) -> None:
+        """Publish numbers, a matrix row by row."""
+        self.message.data = array('d', np.ascontiguousarray(numbers).tobytes())
+        self.publish()
+
+
+class PointTopic(Topic):
+    """A point in a frame."""
+
+    def __init__(self, node: Node, name: str, frame_id: str) -> None:
+        super().__init__(node, PointStamped, name)
+        self.message.header.frame_id = frame_id
+
+    def send(self, point: Array, stamp: Time) -> None:
+        """Publish a point (3), with the stamp of the joint state it comes from."""
+        self.message.header.stamp = stamp
+        self.message.point.x, self.message.point.y, self.message.point.z = point.tolist()
+        self.publish()

@@ -1,0 +1,109 @@
+"""Every topic of the running node against the Lagrangian, at random states, over DDS."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+
+pytest.importorskip('rclpy', reason='rclpy is not installed: the node cannot run')
+
+from krang_dynamics_ros import Lagrangian, Robot, urdf_text
+from krang_dynamics_ros.proof import random_states
+
+from .ros import TYPES, Client, Process, domain, effort
+
+RTOL = 1e-9
+FRICTION = {'joints.q_3l.viscous': 2.0, 'joints.q_3l.coulomb': 1.5, 'joints.q_w.viscous': 4.0}
+
+
+@pytest.fixture(scope='module')
+def client(robot: Robot) -> Iterator[Client]:
+    with domain() as number:
+        given = [f'{name}:={value}' for name, value in FRICTION.items()]
+        order = '[q_7r, q_imu, q_3l]'
+        words = [*given, f'command_joints:={order}', 'total_terms:=[gravity, coriolis, friction]']
+        process = Process(number, '--ros-args', *(word for given in words for word in ('-p', given)))
+        client = Client(number)
+        client.listen(*TYPES)
+        client.ready()
+        yield client
+        client.close()
+        assert process.end() == 0, process.output
+        assert 'Traceback' not in process.output
+
+
+def states(robot: Robot, count: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    q, dq, _ = random_states(robot, count, 21)
+    yield from zip(q, dq, strict=True)
+
+
+def friction(robot: Robot, dq: np.ndarray) -> np.ndarray:
+    viscous, coulomb = np.zeros(robot.n), np.zeros(robot.n)
+    viscous[robot.joint_names.index('q_3l')], coulomb[robot.joint_names.index('q_3l')] = 2.0, 1.5
+    viscous[robot.joint_names.index('q_w')] = 4.0
+    return viscous * dq + coulomb * np.sign(dq)
+
+
+def test_torques_by_name_whatever_order_came_in(client: Client, robot: Robot, rng: np.random.Generator) -> None:
+    lagrangian = Lagrangian(robot)
+    for q, dq in states(robot, 20):
+        order = rng.permutation(robot.n)
+        names = [robot.joint_names[k] for k in order] + ['wheel_left', 'wheel_right']
+        answers = client.ask(
+            names, [*q[order], 9.0, 9.0], [*dq[order], 8.0, 8.0],
+            'torque/gravity', 'torque/coriolis', 'torque/friction', 'torque/wrench', 'torque/total',
+        )  # fmt: skip
+        gravity, coriolis, rubbing = lagrangian.Q(q), lagrangian.coriolis_torque(q, dq), friction(robot, dq)
+        expected = (gravity, coriolis, rubbing, np.zeros(robot.n), gravity + coriolis + rubbing)
+        for message, torque in zip(answers, expected, strict=True):
+            assert tuple(message.name) == robot.joint_names
+            assert message.header.frame_id == 'R10r'
+            assert not len(message.position) and not len(message.velocity)
+            np.testing.assert_allclose(effort(message), torque, rtol=RTOL, atol=1e-9)
+
+
+def test_commands_matrices_and_centre_of_mass(client: Client, robot: Robot) -> None:
+    lagrangian, n = Lagrangian(robot), robot.n
+    for q, dq in states(robot, 5):
+        client.received['dynamics/coriolis'].clear()
+        client.received['dynamics/inertia'].clear()
+        client.received['effort_commands'].clear()
+        com, total, command, A, C = client.ask(
+            robot.joint_names, q, dq,
+            'center_of_mass', 'torque/total', 'effort_commands', 'dynamics/inertia', 'dynamics/coriolis',
+        )  # fmt: skip
+        index = [robot.joint_names.index(name) for name in ('q_7r', 'q_imu', 'q_3l')]
+        np.testing.assert_array_equal(command.data, effort(total)[index])
+        for matrix, expected in ((A, lagrangian.A(q)), (C, lagrangian.C(q, dq))):
+            rows, columns = matrix.layout.dim
+            assert (rows.label, rows.size, rows.stride) == ('row', n, n * n)
+            assert (columns.label, columns.size, columns.stride) == ('column', n, n)
+            np.testing.assert_allclose(np.reshape(matrix.data, (n, n)), expected, rtol=RTOL, atol=1e-9)
+        weighted = np.zeros(3)
+        for link in robot.links:
+            R, p = lagrangian.pose(q, link.name)
+            weighted += link.inertia.m * p + R @ link.inertia.MS
+        assert com.header.frame_id == 'R0'
+        np.testing.assert_allclose([com.point.x, com.point.y, com.point.z], weighted / robot.mass, rtol=RTOL, atol=1e-9)
+
+
+def test_the_description_is_there_for_who_comes_late(client: Client, robot: Robot) -> None:
+    assert client.description() == urdf_text(robot)
+
+
+def test_diagnostics_say_that_all_is_well(client: Client, robot: Robot) -> None:
+    def say() -> None:
+        client.send_state(robot.joint_names, np.zeros(robot.n), np.zeros(robot.n))
+
+    client.diagnostics.clear()
+    client.until(
+        lambda: client.diagnostics.get('joint states') and client.diagnostics['joint states'].level == b'\0', say
+    )
+    values = {pair.key: pair.value for pair in client.diagnostics['joint states'].values}
+    assert float(values['rate (Hz)']) > 0
+    assert values['missing or late'] == ''
+    assert client.diagnostics['wrench left'].level == b'\0'
+    assert 'states per second' in client.diagnostics['computation'].message
+    assert client.diagnostics['computation'].hardware_id == 'krang'
