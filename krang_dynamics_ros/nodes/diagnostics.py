@@ -124,9 +124,11 @@ class Reporter:
         if self._levels.get(status.name, OK) == status.level:
             return
         self._levels[status.name] = status.level
-        log = self._node.get_logger()
-        name = status.name.rpartition(': ')[2]
-        (log.info if status.level == OK else log.warning)(f'{name}: {status.message}')
+        words = f'{status.name.rpartition(": ")[2]}: {status.message}'
+        if status.level == OK:  # two lines, for rclpy lets a line log at one severity only
+            self._node.get_logger().info(words)
+        else:
+            self._node.get_logger().warning(words)
 
 
 def _age(now: int, then: int) -> str:

@@ -44,7 +44,7 @@ def settings(model: Model) -> list[Spec]:
             default_text='`[left, right]`, those of the robot file',
         ),
         Spec('command_joints', NONE, 'order of `effort_commands`; none: that topic is off'),
-        Spec('imu_joint', '', 'joint whose angle is the pitch of topic `imu`: `q_imu` on Krang; none: `imu` is not used'),
+        Spec('imu_joint', '', 'joint whose angle is the pitch of topic `imu`, on Krang `q_imu`; none: not used'),
     ]  # fmt: skip
 
 

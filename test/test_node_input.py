@@ -1,0 +1,250 @@
+"""What bad input gets: each row of the contract's table, on the running node."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+
+pytest.importorskip('rclpy', reason='rclpy is not installed: the node cannot run')
+
+from builtin_interfaces.msg import Time
+from sensor_msgs.msg import JointState
+
+from krang_dynamics_ros import Lagrangian, Robot, Wrench
+
+from .ros import TORQUES, Client, Process, domain, effort
+
+Q = np.linspace(-0.8, 0.8, 17)
+DQ = np.linspace(1, -1, 17)
+GRAVITY = 'torque/gravity'
+ALL = tuple(f'torque/{name}' for name in TORQUES)
+TIMEOUT = 0.3  # s: longer than the default, so that a busy machine does not make states late
+
+
+@pytest.fixture(scope='module')
+def number() -> Iterator[int]:
+    with domain() as taken:
+        yield taken
+
+
+@pytest.fixture(scope='module')
+def process(number: int) -> Iterator[Process]:
+    node = Process(number, '--ros-args', '-p', f'state_timeout:={TIMEOUT}', '-p', f'wrench_timeout:={TIMEOUT}')
+    yield node
+    assert node.end() == 0, node.output
+    assert 'Traceback' not in node.output
+
+
+@pytest.fixture
+def client(number: int, process: Process) -> Iterator[Client]:
+    client = Client(number)
+    client.listen(*ALL, 'dynamics/coriolis')
+    client.ready()
+    client.silent(GRAVITY, seconds=TIMEOUT + 0.1)  # until the node has forgotten what the test before said
+    yield client
+    client.close()
+
+
+def reasons(client: Client, status: str = 'joint states') -> str:
+    """Return what diagnostics said last of an input."""
+    return str(client.diagnostics[status].message) if status in client.diagnostics else ''
+
+
+def test_parts_from_two_publishers_make_a_state(client: Client, robot: Robot) -> None:
+    names = robot.joint_names
+    other = client.node.create_publisher(JointState, 'joint_states', 10)
+    client.until(lambda: other.get_subscription_count() > 0)
+    for _ in range(5):
+        client.send_state(names[:3], Q[:3], DQ[:3])
+        client.spin()
+    assert client.silent(*ALL, seconds=0.1)
+
+    def arms() -> None:
+        message = JointState(name=list(names[3:]), position=array('d', Q[3:]), velocity=array('d', DQ[3:]))
+        message.header.stamp = client.stamp()
+        other.publish(message)
+
+    gravity = client.ask(names[:3], Q[:3], DQ[:3], GRAVITY, before=arms)
+    np.testing.assert_allclose(effort(gravity), Lagrangian(robot).Q(Q), atol=1e-9)
+
+
+def test_a_part_that_grew_old_is_not_known(client: Client, robot: Robot) -> None:
+    names = robot.joint_names
+    client.send_state(names[3:], Q[3:])
+    client.silent(GRAVITY, seconds=TIMEOUT + 0.1)
+    client.send_state(names[:3], Q[:3])
+    assert client.silent(*ALL)
+    said = '14 of 17 joints are not known: q_1l'
+    client.until(lambda: said in reasons(client), lambda: client.send_state(names[:3], Q[:3]), said)
+    client.ask(names, Q, (), GRAVITY)
+
+
+def test_a_part_that_is_old_by_its_stamp_is_not_known(client: Client, robot: Robot) -> None:
+    now = client.stamp()
+    client.send_state(robot.joint_names[3:], Q[3:], stamp=now)
+    client.send_state(robot.joint_names[:3], Q[:3], stamp=Time(sec=now.sec + 2, nanosec=now.nanosec))
+    assert client.silent(*ALL)
+
+
+@pytest.mark.parametrize('velocities', [(), np.full(17, np.nan), [*DQ[:16], np.nan]])
+def test_without_velocities_gravity_and_wrench_go_on(client: Client, robot: Robot, velocities: object) -> None:
+    gravity, wrench, total = client.ask(robot.joint_names, Q, velocities, GRAVITY, 'torque/wrench', 'torque/total')
+    np.testing.assert_allclose(effort(gravity), Lagrangian(robot).Q(Q), atol=1e-9)
+    np.testing.assert_array_equal(effort(total), effort(gravity))
+    np.testing.assert_array_equal(effort(wrench), 0)
+    assert client.silent('torque/coriolis', 'torque/friction', 'dynamics/coriolis')
+    client.until(
+        lambda: 'no velocities' in reasons(client), lambda: client.send_state(robot.joint_names, Q, velocities)
+    )
+
+
+def spoilt(case: str, names: tuple[str, ...]) -> JointState:
+    message = JointState(name=list(names), position=array('d', Q), velocity=array('d', DQ))
+    if case == 'NaN':
+        message.position[5] = np.nan
+    elif case == 'infinity':
+        message.position[5] = np.inf
+    elif case == 'too large':
+        message.position[5] = 1e9
+    elif case == 'infinite velocity':
+        message.velocity[5] = -np.inf
+    elif case == 'short position':
+        message.position = array('d', Q[:16])
+    elif case == 'no position':
+        message.position = array('d')
+    elif case == 'long velocity':
+        message.velocity = array('d', [*DQ, 0.0])
+    elif case == 'short effort':
+        message.effort = array('d', [1.0])
+    elif case == 'twice':
+        message.name[5] = message.name[4]
+    return message
+
+
+@pytest.mark.parametrize(
+    ('case', 'reason'),
+    [
+        ('NaN', 'position of q_3l: nan, must be finite'),
+        ('infinity', 'position of q_3l: inf, must be finite'),
+        ('too large', 'position of q_3l: 1000000000.0, must be finite, at most 1e+06'),
+        ('infinite velocity', 'velocity of q_3l: -inf, must be finite'),
+        ('short position', 'arrays of unequal length: 17 names, 16 positions'),
+        ('no position', 'arrays of unequal length: 17 names, 0 positions'),
+        ('long velocity', 'arrays of unequal length: 17 names, 17 positions, 18 velocities'),
+        ('short effort', '17 velocities, 1 efforts'),
+        ('twice', 'named twice: q_2l'),
+    ],
+)
+def test_a_faulty_message_is_refused_whole_counted_and_named(
+    client: Client, robot: Robot, case: str, reason: str
+) -> None:
+    publisher = client.publisher(JointState, 'joint_states')
+    for _ in range(3):
+        message = spoilt(case, robot.joint_names)
+        message.header.stamp = client.stamp()
+        publisher.publish(message)
+    assert client.silent(*ALL)
+    values = {pair.key: pair.value for pair in client.until(lambda: client.diagnostics.get('joint states')).values}
+    client.until(lambda: reason in values_of(client)['refused last because'], why=str(values))
+    assert int(values_of(client)['refused in all']) >= 3
+
+
+def values_of(client: Client) -> dict[str, str]:
+    return {pair.key: pair.value for pair in client.diagnostics['joint states'].values}
+
+
+def test_other_robots_joints_are_passed_over(client: Client, robot: Robot) -> None:
+    client.send_state(['elbow', 'wrist'], [np.nan, 1.0])
+    client.send_state([], [])
+    assert client.silent(*ALL)
+    client.ask([*robot.joint_names, 'elbow'], [*Q, 1.0], (), GRAVITY)
+
+
+@pytest.mark.parametrize(
+    ('numbers', 'frame', 'reason'),
+    [
+        ((1, 2, 3, 4, 5, 6), 'R10', "frame 'R10' is unknown; did you mean 'R10"),
+        ((1, 2, 3, 4, 5, 6), 'map', "frame 'map' is unknown"),
+        ((np.nan, 2, 3, 4, 5, 6), '', 'must be finite'),
+        ((1, 2, 3, 4, 5, np.inf), '', 'must be finite'),
+        ((1e7, 2, 3, 4, 5, 6), '', 'must be finite, at most 1e+06'),
+    ],
+)
+def test_a_faulty_wrench_is_refused_and_the_one_before_ages_out(
+    client: Client, robot: Robot, numbers: tuple[float, ...], frame: str, reason: str
+) -> None:
+    good = Lagrangian(robot).wrench_torque(Q, [Wrench('R10l', (1, 0, 0))])
+
+    def push() -> None:
+        client.send_wrench('left', (1, 0, 0, 0, 0, 0))
+
+    held = client.until(lambda: client.received['torque/wrench'] and client.received['torque/wrench'][-1], lambda: (
+        push(), client.send_state(robot.joint_names, Q)
+    ))  # fmt: skip
+    held = client.ask(robot.joint_names, Q, (), 'torque/wrench', before=push)
+    np.testing.assert_allclose(effort(held), good, atol=1e-9)
+
+    def spoil() -> None:
+        client.send_wrench('left', numbers, frame)
+        client.send_state(robot.joint_names, Q)
+
+    client.until(lambda: not np.any(effort(client.received['torque/wrench'][-1])), spoil, 'the old wrench to age out')
+    status = client.until(
+        lambda: (s := client.diagnostics.get('wrench left')) and any(reason in pair.value for pair in s.values) and s,
+        spoil, reason,
+    )  # fmt: skip
+    assert status.level == b'\1'
+
+
+def test_a_wrench_that_stopped_counts_as_none_and_says_so(client: Client, robot: Robot) -> None:
+    def push() -> None:
+        client.send_wrench('right', (0, 0, 5, 0, 0, 0))
+
+    assert np.any(
+        effort(client.ask(robot.joint_names, Q, (), 'torque/wrench', before=lambda: (push(), client.spin(0.02))))
+    )
+    client.silent(GRAVITY, seconds=TIMEOUT + 0.1)
+    np.testing.assert_array_equal(effort(client.ask(robot.joint_names, Q, (), 'torque/wrench')), 0)
+    client.until(lambda: 'counts as no wrench' in reasons(client, 'wrench right'))
+    assert client.diagnostics['wrench right'].level == b'\1'
+
+
+def test_a_wrench_that_is_old_by_its_stamp_counts_as_none(client: Client, robot: Robot) -> None:
+    for _ in range(3):
+        stamp = client.stamp()
+        client.send_wrench('left', (0, 0, 5, 0, 0, 0), stamp=Time(sec=stamp.sec - 3, nanosec=stamp.nanosec))
+        client.spin(0.02)
+    np.testing.assert_array_equal(effort(client.ask(robot.joint_names, Q, (), 'torque/wrench')), 0)
+
+
+def test_time_that_goes_back_forgets_the_state_and_work_goes_on(client: Client, robot: Robot) -> None:
+    names = robot.joint_names
+    client.ask(names, Q, (), GRAVITY)
+    client.send_wrench('left', (0, 0, 5, 0, 0, 0))
+    long_ago = Time(sec=1000, nanosec=5)
+    client.silent(GRAVITY, seconds=0.05)
+    client.send_state(names[:3], Q[:3], stamp=long_ago)
+    assert client.silent(*ALL, seconds=0.1)  # the other joints are of a time that is yet to come
+    stamp = client.send_state(names, Q, stamp=Time(sec=1000, nanosec=9))
+    message = client.until(lambda: next((m for m in client.received['torque/wrench'] if m.header.stamp == stamp), None))
+    np.testing.assert_array_equal(effort(message), 0)  # and so was the wrench
+    client.ask(names, Q, (), GRAVITY)
+
+
+def test_unstamped_states_and_wrenches_work(client: Client, robot: Robot) -> None:
+    """As from `ros2 topic pub` by hand: then only the time of arrival counts."""
+    client.silent(GRAVITY, seconds=0.05)
+
+    def say() -> None:
+        client.send_wrench('left', (1, 0, 0, 0, 0, 0), stamp=Time())
+        client.spin(0.01)
+        client.send_state(robot.joint_names, Q, stamp=Time())
+
+    expected = Lagrangian(robot).wrench_torque(Q, [Wrench('R10l', (1, 0, 0))])
+    client.until(
+        lambda: any(np.allclose(effort(m), expected, atol=1e-9) for m in client.received['torque/wrench']), say
+    )
+    assert client.received['torque/wrench'][-1].header.stamp == Time()
