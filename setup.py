@@ -15,7 +15,7 @@ setup(
     maintainer_email='maintainers@users.noreply.a-seed-f272c60a.example',
     license='Apache-2.0',
     python_requires='>=3.10',
-    packages=[PACKAGE, f'{PACKAGE}.cli'],
+    packages=[PACKAGE, f'{PACKAGE}.cli', f'{PACKAGE}.nodes'],
     package_data={PACKAGE: ['py.typed']},
     data_files=[
         ('share/ament_index/resource_index/packages', [f'resource/{PACKAGE}']),
@@ -23,6 +23,8 @@ setup(
         (f'{SHARE}/config', glob('config/*.yaml')),
         (f'{SHARE}/config/textbook', glob('config/textbook/*.yaml')),
         (f'{SHARE}/urdf', glob('urdf/*.urdf')),
+        (f'{SHARE}/launch', glob('launch/*.launch.py')),
+        (f'{SHARE}/rviz', glob('rviz/*.rviz')),
     ],
     install_requires=['numpy', 'PyYAML', 'pin>=4.1,<5'],
     extras_require={'test': ['pytest', 'hypothesis', 'mujoco']},
@@ -31,6 +33,7 @@ setup(
         'console_scripts': [
             f'check = {PACKAGE}.cli.check:main',
             f'generate_urdf = {PACKAGE}.cli.generate_urdf:main',
+            f'dynamics_node = {PACKAGE}.nodes.dynamics_node:main',
         ],
     },
 )

@@ -7,6 +7,7 @@ clocks are ordinary. A stamp of zero means "not stamped"; then arrival alone cou
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
@@ -49,7 +50,7 @@ class JointStates:
         """Know nothing of any joint."""
         self._stamp = np.full(len(self.joint_names), NEVER, dtype=np.int64)
         self._arrival = self._stamp.copy()
-        self._newest = NEVER
+        self._newest = self._whole_at = NEVER
         self.velocity[:] = np.nan
 
     def take(
@@ -85,9 +86,10 @@ class JointStates:
         return self._store(Layout(place, place, False), np.array([position]), np.array([velocity]), stamp, now)
 
     def _store(self, layout: Layout, q: Array, dq: Array, stamp: int, now: int) -> bool:
-        if not np.abs(q).max() <= LARGEST:  # NaN is not
+        # The sums of squares pass what is good at a glance; what is left, NaN included, is looked at one by one.
+        if not q @ q <= LARGEST and not (np.abs(q) <= LARGEST).all():
             return self.refusals.note(self._fault('position', q, layout))
-        if (np.abs(dq) > LARGEST).any():
+        if not dq @ dq <= LARGEST and (np.abs(dq) > LARGEST).any():
             return self.refusals.note(self._fault('velocity', dq, layout))
         if stamp and stamp < self._newest - self.timeout * 1e9:
             self.jumps += 1
@@ -95,10 +97,11 @@ class JointStates:
         self._newest = max(self._newest, stamp or NEVER)
         self.position[layout.ours], self.velocity[layout.ours] = q, dq
         self._stamp[layout.ours], self._arrival[layout.ours] = stamp, now
+        self._whole_at = now if layout.whole else NEVER
         return True
 
     def _fault(self, what: str, values: Array, layout: Layout) -> str:
-        k = int(np.argmax(~(np.abs(values) <= LARGEST)))
+        k = int(np.argmax(~(np.abs(values) <= LARGEST) & ~(np.isnan(values) & (what == 'velocity'))))
         return f'{what} of {self.joint_names[layout.ours[k]]}: {values[k]}, must be finite, at most {LARGEST:g}'
 
     def _layout(self, names: Sequence[str]) -> Layout | str:
@@ -131,12 +134,12 @@ class JointStates:
 
     def complete(self, now: int) -> bool:
         """Tell whether every joint is known, and none from too long ago."""
-        return not self._old(now).any()
+        return self._whole_at == now or not self._old(now).any()
 
     @property
     def moving(self) -> bool:
         """Whether every joint's velocity is known."""
-        return not np.isnan(self.velocity).any()
+        return not math.isnan(self.velocity @ self.velocity)
 
     @property
     def oldest_arrival(self) -> int:

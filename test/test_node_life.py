@@ -109,7 +109,8 @@ def test_two_namespaces_are_two_robots(number: int, robot: Robot) -> None:
 
 def test_topics_can_be_remapped_and_their_qos_overridden(number: int, robot: Robot) -> None:
     process = Process(
-        number, '--ros-args', '-r', 'torque/gravity:=hold', '-p', 'qos_overrides./hold.publisher.reliability:=best_effort',
+        number, '--ros-args', '-r', 'torque/gravity:=hold',
+        '-p', 'qos_overrides./hold.publisher.reliability:=best_effort',
     )  # fmt: skip
     client = Client(number)
     got: list[JointState] = []

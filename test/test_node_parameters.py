@@ -129,7 +129,10 @@ def test_every_parameter_is_described(client: Client) -> None:
 
 
 BROKEN = {
-    'negative mass': (urdf_text(krang()).replace('mass value="7.35"', 'mass value="-7.35"', 1), 'links.R4l.inertial.mass: -7.35, must not be'),
+    'negative mass': (
+        urdf_text(krang()).replace('mass value="7.35"', 'mass value="-7.35"', 1),
+        'links.R4l.inertial.mass: -7.35, must not be',
+    ),
     'no mass': ('<robot name="r"><link name="a"/><link name="b"/><joint name="j" type="continuous"><parent link="a"/>'
                 '<child link="b"/></joint></robot>', 'none that moves has a mass'),
     'not XML': ('<robot', 'must be well-formed XML'),

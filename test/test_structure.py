@@ -131,7 +131,8 @@ def test_setup_and_package_xml_have_one_version() -> None:
 def test_every_command_has_an_executable_and_every_executable_a_function() -> None:
     commands = {path.stem for path in (PACKAGE / 'cli').glob('*.py')} - {'__init__', 'common'}
     scripts = dict(re.findall(r"'(\w+) = \{PACKAGE\}\.([\w.]+):main'", (ROOT / 'setup.py').read_text()))
-    assert set(scripts) == commands
+    nodes = {path.stem for path in (PACKAGE / 'nodes').glob('*_node.py')}
+    assert set(scripts) == commands | nodes
     assert set(importlib.import_module('krang_dynamics_ros.__main__').COMMANDS) == commands
     for module in scripts.values():
         assert callable(importlib.import_module(f'krang_dynamics_ros.{module}').main)

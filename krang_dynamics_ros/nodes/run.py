@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import signal
 import sys
 from collections.abc import Callable, Sequence
@@ -33,6 +34,8 @@ def run(create: Callable[[], Node], args: Sequence[str] | None = None) -> int:
         print(error, file=sys.stderr)
         rclpy.shutdown()
         return 1
+    gc.collect()
+    gc.freeze()  # what start-up made stays; a collection need not walk it again and again
     executor = EventsExecutor()
     executor.add_node(node)
     while not ended:

@@ -1,0 +1,204 @@
+"""From a joint state to its torque through DDS at 1 kHz: this node beside one that only echoes, in one run, in turns.
+
+Latency is from the call of publish to the answer in the client's callback; CPU is of the node's process alone.
+`--minutes 10` shows memory over ten minutes, with everything on.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import signal
+import subprocess
+import sys
+import time
+from array import array
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+import rclpy
+from geometry_msgs.msg import WrenchStamped
+from rclpy.executors import Executor
+from rclpy.experimental import EventsExecutor
+from rclpy.node import Node
+from sensor_msgs.msg import JointState
+
+from krang_dynamics_ros import krang
+
+RATE = 1000  # Hz
+TERMS = ('gravity', 'coriolis', 'friction', 'wrench', 'total')
+TICKS = os.sysconf('SC_CLK_TCK')
+
+
+@dataclass
+class Case:
+    """One node under load, and what was seen of it."""
+
+    title: str
+    namespace: str
+    module: str
+    topics: tuple[str, ...]
+    wrenches: bool = False
+    latencies: list[float] = field(default_factory=list)  # us, of the round that is on
+    percentiles: list[tuple[float, float]] = field(default_factory=list)  # p50 and p99 of each round
+    sent: int = 0
+    received: dict[str, int] = field(default_factory=dict)
+    cpu: float = 0.0
+    seconds: float = 0.0
+    memory: list[float] = field(default_factory=list)
+    process: subprocess.Popen[bytes] | None = None
+
+    def start(self) -> None:
+        """Start the node's process."""
+        command = [sys.executable, '-m', self.module, '--ros-args', '-r', f'__ns:=/{self.namespace}']
+        self.process = subprocess.Popen(command)
+
+    def end(self) -> None:
+        """End it."""
+        if self.process:
+            self.process.send_signal(signal.SIGINT)
+            self.process.wait(10)
+
+    @property
+    def _proc(self) -> Path:
+        return Path(f'/proc/{self.process.pid if self.process else 0}')
+
+    def cpu_seconds(self) -> float:
+        """Processor time used so far."""
+        fields = (self._proc / 'stat').read_text().rpartition(')')[2].split()
+        return (int(fields[11]) + int(fields[12])) / TICKS
+
+    def resident(self) -> float:
+        """Memory in MB."""
+        return int((self._proc / 'statm').read_text().split()[1]) * os.sysconf('SC_PAGE_SIZE') / 1e6
+
+
+class Client(Node):
+    """Sends states (and wrenches) at a rate, and hears the answers."""
+
+    def __init__(self, case: Case) -> None:
+        super().__init__('bench', namespace=case.namespace)
+        self.case = case
+        self._out = self.create_publisher(JointState, 'joint_states', 10)
+        self._message = JointState(name=list(krang().joint_names))
+        self._began: dict[int, int] = {}  # when each state that counts was sent, by its stamp
+        sides = ('left', 'right') if case.wrenches else ()
+        self._wrenches = [self.create_publisher(WrenchStamped, f'wrench/{side}', 10) for side in sides]
+        for topic in case.topics:
+            case.received.setdefault(topic, 0)
+            self.create_subscription(JointState, f'torque/{topic}', partial(self._heard, topic), 100)
+
+    def _heard(self, topic: str, message: JointState) -> None:
+        now, stamp = time.perf_counter_ns(), message.header.stamp
+        began = self._began.get(stamp.sec * 10**9 + stamp.nanosec)
+        if began is None:
+            return
+        self.case.received[topic] += 1
+        if topic == 'gravity':
+            self.case.latencies.append((now - began) / 1e3)
+
+    def run(self, seconds: float, executor: Executor) -> None:
+        """Keep up the load for a while; the first half second does not count."""
+        while self._out.get_subscription_count() < 1 or self.count_publishers('torque/gravity') < 1:
+            executor.spin_once(timeout_sec=0.05)
+        self._load(0.5, executor, counts=False)
+        cpu, start = self.case.cpu_seconds(), time.monotonic()
+        self._load(seconds, executor, counts=True)
+        self.case.seconds += time.monotonic() - start
+        self.case.cpu += self.case.cpu_seconds() - cpu
+        self.case.memory.append(self.case.resident())
+        _spin_until(time.monotonic() + 0.2, executor)
+        self._began.clear()
+        p50, p99 = np.percentile(self.case.latencies, [50, 99])
+        self.case.percentiles.append((float(p50), float(p99)))
+        self.case.latencies.clear()
+
+    def _load(self, seconds: float, executor: Executor, counts: bool) -> None:
+        start = time.monotonic()
+        for k in range(int(seconds * RATE)):
+            _spin_until(start + k / RATE, executor)
+            self._send(counts)
+
+    def _send(self, counts: bool) -> None:
+        now = time.time_ns()
+        self._message.header.stamp.sec, self._message.header.stamp.nanosec = divmod(now, 10**9)
+        numbers = array('d', np.sin(now * 1e-9 + np.arange(17)).tobytes())
+        self._message.position, self._message.velocity = numbers, numbers
+        for publisher in self._wrenches:
+            push = WrenchStamped()
+            push.header.stamp = self._message.header.stamp
+            push.wrench.force.x = 10.0
+            publisher.publish(push)
+        if counts:
+            self.case.sent += 1
+            self._began[now] = time.perf_counter_ns()
+        self._out.publish(self._message)
+
+
+def _spin_until(due: float, executor: Executor) -> None:
+    while (left := due - time.monotonic()) > 0:
+        executor.spin_once(timeout_sec=left)
+
+
+def measure(cases: list[Case], rounds: int, seconds: float) -> None:
+    """Put each node under load in turns, so that the machine's moods fall on all alike."""
+    rclpy.init()
+    for case in cases:
+        case.start()
+    clients = [Client(case) for case in cases]
+    executors = [EventsExecutor() for _ in cases]
+    for client, executor in zip(clients, executors, strict=True):
+        executor.add_node(client)
+    try:
+        for done in range(rounds):
+            for client, executor in zip(clients, executors, strict=True):
+                print(f'\rround {done + 1} of {rounds}: {client.case.title:<40}', end='', file=sys.stderr, flush=True)
+                client.run(seconds, executor)
+        print('\r' + ' ' * 70 + '\r', end='', file=sys.stderr)
+    finally:
+        for case in cases:
+            case.end()
+        rclpy.shutdown()
+
+
+def report(cases: list[Case]) -> None:
+    """Print a line for each node, with ratios to the first. Latencies are the medians over the rounds."""
+    print(f'{"joint state to torque/gravity, 1 kHz":<42}{"p50":>8}{"p99":>9}{"lost":>7}{"CPU":>7}{"memory":>9}')
+    echo50, echo99 = np.median(cases[0].percentiles, axis=0)
+    echo_share = 100 * cases[0].cpu / cases[0].seconds
+    for case in cases:
+        p50, p99 = np.median(case.percentiles, axis=0)
+        lost = sum(case.sent - count for count in case.received.values())
+        share = 100 * case.cpu / case.seconds
+        print(f'{case.title:<42}{p50:>5.0f} us{p99:>6.0f} us{lost:>7}{share:>6.1f}%{case.memory[-1]:>6.0f} MB')
+        if case is not cases[0]:
+            ratios = f'{p50 / echo50:>8.2f}{p99 / echo99:>9.2f}{"":>7}{share / echo_share:>7.2f}'
+            print(f'{"    to the echo":<42}{ratios}')
+    print('goals: gravity alone at most 1.15, 1.15 and 0.75; with everything none lost, CPU at most 30 %')
+
+
+def main() -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument('--minutes', type=float, default=0, help='how long to watch the memory (default: not at all)')
+    arguments = parser.parse_args()
+    node = 'krang_dynamics_ros.nodes.dynamics_node'
+    everything = Case('dynamics_node, 5 torques and 2 wrenches', 'everything', node, TERMS, wrenches=True)
+    if arguments.minutes:
+        measure([everything], rounds=max(2, round(arguments.minutes * 6)), seconds=10)
+        print(f'memory every 10 s, MB: {" ".join(f"{m:.1f}" for m in everything.memory)}')
+        print(f'sent {everything.sent}, received {everything.received}')
+        return
+    cases = [
+        Case('echo, default executor', 'echo', 'benchmarks.echo_node', ('gravity',)),
+        Case('dynamics_node, torque/gravity', 'gravity', node, ('gravity',)),
+        everything,
+    ]
+    measure(cases, rounds=8, seconds=3)
+    report(cases)
+
+
+if __name__ == '__main__':
+    main()
