@@ -30,6 +30,12 @@ def shape(table: str) -> list[str]:
     return re.sub(r'\d\.\de[+-]\d\d', '#', table).strip().splitlines()
 
 
+def test_the_readmes_parameters_are_the_nodes() -> None:
+    parameters = pytest.importorskip('krang_dynamics_ros.nodes.dynamics_parameters', reason='rclpy is not installed')
+    table = importlib.import_module('krang_dynamics_ros.nodes.parameters').markdown_table(parameters.documented())
+    assert table in README
+
+
 def test_the_readmes_table_is_what_check_prints() -> None:
     assert shape(blocks(README, 'text')[0]) == shape(run('check').stdout)
 

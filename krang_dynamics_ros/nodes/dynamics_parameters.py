@@ -7,7 +7,7 @@ from typing import Any
 
 from ..dynamics import Dynamics
 from ..end_effector import MOMENTS_ABOUT, SENSES
-from ..model import Model
+from ..model import Model, load_model
 from ..terms import TERMS
 from .parameters import Spec
 
@@ -90,3 +90,10 @@ def joint_vector(values: Mapping[str, Any], dynamics: Dynamics, key: str) -> lis
 def named(names: Sequence[str]) -> list[str]:
     """Return the names of a list parameter, without the empty one that stands for none."""
     return [name for name in names if name]
+
+
+def documented() -> list[Spec]:
+    """Return every parameter once, as the README lists them: one hand and one joint stand for all."""
+    model = load_model()
+    hand = of_end_effector('<hand>', '', model.dynamics.link_names)
+    return [*MODEL, *settings(model), *hand, *of_joint('<joint>', dict.fromkeys(JOINT_SETTINGS, 0.0))]

@@ -1,0 +1,110 @@
+"""Launch file, parameter file and RViz view: every file, executable, parameter, topic and frame they name exists."""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import yaml
+
+from krang_dynamics_ros import Robot, Wrench, dynamics_of
+
+from .robots import ROOT
+
+README = (ROOT / 'README.md').read_text()
+RVIZ = yaml.safe_load((ROOT / 'rviz' / 'krang.rviz').read_text())['Visualization Manager']
+DISPLAYS: dict[str, dict[str, Any]] = {display['Name']: display for display in RVIZ['Displays']}
+CLASSES = {'Grid', 'TF', 'RobotModel', 'Wrench', 'Effort', 'PointStamped'}
+LAUNCH_FILES = sorted((ROOT / 'launch').glob('*.launch.py'))
+
+
+def topics() -> dict[str, str]:
+    """Return the topics that the README's table promises, with their types."""
+    rows = re.findall(r'^\| (?:in|out) ((?:`[\w/]+`(?:, )?)+) \| (\w+/\w+) \|', README, re.MULTILINE)
+    return {name: kind for names, kind in rows for name in re.findall(r'`([\w/]+)`', names)}
+
+
+def test_the_readme_lists_the_contract() -> None:
+    assert set(topics()) == {
+        'joint_states', 'wrench/left', 'wrench/right', 'imu', 'torque/gravity', 'torque/coriolis', 'torque/friction',
+        'torque/wrench', 'torque/total', 'effort_commands', 'dynamics/inertia', 'dynamics/coriolis', 'center_of_mass',
+        'robot_description', '/diagnostics',
+    }  # fmt: skip
+
+
+def test_the_parameter_file_names_parameters_that_exist() -> None:
+    parameters = pytest.importorskip('krang_dynamics_ros.nodes.dynamics_parameters', reason='rclpy is not installed')
+    known = {spec.name for spec in parameters.documented()}
+    given = yaml.safe_load((ROOT / 'config' / 'dynamics.yaml').read_text())['/**']['ros__parameters']
+    flat = {
+        f'{k}.{j}' if isinstance(v, dict) else k for k, v in given.items() for j in (v if isinstance(v, dict) else [0])
+    }
+    assert {re.sub('^(left|right)', '<hand>', name) for name in flat} <= known
+
+
+def test_rviz_shows_robot_frames_wrenches_torques_and_centre_of_mass() -> None:
+    assert {display['Class'].removeprefix('rviz_default_plugins/') for display in DISPLAYS.values()} == CLASSES
+    for display in DISPLAYS.values():
+        assert display['Enabled'] is True
+        assert display['Value'] is True
+    assert RVIZ['Transformation']['Current']['Class'] == 'rviz_default_plugins/TF'
+    assert RVIZ['Global Options']['Fixed Frame'] == 'R0'
+    assert DISPLAYS['Krang']['Description Topic']['Durability Policy'] == 'Transient Local'
+
+
+def test_rviz_listens_to_topics_that_exist() -> None:
+    named = [display['Topic']['Value'] for display in DISPLAYS.values() if 'Topic' in display]
+    named += [DISPLAYS['Krang']['Description Topic']['Value'], DISPLAYS['Effort torque']['Robot Description']]
+    assert {name.lstrip('/') for name in named} <= set(topics())
+    for path in LAUNCH_FILES:
+        led = re.search(r'TOPICS = \((.*?)\)', path.read_text(), re.DOTALL)
+        if led:
+            assert {name.lstrip('/') for name in named} == set(re.findall(r"'([\w/]+)'", led.group(1)))
+
+
+def test_every_joint_has_what_rvizs_effort_display_needs(robot: Robot) -> None:
+    for joint in robot.moving_joints:
+        assert joint.limits is not None
+        assert joint.limits.lower is not None
+
+
+def test_the_worked_number_of_the_readme(robot: Robot) -> None:
+    d = dynamics_of(robot)
+    q = d.vector({'q_2l': -np.pi / 2})
+    shoulder = robot.joint_names.index('q_1l')
+    on_robot = np.array([-20.0, 0, 0])
+    assert d.wrench_torque(q, [Wrench('R10l', -on_robot)])[shoulder] == pytest.approx(16.09, abs=0.005)
+    assert d.Q(q)[shoulder] == pytest.approx(78.02, abs=0.005)
+    assert '**+16.09 N m**' in README
+    assert '+78.02 N m' in README
+
+
+@pytest.mark.parametrize('path', LAUNCH_FILES, ids=lambda p: p.name)
+def test_a_launch_file_names_what_exists(path: Path) -> None:
+    text, setup = path.read_text(), (ROOT / 'setup.py').read_text()
+    compile(text, str(path), 'exec')
+    for package, executable in re.findall(r"package='(\w+)',\s*executable='(\w+)'", text):
+        if package == 'krang_dynamics_ros':
+            assert f"'{executable} = {{PACKAGE}}." in setup
+        else:
+            assert f'<exec_depend>{package}</exec_depend>' in (ROOT / 'package.xml').read_text()
+    for parts in re.findall(r"share\(('[^)]*')\)", text):
+        assert ROOT.joinpath(*re.findall(r"'([^']+)'", parts)).is_file()
+
+
+@pytest.mark.parametrize('path', LAUNCH_FILES, ids=lambda p: p.name)
+def test_a_launch_file_describes_every_argument(path: Path) -> None:
+    pytest.importorskip(
+        'launch_ros', reason='launch_ros is not installed (it is not on PyPI): launch files are not run'
+    )
+    spec = importlib.util.spec_from_file_location('launched', path)
+    assert spec
+    assert spec.loader
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    for argument in module.generate_launch_description().get_launch_arguments():
+        assert argument.description
