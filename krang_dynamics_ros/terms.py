@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Sequence
 
+import numpy as np
+
 from .dynamics import Dynamics
 from .spatial import Array
 from .wrench import Wrench
@@ -28,13 +30,13 @@ class Terms:
         return self._known[term]
 
     def total(self, terms: Collection[str]) -> Array | None:
-        """Return the sum of terms, or None if one of them cannot be known."""
-        total: Array | None = None
+        """Return the sum of terms (zero for none), or None if one of them cannot be known."""
+        total = np.zeros(self.dynamics.n)
         for term in terms:
             torque = self.torque(term)
             if torque is None:
                 return None
-            total = torque if total is None else total + torque
+            total += torque
         return total
 
     def _compute(self, term: str) -> Array | None:

@@ -84,6 +84,12 @@ def test_total_sums_the_terms_it_is_told_to(client: Client, robot: Robot) -> Non
     assert client.set(total_terms=['gravity'])[0].successful
 
 
+def test_a_total_of_no_terms_is_zero(client: Client, robot: Robot) -> None:
+    assert client.set(total_terms=[''])[0].successful
+    np.testing.assert_array_equal(asked(client, robot, 'torque/total')[0], 0)
+    assert client.set(total_terms=['gravity'])[0].successful
+
+
 def test_a_total_with_velocity_terms_is_silent_without_velocities(client: Client, robot: Robot) -> None:
     assert client.set(total_terms=['gravity', 'friction'])[0].successful
     client.received['torque/total'].clear()
@@ -167,6 +173,11 @@ def test_a_description_that_cannot_be_ends_the_node_with_a_word(name: str, tmp_p
 )
 def test_a_parameter_that_cannot_be_ends_the_node_with_a_word(given: str, message: str) -> None:
     assert_ends(message, '-p', given)
+
+
+@pytest.mark.parametrize('words', [('-p', 'nonsense'), ('-r', 'nonsense'), ('--params-file', '/nowhere.yaml')])
+def test_arguments_that_ros_cannot_read_end_the_node_with_a_word(words: tuple[str, ...]) -> None:
+    assert_ends('parse', *words)
 
 
 def assert_ends(message: str, *words: str) -> None:

@@ -131,7 +131,7 @@ class DynamicsNode(Node):
         self.dynamics.gravity = np.array(self._values['gravity'])
         for key in parameters.JOINT_SETTINGS:
             setattr(self.dynamics, key, parameters.joint_vector(self._values, self.dynamics, key))
-        self._terms = list(self._values['total_terms'])
+        self._terms = parameters.named(self._values['total_terms'])
         self.states.timeout = self._values['state_timeout']
         for hand in self.hands:
             meaning = (self._values[f'{hand.name}.sense'], self._values[f'{hand.name}.moment_about'])

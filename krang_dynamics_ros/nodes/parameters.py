@@ -14,7 +14,10 @@ from ..errors import ArgumentError, did_you_mean
 
 @dataclass(frozen=True)
 class Spec:
-    """One parameter. `live` ones can be set while the node runs; a list allows each of `choices`."""
+    """One parameter. `live` ones can be set while the node runs.
+
+    A list allows each of `choices`. A list without entries has no type in ROS 2, so one empty name stands for none.
+    """
 
     name: str
     default: Any
@@ -52,7 +55,7 @@ class Spec:
     def check(self, value: Any) -> None:
         """Raise `ArgumentError` if a value is not among the choices."""
         for item in value if isinstance(value, (list, tuple)) else [value]:
-            if self.choices and item not in self.choices:
+            if self.choices and item not in self.choices and not (item == '' and isinstance(self.default, list)):
                 hint = did_you_mean(str(item), self.choices)
                 raise ArgumentError(f"{self.name}: '{item}', must be one of {', '.join(self.choices)}. {hint}".strip())
 

@@ -27,12 +27,13 @@ def run(create: Callable[[], Node], args: Sequence[str] | None = None) -> int:
     ended: list[int] = []
     for name in (signal.SIGINT, signal.SIGTERM):
         signal.signal(name, lambda number, _: ended.append(number))
-    rclpy.init(args=None if args is None else list(args), signal_handler_options=SignalHandlerOptions.NO)
     try:
+        # a RuntimeError is rcl's word on arguments that it cannot read
+        rclpy.init(args=None if args is None else list(args), signal_handler_options=SignalHandlerOptions.NO)
         node = create()
-    except REFUSED as error:
+    except (*REFUSED, RuntimeError) as error:
         print(error, file=sys.stderr)
-        rclpy.shutdown()
+        rclpy.try_shutdown()
         return 1
     gc.collect()
     gc.freeze()  # what start-up made stays; a collection need not walk it again and again
