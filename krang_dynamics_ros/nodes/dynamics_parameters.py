@@ -32,7 +32,7 @@ def settings(model: Model) -> list[Spec]:
             'gravity', dynamics.gravity.tolist(), 'gravity in the base frame, m/s^2: three numbers', live=True,
             default_text="the robot file's; `[0, 0, -9.81]` for a URDF",
         ),
-        Spec('total_terms', ['gravity'], 'the terms that `torque/total` sums; none: it is zero', live=True, choices=TERMS),
+        Spec('total_terms', ['gravity'], 'what `torque/total` sums; none: it is zero', live=True, choices=TERMS),
         Spec('state_timeout', 0.1, 'a joint known from longer ago is not known, s', live=True, least=0.001, most=10.0),
         Spec('wrench_timeout', 0.1, 'a wrench from longer ago counts as none, s', live=True, least=0.001, most=10.0),
         Spec(

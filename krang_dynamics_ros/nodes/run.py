@@ -28,12 +28,15 @@ def run(create: Callable[[], Node], args: Sequence[str] | None = None) -> int:
     for name in (signal.SIGINT, signal.SIGTERM):
         signal.signal(name, lambda number, _: ended.append(number))
     try:
-        # a RuntimeError is rcl's word on arguments that it cannot read
         rclpy.init(args=None if args is None else list(args), signal_handler_options=SignalHandlerOptions.NO)
-        node = create()
-    except (*REFUSED, RuntimeError) as error:
+    except RuntimeError as error:  # rcl's word on arguments that it cannot read
         print(error, file=sys.stderr)
-        rclpy.try_shutdown()
+        return 1
+    try:
+        node = create()
+    except REFUSED as error:
+        print(error, file=sys.stderr)
+        rclpy.shutdown()
         return 1
     gc.collect()
     gc.freeze()  # what start-up made stays; a collection need not walk it again and again
