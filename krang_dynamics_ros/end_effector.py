@@ -55,6 +55,11 @@ class EndEffector:
         self.frame, self.stamp, self.arrival = frame, stamp, now
         return True
 
+    def time_went_back(self, to: int) -> None:
+        """Forget a wrench that, after time went back to a stamp, is of a time yet to come."""
+        if self.stamp > to + self.timeout * 1e9:
+            self.forget()
+
     @property
     def known(self) -> bool:
         """Whether there is a wrench at all, however old."""

@@ -234,6 +234,17 @@ def test_time_that_goes_back_forgets_the_state_and_work_goes_on(client: Client, 
     client.ask(names, Q, (), GRAVITY)
 
 
+def test_a_wrench_of_the_time_gone_back_to_counts(client: Client, robot: Robot) -> None:
+    client.ask(robot.joint_names, Q, (), GRAVITY)
+    expected = Lagrangian(robot).wrench_torque(Q, [Wrench('R10l', (0, 0, 5))])
+    for _ in range(3):
+        client.send_wrench('left', (0, 0, 5, 0, 0, 0), stamp=Time(sec=2000))
+        client.silent(GRAVITY, seconds=0.05)
+    stamp = client.send_state(robot.joint_names, Q, stamp=Time(sec=2000, nanosec=9))
+    message = client.until(lambda: next((m for m in client.received['torque/wrench'] if m.header.stamp == stamp), None))
+    np.testing.assert_allclose(effort(message), expected, atol=1e-9)
+
+
 def test_unstamped_states_and_wrenches_work(client: Client, robot: Robot) -> None:
     """As from `ros2 topic pub` by hand: then only the time of arrival counts."""
     client.silent(GRAVITY, seconds=0.05)

@@ -150,9 +150,11 @@ class DynamicsNode(Node):
         counter = self._reporter.counter
         counter.messages += 1
         arrays = (np.asarray(message.position), np.asarray(message.velocity), message.effort)
-        taken = self.states.take(message.name, *arrays, _nanoseconds(message.header.stamp), now)
+        stamp = _nanoseconds(message.header.stamp)
+        taken = self.states.take(message.name, *arrays, stamp, now)
         if self.states.jumps != jumps:
-            self._forget_wrenches()
+            for hand in self.hands:
+                hand.time_went_back(to=stamp)
         if taken and self.states.complete(now):
             self._publish(message.header.stamp, now)
             counter.computed(time.perf_counter() - start)
@@ -196,9 +198,6 @@ class DynamicsNode(Node):
 
     def _on_time_jump(self, _: TimeJump) -> None:
         self.states.forget()
-        self._forget_wrenches()
-
-    def _forget_wrenches(self) -> None:
         for hand in self.hands:
             hand.forget()
 
