@@ -47,8 +47,7 @@ def read_description(urdf: str) -> Description:
         faults.append(Fault('links', 'none that moves has a mass', 'one must, at least'))
     if faults:
         raise DescriptionError(f"robot description '{root.get('name', '')}'", faults)
-    for joint in root.iter('joint'):
-        _bound(joint)
+    _bare(root)
     children = {joint.child for joint in joints}
     base = next(name for name in links if name not in children)
     moving = tuple(joint.name for joint in joints if joint.moves)
@@ -59,19 +58,24 @@ def _named(root: ET.Element, tag: str) -> list[tuple[str, ET.Element]]:
     return [(element.get('name', ''), element) for element in root.findall(tag)]
 
 
-def _bound(joint: ET.Element) -> None:
-    """Turn a continuous joint into a revolute one without bounds: to Pinocchio its position is then an angle.
+def _bare(root: ET.Element) -> None:
+    """Leave what dynamics need, in the form that Pinocchio wants.
 
-    Otherwise it would be (cos, sin), and positions and velocities would differ in length.
+    Looks, collisions and tools' extensions go: a mesh that is not there is no reason to fail. Limits play no part, but
+    Pinocchio insists on them. A continuous joint becomes a revolute one without bounds: otherwise its position would
+    be (cos, sin), and positions and velocities would differ in length.
     """
-    if joint.get('type') != 'continuous':
-        return
-    joint.set('type', 'revolute')
-    limit = joint.find('limit')
-    limit = ET.SubElement(joint, 'limit') if limit is None else limit
-    limit.attrib.update(
-        {'lower': '-1e9', 'upper': '1e9', 'effort': limit.get('effort', '0'), 'velocity': limit.get('velocity', '0')}
-    )
+    for element in list(root):
+        if element.tag not in ('link', 'joint'):
+            root.remove(element)
+        for part in [part for part in element if part.tag in ('visual', 'collision')]:
+            element.remove(part)
+    for joint in root.findall('joint'):
+        if joint.get('type') in MOVING:
+            joint.set('type', 'prismatic' if joint.get('type') == 'prismatic' else 'revolute')
+            for limit in joint.findall('limit'):
+                joint.remove(limit)
+            ET.SubElement(joint, 'limit', lower='-1e9', upper='1e9', effort='0', velocity='0')
 
 
 def _link_mass(link: ET.Element, name: str, faults: list[Fault]) -> float:

@@ -11,8 +11,8 @@ import numpy as np
 import pinocchio as pin
 from numpy.typing import ArrayLike
 
-from .description import read_description
-from .errors import ArgumentError, unknown_name
+from .description import Description, read_description
+from .errors import ArgumentError, DescriptionError, Fault, unknown_name
 from .spatial import Array, frozen
 
 
@@ -43,7 +43,7 @@ class PinocchioModel:
         self._shape = (self.n,)
         self.base = description.base
         self.name = description.name
-        self._model = pin.buildModelFromXML(description.text)
+        self._model = _build(description)
         self._data = self._model.createData()
         self._bare = self._model.copy()  # no gravity, and never any rotors
         self._bare.gravity.linear = np.zeros(3)
@@ -156,3 +156,11 @@ class PinocchioModel:
     def mass(self) -> float:
         """Mass (kg) of all links, the base included."""
         return float(pin.computeTotalMass(self._model)) + self._base_mass
+
+
+def _build(description: Description) -> pin.Model:
+    try:
+        return pin.buildModelFromXML(description.text)
+    except ValueError as error:
+        fault = Fault('urdf', str(error), 'must be one that urdfdom reads; its reason stands above')
+        raise DescriptionError(f"robot description '{description.name}'", [fault]) from None

@@ -114,6 +114,13 @@ def test_a_urdf_from_elsewhere_works() -> None:
     np.testing.assert_allclose(d.A([0.0]), [[0.1 + 2 * 0.5**2]])
 
 
+def test_limits_and_looks_are_not_needed() -> None:
+    wild = GOOD.replace('"continuous"', '"revolute"').replace('<transmission', '<material/><transmission')
+    np.testing.assert_array_equal(Dynamics(wild).Q([0.3]), Dynamics(GOOD).Q([0.3]))
+    sliding = Dynamics(GOOD.replace('"continuous"', '"prismatic"').replace('xyz="0 1 0"', 'xyz="0 0 1"'))
+    np.testing.assert_allclose(sliding.Q([0.3]), [2 * 9.81])
+
+
 def test_a_continuous_joint_has_an_angle_and_many_turns_change_nothing() -> None:
     d = Dynamics(GOOD)
     np.testing.assert_allclose(d.Q([0.4 + 20 * np.pi]), d.Q([0.4]), rtol=1e-12)
