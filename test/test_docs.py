@@ -41,8 +41,10 @@ def test_the_readmes_table_is_what_check_prints() -> None:
 
 
 def test_the_readmes_python_runs() -> None:
+    names: dict[str, object] = {}
     for code in blocks(README, 'python'):
-        exec(compile(code, 'README.md', 'exec'), {})  # noqa: S102
+        exec(compile(code, 'README.md', 'exec'), names)  # noqa: S102
+    assert 'dynamics' in names
 
 
 @pytest.mark.parametrize(

@@ -44,6 +44,7 @@ ALLOWED = {
     'terms': {'dynamics', 'spatial', 'wrench'},
     'task_space': {'dynamics', 'errors', 'spatial'},
     'model': {'dynamics', 'errors', 'robot', 'robot_file', 'share', 'urdf'},
+    'simulation': {'errors', 'model', 'robot', 'spatial', 'wrench'},
     'proof': {'dynamics', 'lagrangian', 'newton_euler', 'report', 'robot', 'spatial', 'wrench'},
 }
 ORDER = [*ALLOWED]

@@ -1,0 +1,143 @@
+"""A simulated robot moves as its dynamics say: held, falling, pushed, rubbing, against its stops."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+from krang_dynamics_ros import Robot, Wrench, load_robot
+from krang_dynamics_ros.errors import ArgumentError
+from krang_dynamics_ros.robot import Friction, Limits
+from krang_dynamics_ros.simulation import Simulation, _gauss_seidel, bounded_impulses
+
+from .robots import FILES
+
+Q = np.array([0.1, 0.6, 0.1, *[0.3, -0.5, 0.2, -0.9, 0.1, -0.4, 0.0] * 2])
+
+
+def rubbing(robot: Robot, viscous: float, coulomb: float) -> Robot:
+    joints = [replace(joint, friction=Friction(viscous, coulomb)) for joint in robot.joints]
+    return replace(robot, joints=tuple(joints))
+
+
+def pendulum(viscous: float = 0.0, coulomb: float = 0.0, stop: float | None = None) -> Simulation:
+    robot = rubbing(load_robot(FILES['pendulum']), viscous, coulomb)
+    limits = None if stop is None else Limits(100, 10, -stop, stop)
+    joints = [replace(j, limits=limits, motor=replace(j.motor, viscous=0.0)) if j.moves else j for j in robot.joints]
+    return Simulation(replace(robot, joints=tuple(joints)))
+
+
+def test_gravity_compensation_holds_and_without_it_falls(robot: Robot) -> None:
+    held, falling = Simulation(robot, Q), Simulation(robot, Q)
+    for _ in range(500):
+        held.step(held.dynamics.Q(held.q))
+        falling.step(np.zeros(17))
+    np.testing.assert_allclose(held.q, Q, atol=1e-9)
+    assert np.abs(falling.q - Q).max() > 0.3
+
+
+@pytest.mark.parametrize(('viscous', 'coulomb'), [(0.0, 0.0), (2.0, 0.0), (0.0, 3.0), (1.0, 2.0)])
+def test_energy_balance_closes(robot: Robot, viscous: float, coulomb: float) -> None:
+    """What pushes and torques put in is there, or friction and stops have taken it."""
+    sim = Simulation(rubbing(robot, viscous, coulomb), Q)
+    torque, push = 0.5 * sim.dynamics.Q(Q), [Wrench('R10l', (5, -3, 8), axes='R0')]
+    start, put_in, most = sim.energy, 0.0, 0.0
+
+    def power() -> float:
+        return float((torque + sim.dynamics.wrench_torque(sim.q, push)) @ sim.dq)
+
+    for _ in range(300):
+        before = power()
+        sim.step(torque, push)
+        put_in += (before + power()) / 2 * 1e-3
+        most = max(most, sim.dynamics.E(sim.q, sim.dq))
+    assert most > 1
+    assert sim.energy + sim.lost == pytest.approx(start + put_in, abs=2e-3 * most)
+    assert (sim.lost > 0) == (viscous + coulomb > 0)
+
+
+def test_a_known_push_for_a_known_time_moves_the_hand_as_the_dynamics_say(robot: Robot) -> None:
+    sim, force = Simulation(robot, Q), np.array([10.0, -5.0, 20.0])
+    J = sim.dynamics.jacobian(Q, 'R10l')
+    for _ in range(10):
+        sim.step(sim.dynamics.Q(sim.q), [Wrench('R10l', force, axes='R0')])
+    expected = J @ np.linalg.solve(sim.dynamics.A(Q), J[:3].T @ force) * 0.01
+    np.testing.assert_allclose(sim.dynamics.jacobian(sim.q, 'R10l') @ sim.dq, expected, rtol=2e-2, atol=2e-3)
+
+
+def test_stiction_holds_exactly_up_to_its_limit() -> None:
+    sim = pendulum(coulomb=2.0)
+    for _ in range(1000):
+        sim.step(np.array([1.99]))
+    assert (sim.q[0], sim.dq[0]) == (pytest.approx(0, abs=1e-12), pytest.approx(0, abs=1e-12))
+    sim.step(np.array([2.5]))
+    assert sim.dq[0] == pytest.approx(0.5 / sim.dynamics.A(sim.q)[0, 0] * 1e-3, rel=1e-4)
+
+
+def test_a_sliding_joint_comes_to_rest_and_stays_without_chatter() -> None:
+    sim = pendulum(coulomb=3.0)
+    sim.dq[:] = 0.5
+    speeds = []
+    for _ in range(1500):
+        sim.step(np.zeros(1))
+        speeds.append(sim.dq[0])
+    assert all(later <= earlier + 1e-12 for earlier, later in pairwise(speeds))
+    np.testing.assert_allclose(speeds[-500:], 0, atol=1e-12)
+
+
+def test_krang_with_friction_stays_under_a_small_error_of_gain(robot: Robot) -> None:
+    sim = Simulation(rubbing(robot, 1.0, 3.0), Q)
+    for _ in range(500):
+        sim.step(1.001 * sim.dynamics.Q(sim.q))
+    np.testing.assert_allclose(sim.q, Q, atol=1e-9)
+
+
+def test_a_stop_is_neither_passed_nor_sticks() -> None:
+    sim = pendulum(stop=0.4)
+    sim.dq[:] = 8.0
+    start, reached = sim.energy, 0.0
+    for _ in range(300):
+        sim.step(np.array([20.0]))
+        reached = max(reached, sim.q[0])
+    assert reached == pytest.approx(0.4, abs=1e-9)
+    assert sim.dq[0] == pytest.approx(0, abs=1e-9)
+    assert sim.energy < start
+    sim.step(np.array([-20.0]))
+    assert sim.dq[0] < -1e-3
+
+
+def test_krang_falls_into_its_stops_and_comes_to_rest(robot: Robot) -> None:
+    sim = Simulation(rubbing(robot, 10.0, 1.0), Q)
+    start = sim.energy
+    for _ in range(4000):
+        sim.step(np.zeros(17))
+        assert ((sim.q >= sim.lower) & (sim.q <= sim.upper)).all()
+    assert np.isfinite(sim.q).all()
+    assert sim.dynamics.E(sim.q, sim.dq) < 20
+    assert sim.energy < start
+
+
+def test_the_quick_way_and_the_slow_way_to_the_impulses_agree(rng: np.random.Generator) -> None:
+    for _ in range(50):
+        root = rng.normal(size=(6, 6))
+        mobility, velocity = root @ root.T + 0.1 * np.eye(6), rng.normal(size=6)
+        low, high = -rng.uniform(0, 0.5, 6), rng.uniform(0, 0.5, 6)
+        high[0] = np.inf
+        quick = bounded_impulses(mobility, velocity, low, high)
+        left = velocity + mobility @ quick
+        inside = (quick > low + 1e-9) & (quick < high - 1e-9)
+        np.testing.assert_allclose(left[inside], 0, atol=1e-6)
+        assert (left[quick >= high - 1e-9] <= 1e-6).all()
+        assert (left[quick <= low + 1e-9] >= -1e-6).all()
+        slow = np.zeros(6)
+        for _ in range(5):
+            slow = _gauss_seidel(mobility, velocity, low, high, slow)
+        np.testing.assert_allclose(quick, slow, atol=1e-4)
+
+
+def test_a_start_beyond_the_limits_is_refused(robot: Robot) -> None:
+    with pytest.raises(ArgumentError, match='within the limits'):
+        Simulation(robot, np.full(17, 5.0))
