@@ -34,6 +34,7 @@ setup(
             f'check = {PACKAGE}.cli.check:main',
             f'generate_urdf = {PACKAGE}.cli.generate_urdf:main',
             f'dynamics_node = {PACKAGE}.nodes.dynamics_node:main',
+            f'simulator_node = {PACKAGE}.nodes.simulator_node:main',
         ],
     },
 )

@@ -107,6 +107,10 @@ class Dynamics(PinocchioModel):
             torque += J.T @ self._at_link(position, link, wrench)
         return self._out(torque)
 
+    def wrench_at_link(self, q: ArrayLike, wrench: Wrench) -> Array:
+        """Return [f; moment] (6) of a wrench in its link's own axes, about its link's own origin."""
+        return self._at_link(self._in(q), self._frame(wrench.link), wrench)
+
     def _at_link(self, position: Array, link: int, wrench: Wrench) -> Array:
         """Return a wrench (6) in its link's own axes, about its link's own origin."""
         f = wrench.vector

@@ -1,0 +1,177 @@
+"""`simulator_node`: a robot to try things on. Torques and pushes in, joint states and wrist sensors out."""
+
+from __future__ import annotations
+
+import math
+import sys
+import time
+from array import array
+from collections.abc import Callable, Sequence
+from functools import partial
+
+import numpy as np
+from builtin_interfaces.msg import Time
+from geometry_msgs.msg import WrenchStamped
+from rclpy.clock import Clock as RosClock
+from rclpy.clock import ClockType
+from rclpy.node import Node
+from rosgraph_msgs.msg import Clock
+from sensor_msgs.msg import JointState
+from std_srvs.srv import Trigger
+
+from ..end_effector import EndEffector
+from ..errors import unknown_name
+from ..joint_states import JointStates
+from ..robot_file import load_robot
+from ..share import share
+from ..simulation import STEP, Simulation
+from ..wrench import Wrench
+from .dynamics_node import INPUT
+from .parameters import Spec, declare, warn_of_unknown
+from .run import run
+
+LONGEST = 0.05  # s: what a busy machine misses beyond this is not made up for; time then runs slower
+
+PARAMETERS = (
+    Spec('robot_file', '', 'robot file (YAML); none: Krang', default_text="`''`, Krang"),
+    Spec('rate', 500.0, 'of `joint_states` and of the wrist sensors, Hz', least=1.0, most=1000.0),
+    Spec('time_factor', 1.0, 'simulated seconds per second', least=0.01, most=10.0),
+    Spec('publish_clock', False, 'publish simulated time on `/clock`, and stamp with it'),
+    Spec('timeout', 0.1, 'torques and pushes from longer ago count as none, s', least=0.001, most=10.0),
+    Spec('start.names', [''], 'joints that do not start at zero, or at the limit next to it'),
+    Spec('start.positions', [0.0], 'where those start, rad or m'),
+)
+
+
+class SimulatorNode(Node):
+    """A simulated robot behind the topics of a real one."""
+
+    def __init__(self) -> None:
+        super().__init__('krang_simulator')
+        self._values = declare(self, PARAMETERS)
+        warn_of_unknown(self)
+        self.robot = load_robot(self._values['robot_file'] or share('config', 'krang.yaml'))
+        self.simulation = Simulation(self.robot)
+        self._start = self._start_positions()
+        self.simulation.reset(self._start)
+        timeout = self._values['timeout']
+        self._torques = JointStates(self.robot.joint_names, timeout)  # torques get the same care as positions would
+        links = frozenset(self.robot.link_of)
+        self._hands = [
+            EndEffector(name, link, timeout=timeout, links=links) for name, link in self.robot.end_effectors.items()
+        ]
+        self._running, self._driven, self._owed = True, False, 0.0
+        self._last = time.monotonic()
+        self._create_topics()
+        self.create_timer(1 / self._values['rate'], self._on_tick, clock=RosClock(clock_type=ClockType.STEADY_TIME))
+        self.get_logger().info(f'{self.robot.name}: {self.robot.n} joints, waiting for torques')
+
+    def _start_positions(self) -> np.ndarray:
+        start = self.simulation.q.copy()
+        names = [name for name in self._values['start.names'] if name]
+        for name, position in zip(names, self._values['start.positions'], strict=False):
+            if name not in self.robot.joint_names:
+                raise unknown_name('start.names: joint', name, self.robot.joint_names)
+            start[self.robot.joint_names.index(name)] = position
+        return start
+
+    def _create_topics(self) -> None:
+        self._states = self.create_publisher(JointState, 'joint_states', 10)
+        self._message = JointState(name=list(self.robot.joint_names))
+        self._ticker = self.create_publisher(Clock, '/clock', 10) if self._values['publish_clock'] else None
+        self.create_subscription(JointState, 'torque', self._on_torque, INPUT)
+        self._sensors = {
+            hand.name: self.create_publisher(WrenchStamped, f'wrench/{hand.name}', 10) for hand in self._hands
+        }
+        for hand in self._hands:
+            self.create_subscription(WrenchStamped, f'push/{hand.name}', partial(self._on_push, hand), INPUT)
+        for name, action in (('pause', self._pause), ('resume', self._resume), ('reset', self._reset)):
+            self.create_service(Trigger, name, partial(_done, action))
+
+    def _pause(self) -> str:
+        self._running = False
+        return 'paused'
+
+    def _resume(self) -> str:
+        self._running, self._last, self._owed = True, time.monotonic(), 0.0
+        return 'running'
+
+    def _reset(self) -> str:
+        self.simulation.reset(self._start)
+        self._torques.forget()
+        for hand in self._hands:
+            hand.forget()
+        return 'at rest, where it started'
+
+    def _on_torque(self, message: JointState) -> None:
+        # Stamps are the dynamics node's business; here only the time of arrival counts.
+        self._torques.take(message.name, np.asarray(message.effort), np.empty(0), (), 0, time.monotonic_ns())
+
+    def _on_push(self, hand: EndEffector, message: WrenchStamped) -> None:
+        f, m = message.wrench.force, message.wrench.torque
+        frame = message.header.frame_id
+        hand.take(frame, (f.x, f.y, f.z), (m.x, m.y, m.z), 0, time.monotonic_ns())
+
+    def _on_tick(self) -> None:
+        now = time.monotonic()
+        if self._running:
+            self._owed = min(self._owed + (now - self._last) * self._values['time_factor'], LONGEST)
+            pushes = [push for hand in self._hands if (push := hand.wrench(0, time.monotonic_ns()))]
+            torque = self._torque()
+            while self._owed >= STEP:
+                self.simulation.step(torque, pushes)
+                self._owed -= STEP
+        self._last = now
+        self._publish()
+
+    def _torque(self) -> np.ndarray:
+        """Return the torques that came last, or none if one is missing or old; say so when that changes."""
+        driven = self._torques.complete(time.monotonic_ns())
+        if driven != self._driven:
+            self._driven = driven
+            if driven:
+                self.get_logger().info('torques are coming')
+            else:
+                self.get_logger().warning(f'no torques for {self._values["timeout"]:g} s: the joints are slack')
+        return self._torques.position.copy() if driven else np.zeros(self.robot.n)
+
+    def _publish(self) -> None:
+        stamp = self._stamp()
+        self._message.header.stamp = stamp
+        self._message.position = array('d', self.simulation.q.tobytes())
+        self._message.velocity = array('d', self.simulation.dq.tobytes())
+        self._states.publish(self._message)
+        for hand in self._hands:
+            self._sensors[hand.name].publish(self._reading(hand, stamp))
+
+    def _stamp(self) -> Time:
+        if self._ticker is None:
+            stamp: Time = self.get_clock().now().to_msg()
+            return stamp
+        part, whole = math.modf(self.simulation.time)
+        stamp = Time(sec=int(whole), nanosec=int(part * 1e9))
+        self._ticker.publish(Clock(clock=stamp))
+        return stamp
+
+    def _reading(self, hand: EndEffector, stamp: Time) -> WrenchStamped:
+        """Return what a sensor in the wrist reads: the world's push on the hand, in its axes, about its origin."""
+        message = WrenchStamped()
+        message.header.stamp, message.header.frame_id = stamp, hand.link
+        push = hand.wrench(0, time.monotonic_ns()) or Wrench(hand.link, (0.0, 0.0, 0.0))
+        f, m = message.wrench.force, message.wrench.torque
+        f.x, f.y, f.z, m.x, m.y, m.z = self.simulation.dynamics.wrench_at_link(self.simulation.q, push).tolist()
+        return message
+
+
+def _done(action: Callable[[], str], _: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
+    response.success, response.message = True, action()
+    return response
+
+
+def main(args: Sequence[str] | None = None) -> int:
+    """Run the node."""
+    return run(SimulatorNode, args)
+
+
+if __name__ == '__main__':
+    sys.exit(main(sys.argv))

@@ -1,0 +1,119 @@
+"""The simulated robot and the dynamics node in one loop, over DDS: held up, let fall, pushed, told to pause."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+
+pytest.importorskip('rclpy', reason='rclpy is not installed: the nodes cannot run')
+
+from geometry_msgs.msg import WrenchStamped
+from sensor_msgs.msg import JointState
+from std_srvs.srv import Trigger
+
+from krang_dynamics_ros import Robot, dynamics_of
+
+from .ros import Client, Process, domain
+
+START = {'q_w': 0.6, 'q_2l': -0.8, 'q_2r': 0.8, 'q_4l': -0.9}
+
+
+@pytest.fixture
+def number() -> Iterator[int]:
+    with domain() as taken:
+        yield taken
+
+
+def simulator(number: int) -> Process:
+    names, positions = ', '.join(START), ', '.join(map(str, START.values()))
+    return Process(
+        number, '--ros-args', '-r', 'torque:=torque/total', '-p', f'start.names:=[{names}]',
+        '-p', f'start.positions:=[{positions}]', '-p', 'timeout:=0.3', module='simulator_node',
+    )  # fmt: skip
+
+
+class Watcher:
+    """Keeps the joint states and a wrist's readings that come."""
+
+    def __init__(self, client: Client) -> None:
+        self.client = client
+        self.states: list[JointState] = []
+        self.readings: list[WrenchStamped] = []
+        client.node.create_subscription(JointState, 'joint_states', self.states.append, 100)
+        client.node.create_subscription(WrenchStamped, 'wrench/left', self.readings.append, 100)
+
+    def now(self) -> np.ndarray:
+        """Return the next position that comes."""
+        self.states.clear()
+        self.client.until(lambda: self.states, why='joint states')
+        return np.array(self.states[-1].position)
+
+    def after(self, states: int) -> np.ndarray:
+        """Return the position that many states later."""
+        self.states.clear()
+        self.client.until(lambda: len(self.states) >= states, why=f'{states} joint states')
+        return np.array(self.states[-1].position)
+
+
+def call(client: Client, name: str) -> None:
+    service = client.node.create_client(Trigger, name)
+    client.until(service.service_is_ready, why=name)
+    future = service.call_async(Trigger.Request())
+    client.until(future.done, why=name)
+    assert future.result().success
+
+
+def test_without_torques_it_falls_and_with_gravity_compensation_it_stays(number: int, robot: Robot) -> None:
+    client = Client(number)
+    watcher = Watcher(client)
+    sim = simulator(number)
+    client.until(lambda: np.abs(watcher.now() - dynamics_of(robot).vector(START)).max() > 0.3, why='it to fall')
+    dynamics = Process(number)
+    call(client, 'pause')
+    call(client, 'reset')
+    client.until(lambda: client.node.count_subscribers('torque/total') and client.node.count_publishers('torque/total'))
+    watcher.after(200)
+    call(client, 'resume')
+    held = watcher.after(1000)
+    np.testing.assert_allclose(held, dynamics_of(robot).vector(START), atol=1e-3)
+    assert dynamics.end() == 0, dynamics.output
+    client.until(lambda: 'the joints are slack' in sim.output)
+    client.until(lambda: np.abs(watcher.now() - held).max() > 0.3, why='it to fall when the torques stop')
+    assert sim.end() == 0, sim.output
+    assert 'Traceback' not in sim.output
+    client.close()
+
+
+def test_the_wrist_reads_the_push_in_the_hands_axes(number: int, robot: Robot) -> None:
+    client = Client(number)
+    watcher = Watcher(client)
+    sim = simulator(number)
+    watcher.now()
+    call(client, 'pause')
+    call(client, 'reset')
+    q = watcher.now()
+    R, _ = dynamics_of(robot).pose(q, 'R10l')
+    push = client.publisher(WrenchStamped, 'push/left')
+    message = WrenchStamped()
+    message.header.frame_id = 'R10l'
+    message.wrench.force.x, message.wrench.force.y, message.wrench.force.z = (R.T @ [0, 0, -20]).tolist()
+
+    def read() -> bool:
+        f = watcher.readings[-1].wrench.force if watcher.readings else None
+        return f is not None and np.allclose(R @ [f.x, f.y, f.z], [0, 0, -20], atol=1e-6)
+
+    client.until(read, lambda: push.publish(message), 'the wrist to feel the push')
+    assert watcher.readings[-1].header.frame_id == 'R10l'
+    client.until(lambda: watcher.readings[-1].wrench.force.x == 0, why='the push to end when it stops coming')
+    assert sim.end() == 0
+    client.close()
+
+
+def test_a_start_that_cannot_be_ends_it_with_a_word(number: int) -> None:
+    for given, message in (('start.names:=[q_x]', "joint 'q_x' is unknown"), ('rate:=0.0', 'rate')):
+        process = Process(number, '--ros-args', '-p', given, module='simulator_node')
+        assert process.wait() == 1
+        assert message in process.output
+        assert 'Traceback' not in process.output
