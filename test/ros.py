@@ -13,7 +13,7 @@ from array import array
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import rclpy
@@ -51,7 +51,13 @@ def domain() -> Iterator[int]:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
                 continue
-            yield number
+            try:
+                yield number
+            finally:  # what a failed test left must not speak to the next one
+                for process in Process.started.pop(number, []):
+                    if process.poll() is None:
+                        process.kill()
+                        process.wait()
             return
     raise RuntimeError('all DDS domains are taken')
 
@@ -68,12 +74,15 @@ def environment(number: int) -> dict[str, str]:
 class Process:
     """A node in a process of its own, with its output in a file."""
 
+    started: ClassVar[dict[int, list[subprocess.Popen[bytes]]]] = {}
+
     def __init__(self, number: int, *arguments: str, module: str = 'dynamics_node') -> None:
         command = [sys.executable, '-m', f'krang_dynamics_ros.nodes.{module}', *arguments]
         self._output = tempfile.NamedTemporaryFile('w+', suffix='.log', delete=False)  # noqa: SIM115 (read to the end)
         self.process = subprocess.Popen(
             command, env=environment(number), cwd=ROOT, stdout=self._output, stderr=subprocess.STDOUT
         )
+        self.started.setdefault(number, []).append(self.process)
 
     @property
     def output(self) -> str:

@@ -30,7 +30,8 @@ def simulator(number: int) -> Process:
     names, positions = ', '.join(START), ', '.join(map(str, START.values()))
     return Process(
         number, '--ros-args', '-r', 'torque:=torque/total', '-p', f'start.names:=[{names}]',
-        '-p', f'start.positions:=[{positions}]', '-p', 'timeout:=0.3', module='simulator_node',
+        '-p', f'start.positions:=[{positions}]', '-p', 'timeout:=1.0',
+        '-p', 'viscous:=1.0', '-p', 'coulomb:=3.0', module='simulator_node',
     )  # fmt: skip
 
 
@@ -73,10 +74,10 @@ def test_without_torques_it_falls_and_with_gravity_compensation_it_stays(number:
     dynamics = Process(number)
     call(client, 'pause')
     call(client, 'reset')
-    client.until(lambda: client.node.count_subscribers('torque/total') and client.node.count_publishers('torque/total'))
-    watcher.after(200)
+    client.until(lambda: 'torques are coming' in sim.output)
+    watcher.after(200)  # until the node answers the pose that was reset to
     call(client, 'resume')
-    held = watcher.after(1000)
+    held = watcher.after(300)
     np.testing.assert_allclose(held, dynamics_of(robot).vector(START), atol=1e-3)
     assert dynamics.end() == 0, dynamics.output
     client.until(lambda: 'the joints are slack' in sim.output)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import importlib.util
 import re
 from pathlib import Path
@@ -39,7 +40,11 @@ def test_the_readme_lists_the_contract() -> None:
 def test_the_parameter_file_names_parameters_that_exist() -> None:
     parameters = pytest.importorskip('krang_dynamics_ros.nodes.dynamics_parameters', reason='rclpy is not installed')
     known = {spec.name for spec in parameters.documented()}
+    simulator = importlib.import_module('krang_dynamics_ros.nodes.simulator_node').PARAMETERS
+    demo = yaml.safe_load((ROOT / 'config' / 'demo.yaml').read_text())
+    assert demo['/**/krang_simulator']['ros__parameters'].keys() <= {spec.name for spec in simulator}
     given = yaml.safe_load((ROOT / 'config' / 'dynamics.yaml').read_text())['/**']['ros__parameters']
+    assert demo['/**/krang_dynamics']['ros__parameters'].keys() <= given.keys()
     flat = {
         f'{k}.{j}' if isinstance(v, dict) else k for k, v in given.items() for j in (v if isinstance(v, dict) else [0])
     }

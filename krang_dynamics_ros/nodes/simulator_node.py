@@ -38,6 +38,8 @@ PARAMETERS = (
     Spec('time_factor', 1.0, 'simulated seconds per second', least=0.01, most=10.0),
     Spec('publish_clock', False, 'publish simulated time on `/clock`, and stamp with it'),
     Spec('timeout', 0.1, 'torques and pushes from longer ago count as none, s', least=0.001, most=10.0),
+    Spec('viscous', 0.0, 'viscous friction of every joint besides its own, N m s/rad', least=0.0, most=1e6),
+    Spec('coulomb', 0.0, 'Coulomb friction of every joint besides its own, N m', least=0.0, most=1e6),
     Spec('start.names', [''], 'joints that do not start at zero, or at the limit next to it'),
     Spec('start.positions', [0.0], 'where those start, rad or m'),
 )
@@ -52,6 +54,8 @@ class SimulatorNode(Node):
         warn_of_unknown(self)
         self.robot = load_robot(self._values['robot_file'] or share('config', 'krang.yaml'))
         self.simulation = Simulation(self.robot)
+        for name in ('viscous', 'coulomb'):
+            setattr(self.simulation.dynamics, name, getattr(self.simulation.dynamics, name) + self._values[name])
         self._start = self._start_positions()
         self.simulation.reset(self._start)
         timeout = self._values['timeout']
@@ -113,11 +117,10 @@ class SimulatorNode(Node):
         hand.take(frame, (f.x, f.y, f.z), (m.x, m.y, m.z), 0, time.monotonic_ns())
 
     def _on_tick(self) -> None:
-        now = time.monotonic()
+        now, torque = time.monotonic(), self._torque()
         if self._running:
             self._owed = min(self._owed + (now - self._last) * self._values['time_factor'], LONGEST)
             pushes = [push for hand in self._hands if (push := hand.wrench(0, time.monotonic_ns()))]
-            torque = self._torque()
             while self._owed >= STEP:
                 self.simulation.step(torque, pushes)
                 self._owed -= STEP
