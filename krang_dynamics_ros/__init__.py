@@ -15,7 +15,6 @@ from .model import dynamics_of
 from .newton_euler import NewtonEuler
 from .robot import Robot
 from .robot_file import load_robot
-from .share import share
 from .urdf import urdf_text
 from .wrench import Wrench
 
@@ -35,4 +34,4 @@ __all__ = [
 
 def krang() -> Robot:
     """Return Golem Krang on fixed wheels, from config/krang.yaml."""
-    return load_robot(share('config', 'krang.yaml'))
+    return load_robot()

@@ -9,7 +9,6 @@ from .dynamics import Dynamics
 from .errors import ArgumentError
 from .robot import Robot
 from .robot_file import load_robot
-from .share import share
 from .urdf import urdf_text
 
 
@@ -23,13 +22,9 @@ def dynamics_of(robot: Robot, urdf: str | None = None) -> Dynamics:
     return Dynamics(text, gravity=robot.gravity, joint_names=robot.joint_names, rotor_inertia=rotors)
 
 
-def _robot(robot_file: str | Path) -> Robot:
-    return load_robot(robot_file or share('config', 'krang.yaml'))
-
-
 def load_urdf(robot_file: str | Path = '') -> str:
     """Return the URDF of a robot file; of Krang if none is given."""
-    return urdf_text(_robot(robot_file))
+    return urdf_text(load_robot(robot_file))
 
 
 @dataclass(frozen=True)
@@ -47,6 +42,6 @@ def load_model(robot_file: str | Path = '', robot_description: str = '') -> Mode
         raise ArgumentError(f"robot_file '{robot_file}' and robot_description are both given, must be one of the two")
     if robot_description:
         return Model(Dynamics(robot_description), robot_description, {})
-    robot = _robot(robot_file)
+    robot = load_robot(robot_file)
     text = urdf_text(robot)
     return Model(dynamics_of(robot, text), text, robot.end_effectors)

@@ -11,7 +11,7 @@ import numpy as np
 from .errors import Fault, RobotError, fault
 from .inertia import Inertia
 from .robot import Friction, Joint, JointKind, Limits, Link, Motor, Robot, Shape, tree_faults
-from .share import robot_files
+from .share import krang_file, robot_files
 from .spatial import Array, frozen, is_rotation, rotation_from_rpy, symmetric
 from .yaml_reading import MISSING, UNREADABLE, Section, parse
 
@@ -19,8 +19,9 @@ KINDS = ('revolute', 'prismatic', 'fixed')
 SHAPES = {'box': 3, 'cylinder': 2, 'sphere': 1}
 
 
-def load_robot(path: str | Path) -> Robot:
-    """Read a robot from a YAML file, or raise `RobotError` with every fault of it."""
+def load_robot(path: str | Path = '') -> Robot:
+    """Read a robot from a YAML file, Krang's if none is named, or raise `RobotError` with every fault of it."""
+    path = path or krang_file()
     try:
         text = Path(path).read_text(encoding='utf-8')
     except (OSError, UnicodeDecodeError) as error:

@@ -19,6 +19,11 @@ def share(*parts: str) -> Path:
     raise KrangDynamicsError(f'share/{PACKAGE} is not above {here}: the package is not installed whole')
 
 
+def krang_file() -> Path:
+    """Return Krang's robot file, the one that is meant where none is named."""
+    return share('config', 'krang.yaml')
+
+
 def robot_files() -> list[Path]:
     """Return the robot files that come with the package."""
-    return [share('config', 'krang.yaml'), *sorted(share('config', 'textbook').glob('*.yaml'))]
+    return [krang_file(), *sorted(share('config', 'textbook').glob('*.yaml'))]

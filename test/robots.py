@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree as ET
 
 import numpy as np
 from hypothesis import strategies as st
@@ -57,3 +59,12 @@ def trees(draw: st.DrawFn, largest: int = 20) -> Robot:
     order = draw(st.permutations(joints))
     gravity = frozen(rng.normal(size=3) * 9.81)
     return Robot('tree', tuple(Link(name, random_body(rng)) for name in links), tuple(order), gravity)
+
+
+def inertials(text: str) -> Iterator[tuple[str, list[float], list[float]]]:
+    for link in ET.fromstring(text).iter('link'):
+        inertial = link.find('inertial')
+        if inertial is not None:
+            tensor = [float(inertial.find('inertia').get(key)) for key in ('ixx', 'ixy', 'ixz', 'iyy', 'iyz', 'izz')]
+            com = [float(x) for x in inertial.find('origin').get('xyz').split()]
+            yield link.get('name'), [float(inertial.find('mass').get('value')), *com], tensor

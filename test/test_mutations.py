@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from xml.etree import ElementTree as ET
 
 import numpy as np
 import pytest
@@ -16,7 +15,7 @@ from krang_dynamics_ros.proof import prove
 from krang_dynamics_ros.robot import Friction, Motor
 from krang_dynamics_ros.spatial import frozen, hat, rotation_from_rpy, rpy_from_rotation, symmetric, upper_triangle
 
-from .robots import FILES
+from .robots import FILES, inertials
 
 KRANG = krang()
 JOINTS = KRANG.joint_names
@@ -157,12 +156,9 @@ def everything_holds() -> bool:
         if differing(robot, text):
             return False
         raw = yaml.safe_load(FILES['krang'].read_text())['links']
-        for link in ET.fromstring(text).iter('link'):
-            inertial = link.find('inertial')
-            if inertial is not None:
-                tensor = [float(inertial.find('inertia').get(k)) for k in ('ixx', 'ixy', 'ixz', 'iyy', 'iyz', 'izz')]
-                if not np.allclose(tensor, raw[link.get('name')]['inertia'], atol=1e-9):
-                    return False
+        for name, _, tensor in inertials(text):
+            if not np.allclose(tensor, raw[name]['inertia'], atol=1e-9):
+                return False
     except KrangDynamicsError:
         return False
     rotors = dynamics_of(robot).A(np.zeros(17)) - dynamics_of(krang()).A(np.zeros(17))

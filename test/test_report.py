@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from xml.etree import ElementTree as ET
-
 import numpy as np
 import pytest
 import yaml
@@ -13,7 +10,7 @@ from krang_dynamics_ros import Robot, report, urdf_text
 from krang_dynamics_ros.cli.generate_urdf import described
 from krang_dynamics_ros.frames import local_transform
 
-from .robots import FILES, ROOT
+from .robots import FILES, ROOT, inertials
 
 # The frames as appendix B.2 lists them, column by column, in the antecedent's axes: x, y, z, P. c and s are those of
 # the joint's q. (Section 2.1 prints them as matrices; `report.py` follows that.)
@@ -76,15 +73,6 @@ def test_the_tree_is_the_reports(robot: Robot) -> None:
 def test_mass_is_the_published_total(robot: Robot) -> None:
     arm = 7.35 + 6.1405 + 4.531 + 3.2245 + 2.318 + 2.318 + 2.3838
     assert robot.mass == pytest.approx(75.767 + 14.006 + 6.533 + 2 * arm, abs=1e-12)
-
-
-def inertials(text: str) -> Iterator[tuple[str, list[float], list[float]]]:
-    for link in ET.fromstring(text).iter('link'):
-        inertial = link.find('inertial')
-        if inertial is not None:
-            tensor = [float(inertial.find('inertia').get(key)) for key in ('ixx', 'ixy', 'ixz', 'iyy', 'iyz', 'izz')]
-            com = [float(x) for x in inertial.find('origin').get('xyz').split()]
-            yield link.get('name'), [float(inertial.find('mass').get('value')), *com], tensor
 
 
 def test_urdf_carries_masses_and_inertias_as_the_file_gives_them(robot: Robot) -> None:

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from ..errors import KrangDynamicsError
-from ..share import share
+from ..share import krang_file
 
 
 def add_robot_file(parser: argparse.ArgumentParser) -> None:
@@ -20,7 +20,7 @@ def add_robot_file(parser: argparse.ArgumentParser) -> None:
 
 def robot_path(arguments: argparse.Namespace) -> Path:
     """Return the robot file that was asked for."""
-    return arguments.robot_file or share('config', 'krang.yaml')
+    return arguments.robot_file or krang_file()
 
 
 def guarded(command: Callable[[], int]) -> int:

@@ -17,7 +17,7 @@ from rclpy.clock import Clock, ClockType, JumpThreshold, TimeJump
 from rclpy.duration import Duration
 from rclpy.node import Node
 from rclpy.parameter import Parameter
-from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
+from rclpy.qos import DurabilityPolicy, QoSProfile
 from rclpy.qos_overriding_options import QoSOverridingOptions
 from sensor_msgs.msg import Imu, JointState
 from std_msgs.msg import String
@@ -30,12 +30,10 @@ from ..model import load_model
 from ..terms import TERMS, Terms
 from . import dynamics_parameters as parameters
 from .diagnostics import PERIOD, Reporter
-from .parameters import Spec, declare, warn_of_unknown
+from .parameters import Spec, declare, named, warn_of_unknown
 from .run import run
-from .topics import NumbersTopic, PointTopic, TorqueTopic
+from .topics import INPUT, NumbersTopic, PointTopic, TorqueTopic
 
-# Best effort takes what any sender offers; ten deep, so that parts of a state do not push each other out.
-INPUT = QoSProfile(depth=10, reliability=ReliabilityPolicy.BEST_EFFORT)
 LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
 
 
@@ -52,7 +50,7 @@ class DynamicsNode(Node):
         self._declare(parameters.of_joints(self.dynamics))
         self._apart = [self._known_joint('imu_joint', self._values['imu_joint'])] if self._values['imu_joint'] else []
         self.states = JointStates(self.dynamics.joint_names, self._values['state_timeout'], self._apart)
-        self.hands = [self._hand(name) for name in parameters.named(self._values['end_effectors'])]
+        self.hands = [self._hand(name) for name in named(self._values['end_effectors'])]
         self._apply()
         warn_of_unknown(self)
         self._create_outputs()
@@ -76,7 +74,7 @@ class DynamicsNode(Node):
 
     def _hand(self, name: str) -> EndEffector:
         links = self.dynamics.link_names
-        self._declare(parameters.of_end_effector(name, self.model.end_effectors.get(name, ''), links))
+        self._declare(parameters.of_end_effector(name, self.model.end_effectors.get(name, '')))
         link = self._values[f'{name}.link']
         if link not in links:
             raise unknown_name(f'{name}.link: link', link, links)
@@ -86,7 +84,7 @@ class DynamicsNode(Node):
         names, frame_id = self.dynamics.joint_names, self._values['frame_id']
         self._torques = {term: TorqueTopic(self, f'torque/{term}', names, frame_id) for term in TERMS}
         self._total = TorqueTopic(self, 'torque/total', names, frame_id)
-        commanded = parameters.named(self._values['command_joints'])
+        commanded = named(self._values['command_joints'])
         order = [names.index(self._known_joint('command_joints', name)) for name in commanded]
         self._command_order = np.array(order, dtype=int)
         self._commands = NumbersTopic(self, 'effort_commands') if commanded else None
@@ -131,7 +129,7 @@ class DynamicsNode(Node):
         self.dynamics.gravity = np.array(self._values['gravity'])
         for key in parameters.JOINT_SETTINGS:
             setattr(self.dynamics, key, parameters.joint_vector(self._values, self.dynamics, key))
-        self._terms = parameters.named(self._values['total_terms'])
+        self._terms = named(self._values['total_terms'])
         self.states.timeout = self._values['state_timeout']
         for hand in self.hands:
             meaning = (self._values[f'{hand.name}.sense'], self._values[f'{hand.name}.moment_about'])
@@ -156,13 +154,12 @@ class DynamicsNode(Node):
             for hand in self.hands:
                 hand.time_went_back(to=stamp)
         if taken and self.states.complete(now):
-            self._publish(message.header.stamp, now)
+            self._publish(message.header.stamp, stamp, now)
             counter.computed(time.perf_counter() - start)
 
-    def _publish(self, stamp: Time, now: int) -> None:
-        """Publish what somebody listens to, and can be known."""
-        state_stamp = _nanoseconds(stamp)
-        wrenches = [wrench for hand in self.hands if (wrench := hand.wrench(state_stamp, now))]
+    def _publish(self, stamp: Time, nanoseconds: int, now: int) -> None:
+        """Publish what somebody listens to, and can be known; `nanoseconds` are those of the stamp."""
+        wrenches = [wrench for hand in self.hands if (wrench := hand.wrench(nanoseconds, now))]
         q, dq = self.states.position, self.states.velocity if self.states.moving else None
         terms = Terms(self.dynamics, q, dq, wrenches)
         for term, topic in self._torques.items():

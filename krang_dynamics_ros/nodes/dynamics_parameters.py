@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from ..dynamics import Dynamics
 from ..end_effector import MOMENTS_ABOUT, SENSES
 from ..model import Model, load_model
 from ..terms import TERMS
-from .parameters import Spec
+from .parameters import NONE, ROBOT_FILE, Spec
 
-NONE = ['']  # a list without entries has no type in ROS 2, so nothing is one empty name
 JOINT_SETTINGS = {
     'rotor_inertia': 'rotor inertia I_a = N^2 J_m as the joint feels it, kg m^2 (kg if prismatic)',
     'viscous': 'viscous friction F_v, N m s/rad (N s/m if prismatic)',
@@ -19,7 +18,7 @@ JOINT_SETTINGS = {
 }
 
 MODEL = (
-    Spec('robot_file', '', 'robot file (YAML); none: Krang', default_text="`''`, Krang"),
+    ROBOT_FILE,
     Spec('robot_description', '', 'URDF text, instead of a robot file'),
 )
 
@@ -48,7 +47,7 @@ def settings(model: Model) -> list[Spec]:
     ]  # fmt: skip
 
 
-def of_end_effector(name: str, link: str, links: Sequence[str]) -> list[Spec]:
+def of_end_effector(name: str, link: str) -> list[Spec]:
     """Return the parameters of one end effector."""
     return [
         Spec(f'{name}.link', link, 'the link that the wrench is on', default_text='`R10l` for left, `R10r` for right'),
@@ -87,13 +86,8 @@ def joint_vector(values: Mapping[str, Any], dynamics: Dynamics, key: str) -> lis
     return [values[f'joints.{name}.{key}'] for name in dynamics.joint_names]
 
 
-def named(names: Sequence[str]) -> list[str]:
-    """Return the names of a list parameter, without the empty one that stands for none."""
-    return [name for name in names if name]
-
-
 def documented() -> list[Spec]:
     """Return every parameter once, as the README lists them: one hand and one joint stand for all."""
     model = load_model()
-    hand = of_end_effector('<hand>', '', model.dynamics.link_names)
+    hand = of_end_effector('<hand>', '')
     return [*MODEL, *settings(model), *hand, *of_joint('<joint>', dict.fromkeys(JOINT_SETTINGS, 0.0))]

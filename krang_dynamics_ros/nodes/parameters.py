@@ -11,13 +11,17 @@ from rclpy.node import Node
 
 from ..errors import ArgumentError, did_you_mean
 
+NONE = ['']  # a list without entries has no type in ROS 2, so nothing is one empty name
+
+
+def named(names: Sequence[str]) -> list[str]:
+    """Return the names of a list parameter, without the empty one that stands for none."""
+    return [name for name in names if name]
+
 
 @dataclass(frozen=True)
 class Spec:
-    """One parameter. `live` ones can be set while the node runs.
-
-    A list allows each of `choices`. A list without entries has no type in ROS 2, so one empty name stands for none.
-    """
+    """One parameter. `live` ones can be set while the node runs; a list allows each of `choices`, or `NONE`."""
 
     name: str
     default: Any
@@ -58,6 +62,9 @@ class Spec:
             if self.choices and item not in self.choices and not (item == '' and isinstance(self.default, list)):
                 hint = did_you_mean(str(item), self.choices)
                 raise ArgumentError(f"{self.name}: '{item}', must be one of {', '.join(self.choices)}. {hint}".strip())
+
+
+ROBOT_FILE = Spec('robot_file', '', 'robot file (YAML); none: Krang', default_text="`''`, Krang")
 
 
 def declare(node: Node, specs: Iterable[Spec]) -> dict[str, Any]:

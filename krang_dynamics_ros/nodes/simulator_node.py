@@ -23,24 +23,23 @@ from ..end_effector import EndEffector
 from ..errors import unknown_name
 from ..joint_states import JointStates
 from ..robot_file import load_robot
-from ..share import share
 from ..simulation import STEP, Simulation
 from ..wrench import Wrench
-from .dynamics_node import INPUT
-from .parameters import Spec, declare, warn_of_unknown
+from .parameters import NONE, ROBOT_FILE, Spec, declare, named, warn_of_unknown
 from .run import run
+from .topics import INPUT
 
 LONGEST = 0.05  # s: what a busy machine misses beyond this is not made up for; time then runs slower
 
 PARAMETERS = (
-    Spec('robot_file', '', 'robot file (YAML); none: Krang', default_text="`''`, Krang"),
+    ROBOT_FILE,
     Spec('rate', 500.0, 'of `joint_states` and of the wrist sensors, Hz', least=1.0, most=1000.0),
     Spec('time_factor', 1.0, 'simulated seconds per second', least=0.01, most=10.0),
     Spec('publish_clock', False, 'publish simulated time on `/clock`, and stamp with it'),
     Spec('timeout', 0.1, 'torques and pushes from longer ago count as none, s', least=0.001, most=10.0),
     Spec('viscous', 0.0, 'viscous friction of every joint besides its own, N m s/rad', least=0.0, most=1e6),
     Spec('coulomb', 0.0, 'Coulomb friction of every joint besides its own, N m', least=0.0, most=1e6),
-    Spec('start.names', [''], 'joints that do not start at zero, or at the limit next to it'),
+    Spec('start.names', NONE, 'joints that do not start at zero, or at the limit next to it'),
     Spec('start.positions', [0.0], 'where those start, rad or m'),
 )
 
@@ -52,7 +51,7 @@ class SimulatorNode(Node):
         super().__init__('krang_simulator')
         self._values = declare(self, PARAMETERS)
         warn_of_unknown(self)
-        self.robot = load_robot(self._values['robot_file'] or share('config', 'krang.yaml'))
+        self.robot = load_robot(self._values['robot_file'])
         self.simulation = Simulation(self.robot)
         for name in ('viscous', 'coulomb'):
             setattr(self.simulation.dynamics, name, getattr(self.simulation.dynamics, name) + self._values[name])
@@ -72,8 +71,7 @@ class SimulatorNode(Node):
 
     def _start_positions(self) -> np.ndarray:
         start = self.simulation.q.copy()
-        names = [name for name in self._values['start.names'] if name]
-        for name, position in zip(names, self._values['start.positions'], strict=False):
+        for name, position in zip(named(self._values['start.names']), self._values['start.positions'], strict=False):
             if name not in self.robot.joint_names:
                 raise unknown_name('start.names: joint', name, self.robot.joint_names)
             start[self.robot.joint_names.index(name)] = position

@@ -11,13 +11,15 @@ from builtin_interfaces.msg import Time
 from geometry_msgs.msg import PointStamped
 from rclpy.event_handler import PublisherEventCallbacks
 from rclpy.node import Node
-from rclpy.qos import QoSProfile
+from rclpy.qos import QoSProfile, ReliabilityPolicy
 from rclpy.qos_overriding_options import QoSOverridingOptions
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray, MultiArrayDimension
 
 from ..spatial import Array
 
+# Best effort takes what any sender offers; ten deep, so that parts of a state do not push each other out.
+INPUT = QoSProfile(depth=10, reliability=ReliabilityPolicy.BEST_EFFORT)
 OUTPUT = QoSProfile(depth=1)  # reliable: RViz's Effort display and most tools ask for it
 
 
