@@ -55,6 +55,10 @@ class ArgumentError(KrangDynamicsError, ValueError):
     """A call with a value of the wrong shape, or with a name that the robot does not have."""
 
 
+class TakenError(KrangDynamicsError):
+    """Something that can be had once only, and somebody has it: a port, or a robot's topics."""
+
+
 class SingularityError(KrangDynamicsError, ArithmeticError):
     """The state is singular: a number asked for does not exist there, or would be noise."""
 

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .errors import ArgumentError
+from .errors import ArgumentError, unknown_name
 from .model import dynamics_of
 from .robot import Robot
 from .spatial import Array
@@ -38,10 +38,29 @@ class Simulation:
 
     def reset(self, q: ArrayLike | None = None) -> None:
         """Begin again, at rest."""
-        start = np.clip(np.zeros(self.robot.n), self.lower, self.upper) if q is None else np.array(q, dtype=float)
-        if start.shape != (self.robot.n,) or not ((start >= self.lower) & (start <= self.upper)).all():
-            raise ArgumentError(f'q: {q!r}, must be {self.robot.n} positions within the limits')
-        self.q, self.dq, self.time, self.lost = start, np.zeros(self.robot.n), 0.0, 0.0
+        self.place(np.clip(np.zeros(self.robot.n), self.lower, self.upper) if q is None else q)
+        self.time, self.lost = 0.0, 0.0
+
+    def place(self, q: ArrayLike) -> None:
+        """Put the joints at q (n), at rest; time goes on."""
+        position = np.array(q, dtype=float)
+        if position.shape != (self.robot.n,):
+            raise ArgumentError(f'q: shape {position.shape}, must be ({self.robot.n},)')
+        for name, value, least, most in zip(self.robot.joint_names, position, self.lower, self.upper, strict=True):
+            if not least <= value <= most:  # NaN is not
+                raise ArgumentError(f'{name}: {value:g}, must be within its limits, {least:g} to {most:g}')
+        self.q, self.dq = position, np.zeros(self.robot.n)
+
+    def place_joints(self, names: Sequence[str], positions: Sequence[float]) -> None:
+        """Put some joints, by name, where they are wanted; the others stay where they are, and all are at rest."""
+        if len(names) != len(positions):
+            raise ArgumentError(f'{len(names)} joints, but {len(positions)} positions; must be as many')
+        q = self.q.copy()
+        for name, position in zip(names, positions, strict=True):
+            if name not in self.robot.joint_names:
+                raise unknown_name('joint', name, self.robot.joint_names)
+            q[self.robot.joint_names.index(name)] = position
+        self.place(q)
 
     @property
     def energy(self) -> float:

@@ -113,8 +113,48 @@ def test_the_wrist_reads_the_push_in_the_hands_axes(number: int, robot: Robot) -
 
 
 def test_a_start_that_cannot_be_ends_it_with_a_word(number: int) -> None:
-    for given, message in (('start.names:=[q_x]', "joint 'q_x' is unknown"), ('rate:=0.0', 'rate')):
+    for given, message in (
+        ('start.names:=[q_x]', "start.names, start.positions: joint 'q_x' is unknown"),
+        ('start.names:=[q_w, q_1l]', 'start.names, start.positions: 2 joints, but 1 positions'),
+        ('rate:=0.0', 'rate'),
+    ):
         process = Process(number, '--ros-args', '-p', given, module='simulator_node')
         assert process.wait() == 1
         assert message in process.output
         assert 'Traceback' not in process.output
+
+
+def test_it_is_posed_by_topic_and_says_why_not(number: int, robot: Robot) -> None:
+    client = Client(number)
+    watcher = Watcher(client)
+    sim = simulator(number)
+    watcher.now()
+    call(client, 'pause')
+    pose = client.publisher(JointState, 'pose')
+    pose.publish(JointState(name=['q_3r', 'q_6l'], position=[0.25, -0.5]))
+    index = [robot.joint_names.index(name) for name in ('q_3r', 'q_6l')]
+    client.until(lambda: np.allclose(watcher.now()[index], [0.25, -0.5], atol=1e-12), why='the pose')
+    pose.publish(JointState(name=['q_w'], position=[9.0]))
+    client.until(lambda: 'pose refused: q_w: 9, must be within its limits' in sim.output)
+    assert watcher.now()[1] == pytest.approx(START['q_w'], abs=0.5)
+    assert sim.end() == 0
+    client.close()
+
+
+def test_a_second_robot_on_the_domain_is_refused_and_a_second_source_of_torques_is_named(number: int) -> None:
+    client = Client(number)
+    first = simulator(number)
+    Watcher(client).now()
+    second = simulator(number)
+    assert second.wait() == 1
+    assert 'joint_states comes from /krang_simulator already' in second.output
+    assert f'ROS_DOMAIN_ID (now {number})' in second.output
+    assert 'Traceback' not in second.output
+    others = [client.node.create_publisher(JointState, topic, 1) for topic in ('joint_states', 'torque/total')]
+    dynamics = Process(number)
+    expected = 'joint_states also come from /client; torques come from /client and /krang_dynamics'
+    client.until(lambda: expected in first.output, why=expected)
+    assert len(others) == 2
+    assert dynamics.end() == 0
+    assert first.end() == 0
+    client.close()

@@ -139,5 +139,24 @@ def test_the_quick_way_and_the_slow_way_to_the_impulses_agree(rng: np.random.Gen
 
 
 def test_a_start_beyond_the_limits_is_refused(robot: Robot) -> None:
-    with pytest.raises(ArgumentError, match='within the limits'):
+    with pytest.raises(ArgumentError, match='q_imu: 5, must be within its limits'):
         Simulation(robot, np.full(17, 5.0))
+
+
+def test_joints_are_placed_by_name_or_not_at_all(robot: Robot) -> None:
+    sim = Simulation(robot, Q)
+    sim.dq[:] = 1.0
+    sim.place_joints(['q_3r', 'q_w'], [0.25, 0.5])
+    expected = Q.copy()
+    expected[[robot.joint_names.index('q_3r'), 1]] = 0.25, 0.5
+    np.testing.assert_array_equal(sim.q, expected)
+    np.testing.assert_array_equal(sim.dq, 0)
+    for names, positions, words in (
+        (['q_x'], [0.0], "joint 'q_x' is unknown"),
+        (['q_w'], [0.0, 1.0], '1 joints, but 2 positions'),
+        (['q_w'], [9.0], 'q_w: 9, must be within its limits'),
+        (['q_w'], [np.nan], 'q_w: nan'),
+    ):
+        with pytest.raises(ArgumentError, match=words):
+            sim.place_joints(names, positions)
+    np.testing.assert_array_equal(sim.q, expected)

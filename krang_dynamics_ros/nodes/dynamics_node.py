@@ -32,7 +32,7 @@ from . import dynamics_parameters as parameters
 from .diagnostics import PERIOD, Reporter
 from .parameters import Spec, declare, named, warn_of_unknown
 from .run import run
-from .topics import INPUT, NumbersTopic, PointTopic, TorqueTopic
+from .topics import INPUT, NumbersTopic, PointTopic, TorqueTopic, wrench_of
 
 LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
 
@@ -179,9 +179,7 @@ class DynamicsNode(Node):
             self._coriolis.send(self.dynamics.C(q, dq))
 
     def _on_wrench(self, hand: EndEffector, message: WrenchStamped) -> None:
-        f, m = message.wrench.force, message.wrench.torque
-        stamp = _nanoseconds(message.header.stamp)
-        hand.take(message.header.frame_id, (f.x, f.y, f.z), (m.x, m.y, m.z), stamp, self._now())
+        hand.take(*wrench_of(message), _nanoseconds(message.header.stamp), self._now())
 
     def _on_imu(self, message: Imu) -> None:
         o, rate = message.orientation, message.angular_velocity.y

@@ -20,14 +20,16 @@ from sensor_msgs.msg import JointState
 from std_srvs.srv import Trigger
 
 from ..end_effector import EndEffector
-from ..errors import unknown_name
+from ..errors import ArgumentError
 from ..joint_states import JointStates
 from ..robot_file import load_robot
 from ..simulation import STEP, Simulation
+from ..spatial import Array
 from ..wrench import Wrench
+from .neighbours import others, publishers, refuse_company
 from .parameters import NONE, ROBOT_FILE, Spec, declare, named, warn_of_unknown
 from .run import run
-from .topics import INPUT
+from .topics import INPUT, wrench_of
 
 LONGEST = 0.05  # s: what a busy machine misses beyond this is not made up for; time then runs slower
 
@@ -56,7 +58,6 @@ class SimulatorNode(Node):
         for name in ('viscous', 'coulomb'):
             setattr(self.simulation.dynamics, name, getattr(self.simulation.dynamics, name) + self._values[name])
         self._start = self._start_positions()
-        self.simulation.reset(self._start)
         timeout = self._values['timeout']
         self._torques = JointStates(self.robot.joint_names, timeout)  # torques get the same care as positions would
         links = frozenset(self.robot.link_of)
@@ -64,24 +65,28 @@ class SimulatorNode(Node):
             EndEffector(name, link, timeout=timeout, links=links) for name, link in self.robot.end_effectors.items()
         ]
         self._running, self._driven, self._owed = True, False, 0.0
-        self._last = time.monotonic()
         self._create_topics()
+        refuse_company(self, 'joint_states')
+        self._company: list[str] = []
+        self.create_timer(1.0, self._look_round, clock=RosClock(clock_type=ClockType.STEADY_TIME))
         self.create_timer(1 / self._values['rate'], self._on_tick, clock=RosClock(clock_type=ClockType.STEADY_TIME))
+        self._last = time.monotonic()
         self.get_logger().info(f'{self.robot.name}: {self.robot.n} joints, waiting for torques')
 
-    def _start_positions(self) -> np.ndarray:
-        start = self.simulation.q.copy()
-        for name, position in zip(named(self._values['start.names']), self._values['start.positions'], strict=False):
-            if name not in self.robot.joint_names:
-                raise unknown_name('start.names: joint', name, self.robot.joint_names)
-            start[self.robot.joint_names.index(name)] = position
-        return start
+    def _start_positions(self) -> Array:
+        if names := named(self._values['start.names']):
+            try:
+                self.simulation.place_joints(names, self._values['start.positions'])
+            except ArgumentError as error:
+                raise ArgumentError(f'start.names, start.positions: {error}') from None
+        return self.simulation.q
 
     def _create_topics(self) -> None:
         self._states = self.create_publisher(JointState, 'joint_states', 10)
         self._message = JointState(name=list(self.robot.joint_names))
         self._ticker = self.create_publisher(Clock, '/clock', 10) if self._values['publish_clock'] else None
         self.create_subscription(JointState, 'torque', self._on_torque, INPUT)
+        self.create_subscription(JointState, 'pose', self._on_pose, 10)
         self._sensors = {
             hand.name: self.create_publisher(WrenchStamped, f'wrench/{hand.name}', 10) for hand in self._hands
         }
@@ -109,10 +114,25 @@ class SimulatorNode(Node):
         # Stamps are the dynamics node's business; here only the time of arrival counts.
         self._torques.take(message.name, np.asarray(message.effort), np.empty(0), (), 0, time.monotonic_ns())
 
+    def _on_pose(self, message: JointState) -> None:
+        try:
+            self.simulation.place_joints(message.name, message.position)
+        except ArgumentError as error:
+            self.get_logger().warning(f'pose refused: {error}', throttle_duration_sec=1.0)
+
     def _on_push(self, hand: EndEffector, message: WrenchStamped) -> None:
-        f, m = message.wrench.force, message.wrench.torque
-        frame = message.header.frame_id
-        hand.take(frame, (f.x, f.y, f.z), (m.x, m.y, m.z), 0, time.monotonic_ns())
+        if not hand.take(*wrench_of(message), 0, time.monotonic_ns()):
+            reason = f'push/{hand.name} refused: {hand.refusals.reason}'
+            self.get_logger().warning(reason, throttle_duration_sec=1.0)
+
+    def _look_round(self) -> None:
+        """Say so, once, if a second robot or a second source of torques has come."""
+        found = [f'joint_states also come from {name}' for name in others(self, 'joint_states')]
+        if len(sources := publishers(self, 'torque')) > 1:
+            found.append(f'torques come from {" and ".join(sources)}')
+        if found and found != self._company:
+            self.get_logger().warning(f'{"; ".join(found)}: two robots on one ROS domain drive each other')
+        self._company = found
 
     def _on_tick(self) -> None:
         now, torque = time.monotonic(), self._torque()
@@ -125,7 +145,7 @@ class SimulatorNode(Node):
         self._last = now
         self._publish()
 
-    def _torque(self) -> np.ndarray:
+    def _torque(self) -> Array:
         """Return the torques that came last, or none if one is missing or old; say so when that changes."""
         driven = self._torques.complete(time.monotonic_ns())
         if driven != self._driven:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 from builtin_interfaces.msg import Time
-from geometry_msgs.msg import PointStamped
+from geometry_msgs.msg import PointStamped, WrenchStamped
 from rclpy.event_handler import PublisherEventCallbacks
 from rclpy.node import Node
 from rclpy.qos import QoSProfile, ReliabilityPolicy
@@ -21,6 +21,15 @@ from ..spatial import Array
 # Best effort takes what any sender offers; ten deep, so that parts of a state do not push each other out.
 INPUT = QoSProfile(depth=10, reliability=ReliabilityPolicy.BEST_EFFORT)
 OUTPUT = QoSProfile(depth=1)  # reliable: RViz's Effort display and most tools ask for it
+
+
+Numbers = tuple[float, float, float]
+
+
+def wrench_of(message: WrenchStamped) -> tuple[str, Numbers, Numbers]:
+    """Return the frame, the force (N) and the moment (N m) of a message."""
+    f, m = message.wrench.force, message.wrench.torque
+    return message.header.frame_id, (f.x, f.y, f.z), (m.x, m.y, m.z)
 
 
 class Topic:

@@ -1,0 +1,39 @@
+"""Who else publishes on a topic: two robots on one ROS domain would drive each other."""
+
+from __future__ import annotations
+
+import os
+import time
+
+from rclpy.node import Node
+
+from ..errors import TakenError
+
+LOOKING = 1.0  # s: until then, discovery on a machine or in a room has found who is there
+
+
+def publishers(node: Node, topic: str) -> list[str]:
+    """Return the full names of the nodes that publish a topic; one that publishes it twice stands there twice."""
+    found = node.get_publishers_info_by_topic(node.resolve_topic_name(topic))
+    return sorted(f'{one.node_namespace.rstrip("/")}/{one.node_name}' for one in found)
+
+
+def others(node: Node, topic: str) -> list[str]:
+    """Return who publishes a topic besides this node, which does so once."""
+    names = publishers(node, topic)
+    own = node.get_fully_qualified_name()
+    if own in names:
+        names.remove(own)
+    return names
+
+
+def refuse_company(node: Node, topic: str) -> None:
+    """Wait for discovery; raise `TakenError` if somebody else publishes the topic."""
+    end = time.monotonic() + LOOKING
+    while time.monotonic() < end:
+        if names := others(node, topic):
+            raise TakenError(
+                f'{topic} comes from {", ".join(names)} already; two robots on one ROS domain would drive each other. '
+                f'End that one, or set another ROS_DOMAIN_ID (now {os.environ.get("ROS_DOMAIN_ID", "0")})'
+            )
+        time.sleep(0.05)
