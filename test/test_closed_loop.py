@@ -1,4 +1,4 @@
-"""What the torques are for, without ROS in between: a simulated robot, its wrist sensor, and the terms that drive it."""
+"""What the torques are for, without ROS in between: a simulated robot, its wrist sensor, the terms that drive it."""
 
 from __future__ import annotations
 

@@ -12,10 +12,15 @@ from ..errors import TakenError
 LOOKING = 1.0  # s: until then, discovery on a machine or in a room has found who is there
 
 
+NAMELESS = 'a node that has not said its name yet'
+
+
 def publishers(node: Node, topic: str) -> list[str]:
     """Return the full names of the nodes that publish a topic; one that publishes it twice stands there twice."""
     found = node.get_publishers_info_by_topic(node.resolve_topic_name(topic))
-    return sorted(f'{one.node_namespace.rstrip("/")}/{one.node_name}' for one in found)
+    return sorted(
+        NAMELESS if 'UNKNOWN' in one.node_name else f'{one.node_namespace.rstrip("/")}/{one.node_name}' for one in found
+    )
 
 
 def others(node: Node, topic: str) -> list[str]:
@@ -30,10 +35,12 @@ def others(node: Node, topic: str) -> list[str]:
 def refuse_company(node: Node, topic: str) -> None:
     """Wait for discovery; raise `TakenError` if somebody else publishes the topic."""
     end = time.monotonic() + LOOKING
-    while time.monotonic() < end:
-        if names := others(node, topic):
-            raise TakenError(
-                f'{topic} comes from {", ".join(names)} already; two robots on one ROS domain would drive each other. '
-                f'End that one, or set another ROS_DOMAIN_ID (now {os.environ.get("ROS_DOMAIN_ID", "0")})'
-            )
+    names: list[str] = []
+    while time.monotonic() < end and (not names or NAMELESS in names):
         time.sleep(0.05)
+        names = others(node, topic)
+    if names:
+        raise TakenError(
+            f'{topic} comes from {", ".join(names)} already; two robots on one ROS domain would drive each other. '
+            f'End that one, or set another ROS_DOMAIN_ID (now {os.environ.get("ROS_DOMAIN_ID", "0")})'
+        )
