@@ -1,24 +1,37 @@
 # On a machine without ROS: everything runs in .venv, made from the pinned requirements. On a ROS machine: colcon build.
 
+SHELL := /bin/bash
+.SHELLFLAGS := -o pipefail -c
+
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-READY := $(VENV)/ready
+RUNS := $(VENV)/runs
+TESTS := $(VENV)/tests
 
-.PHONY: venv test lint bench clean help
+.PHONY: venv run test lint bench clean help
 .DEFAULT_GOAL := venv
 
-venv: $(READY)  ## make .venv with everything pinned (the default)
+venv: $(RUNS)  ## make .venv with all that the package runs on, pinned (the default)
+
+PORT ?= 8080
+ROBOT ?=
+run: export ROS_AUTOMATIC_DISCOVERY_RANGE ?= LOCALHOST
+run: export KRANG_PORT = $(PORT)
+run: export KRANG_ROBOT = $(if $(ROBOT),-p robot_file:=$(ROBOT))
+run: export KRANG_START = $(if $(ROBOT),,--params-file config/demo_start.yaml)
+run: $(RUNS)  ## a simulated Krang in the browser; PORT=8081 for another port, ROBOT=my_robot.yaml for another robot
+	@PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/honcho start || (( $$? == 130 ))  # 130: Ctrl-C, which is how it ends
 
 MARK ?= not slow
-test: $(READY)  ## run the tests, in parallel; MARK=slow runs the slow ones
+test: $(TESTS)  ## run the tests, in parallel; MARK=slow runs the slow ones
 	@$(BIN)/python -m pytest -q -n auto -m "$(MARK)"
 
-lint: $(READY)  ## ruff and mypy
+lint: $(TESTS)  ## ruff and mypy
 	@$(BIN)/ruff check .
 	@$(BIN)/mypy
 
-bench: $(READY)  ## time the library against bare Pinocchio, and the node against one that only echoes
+bench: $(TESTS)  ## time the library against bare Pinocchio, and the node against one that only echoes
 	@$(BIN)/python -m benchmarks.library
 	@$(BIN)/python -m benchmarks.path
 
@@ -28,13 +41,23 @@ clean:  ## forget .venv and all that was built
 help:  ## show this
 	@sed -n 's/^\([a-z]*\):.*## /make \1\t/p' $(MAKEFILE_LIST)
 
-$(READY): requirements.txt requirements-dev.txt setup.py
+# What pip does, as a line that counts.
+PIP := $(BIN)/python -m pip install --disable-pip-version-check --progress-bar off
+COUNT := awk '/^Collecting/ {printf "\r  %d: %-50s", ++n, $$2; fflush()} \
+  /^Installing collected/ {printf "\r  %d packages are here; unpacking them%-30s\n", n, ""; fflush()}'
+
+$(RUNS): requirements.txt setup.py
 	@$(PYTHON) -c 'import sys, venv, ensurepip; v = sys.version_info[:2]; (3, 10) <= v <= (3, 12) or sys.exit(1)' 2>/dev/null || { \
 	  echo "$(PYTHON) must be Python 3.10, 3.11 or 3.12 with venv (Debian, Ubuntu: apt install python3-venv);"; \
 	  echo "name another one: make PYTHON=/path/to/python3.12"; exit 1; }
 	@echo "Making $(VENV) with $$($(PYTHON) --version): about a minute, once."
 	@$(PYTHON) -m venv --clear $(VENV)
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements-dev.txt
+	@$(PIP) -r requirements.txt | $(COUNT)
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-build-isolation --no-deps --editable .
 	@touch $@
-	@echo "Ready. Try: $(BIN)/python -m krang_dynamics_ros check"
+	@echo "Ready. Try: make run, or $(BIN)/python -m krang_dynamics_ros check"
+
+$(TESTS): $(RUNS) requirements-dev.txt
+	@echo "Adding what tests need."
+	@$(PIP) -r requirements-dev.txt | $(COUNT)
+	@touch $@

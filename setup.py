@@ -15,7 +15,7 @@ setup(
     maintainer_email='maintainers@users.noreply.a-seed-f272c60a.example',
     license='Apache-2.0',
     python_requires='>=3.10',
-    packages=[PACKAGE, f'{PACKAGE}.cli', f'{PACKAGE}.nodes'],
+    packages=[PACKAGE, f'{PACKAGE}.cli', f'{PACKAGE}.nodes', f'{PACKAGE}.viewer'],
     package_data={PACKAGE: ['py.typed']},
     data_files=[
         ('share/ament_index/resource_index/packages', [f'resource/{PACKAGE}']),
@@ -27,7 +27,7 @@ setup(
         (f'{SHARE}/rviz', glob('rviz/*.rviz')),
     ],
     install_requires=['numpy', 'PyYAML', 'pin>=4.1,<5'],
-    extras_require={'test': ['pytest', 'hypothesis', 'mujoco']},
+    extras_require={'viewer': ['viser>=1.1,<2'], 'test': ['pytest', 'hypothesis', 'mujoco', 'selenium']},
     zip_safe=False,
     entry_points={
         'console_scripts': [
@@ -35,6 +35,7 @@ setup(
             f'generate_urdf = {PACKAGE}.cli.generate_urdf:main',
             f'dynamics_node = {PACKAGE}.nodes.dynamics_node:main',
             f'simulator_node = {PACKAGE}.nodes.simulator_node:main',
+            f'viewer_node = {PACKAGE}.nodes.viewer_node:main',
         ],
     },
 )

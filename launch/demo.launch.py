@@ -1,12 +1,13 @@
-"""A robot to try it on: the simulator, and the dynamics node that holds it up; RViz if asked for."""
+"""A robot to try it on: simulator, dynamics node, and the page in the browser; RViz too if asked for."""
 
-from launch.actions import DeclareLaunchArgument, IncludeLaunchDescription
+from launch.actions import DeclareLaunchArgument, IncludeLaunchDescription, OpaqueFunction
 from launch.launch_description_sources import PythonLaunchDescriptionSource
 from launch.substitutions import LaunchConfiguration
 from launch_ros.actions import Node
+from launch_ros.parameter_descriptions import ParameterValue
 
 from krang_dynamics_ros.share import share
-from launch import LaunchDescription
+from launch import LaunchContext, LaunchDescription, LaunchDescriptionEntity
 
 
 def generate_launch_description() -> LaunchDescription:
@@ -14,14 +15,17 @@ def generate_launch_description() -> LaunchDescription:
     return LaunchDescription(
         [
             DeclareLaunchArgument('robot_file', default_value='', description='robot file (YAML); none: Krang'),
+            DeclareLaunchArgument('namespace', default_value='', description='namespace of nodes and topics'),
+            DeclareLaunchArgument('port', default_value='8080', description='of the page, on this machine only'),
             DeclareLaunchArgument(
                 'rviz', default_value='false', choices=['true', 'false'], description='open RViz with rviz/krang.rviz'
             ),
+            OpaqueFunction(function=_simulator),
             Node(
                 package='krang_dynamics_ros',
-                executable='simulator_node',
-                parameters=[str(share('config', 'demo.yaml')), {'robot_file': LaunchConfiguration('robot_file')}],
-                remappings=[('torque', 'torque/total')],
+                executable='viewer_node',
+                namespace=LaunchConfiguration('namespace'),
+                parameters=[{'port': ParameterValue(LaunchConfiguration('port'), value_type=int)}],
                 output='screen',
             ),
             IncludeLaunchDescription(
@@ -34,3 +38,18 @@ def generate_launch_description() -> LaunchDescription:
             ),
         ]
     )
+
+
+def _simulator(context: LaunchContext) -> list[LaunchDescriptionEntity]:
+    robot_file = LaunchConfiguration('robot_file').perform(context)
+    own = [{'robot_file': robot_file}] if robot_file else [str(share('config', 'demo_start.yaml'))]
+    return [
+        Node(
+            package='krang_dynamics_ros',
+            executable='simulator_node',
+            namespace=LaunchConfiguration('namespace'),
+            parameters=[str(share('config', 'demo.yaml')), *own],
+            remappings=[('torque', 'torque/total')],
+            output='screen',
+        )
+    ]

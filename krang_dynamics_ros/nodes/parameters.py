@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from rcl_interfaces.msg import FloatingPointRange, ParameterDescriptor
+from rcl_interfaces.msg import FloatingPointRange, IntegerRange, ParameterDescriptor
 from rclpy.node import Node
 
 from ..errors import ArgumentError, did_you_mean
@@ -35,7 +35,7 @@ class Spec:
     @property
     def type_name(self) -> str:
         """ROS's name of the type."""
-        kinds = {bool: 'bool', float: 'double', str: 'string'}
+        kinds = {bool: 'bool', int: 'integer', float: 'double', str: 'string'}
         if isinstance(self.default, list):
             return f'{kinds[type(self.default[0])]}[]'
         return kinds[type(self.default)]
@@ -52,8 +52,10 @@ class Spec:
         described = ParameterDescriptor(description=self.meaning, read_only=not self.live)
         if self.choices:
             described.additional_constraints = f'one of {", ".join(self.choices)}'
-        if self.least is not None and isinstance(self.default, float):
-            described.floating_point_range = [FloatingPointRange(from_value=self.least, to_value=float(self.most or 0))]
+        if self.least is not None and self.most is not None and isinstance(self.default, float):
+            described.floating_point_range = [FloatingPointRange(from_value=self.least, to_value=self.most)]
+        if self.least is not None and self.most is not None and isinstance(self.default, int):
+            described.integer_range = [IntegerRange(from_value=int(self.least), to_value=int(self.most), step=1)]
         return described
 
     def check(self, value: Any) -> None:

@@ -39,6 +39,7 @@ PARAMETERS = (
     Spec('time_factor', 1.0, 'simulated seconds per second', least=0.01, most=10.0),
     Spec('publish_clock', False, 'publish simulated time on `/clock`, and stamp with it'),
     Spec('timeout', 0.1, 'torques and pushes from longer ago count as none, s', least=0.001, most=10.0),
+    Spec('brakes', False, 'stand still, after the start and a reset, until torques come'),
     Spec('viscous', 0.0, 'viscous friction of every joint besides its own, N m s/rad', least=0.0, most=1e6),
     Spec('coulomb', 0.0, 'Coulomb friction of every joint besides its own, N m', least=0.0, most=1e6),
     Spec('start.names', NONE, 'joints that do not start at zero, or at the limit next to it'),
@@ -65,6 +66,7 @@ class SimulatorNode(Node):
             EndEffector(name, link, timeout=timeout, links=links) for name, link in self.robot.end_effectors.items()
         ]
         self._running, self._driven, self._owed = True, False, 0.0
+        self._braked: bool = self._values['brakes']
         self._create_topics()
         refuse_company(self, 'joint_states')
         self._company: list[str] = []
@@ -106,6 +108,7 @@ class SimulatorNode(Node):
     def _reset(self) -> str:
         self.simulation.reset(self._start)
         self._torques.forget()
+        self._braked = self._values['brakes']
         for hand in self._hands:
             hand.forget()
         return 'at rest, where it started'
@@ -136,18 +139,22 @@ class SimulatorNode(Node):
 
     def _on_tick(self) -> None:
         now, torque = time.monotonic(), self._torque()
-        if self._running:
-            self._owed = min(self._owed + (now - self._last) * self._values['time_factor'], LONGEST)
-            pushes = [push for hand in self._hands if (push := hand.wrench(0, time.monotonic_ns()))]
-            while self._owed >= STEP:
-                self.simulation.step(torque, pushes)
-                self._owed -= STEP
+        if self._running and not self._braked:
+            self._go_on((now - self._last) * self._values['time_factor'], torque)
         self._last = now
         self._publish()
+
+    def _go_on(self, seconds: float, torque: Array) -> None:
+        self._owed = min(self._owed + seconds, LONGEST)
+        pushes = [push for hand in self._hands if (push := hand.wrench(0, time.monotonic_ns()))]
+        while self._owed >= STEP:
+            self.simulation.step(torque, pushes)
+            self._owed -= STEP
 
     def _torque(self) -> Array:
         """Return the torques that came last, or none if one is missing or old; say so when that changes."""
         driven = self._torques.complete(time.monotonic_ns())
+        self._braked = self._braked and not driven
         if driven != self._driven:
             self._driven = driven
             if driven:

@@ -1,0 +1,171 @@
+"""`viewer_node`: a page in the browser with the robot, its torques by term, and hands to drag."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Sequence
+
+from diagnostic_msgs.msg import DiagnosticArray
+from geometry_msgs.msg import WrenchStamped
+from rclpy.clock import Clock, ClockType
+from rclpy.node import Node
+from rclpy.publisher import Publisher
+from rclpy.qos import DurabilityPolicy, QoSProfile
+from sensor_msgs.msg import JointState
+from std_msgs.msg import String
+from std_srvs.srv import Trigger
+
+from ..dynamics import Dynamics
+from ..errors import KrangDynamicsError
+from ..spatial import Array
+from ..viewer.now import LEVELS, Line, Now
+from .ears import Ears
+from .heard import Heard
+from .neighbours import publishers
+from .parameters import Spec, declare, warn_of_unknown
+from .remote import Remote
+from .run import run
+
+PICTURES = 30.0  # a second
+SILENT = 3.0  # s without diagnostics, which come once a second
+WITHOUT_HANDS = 3.0  # s: then a robot is drawn though no dynamics node says what its hands are
+COMMANDS = ('pause', 'resume', 'reset')
+
+PARAMETERS = (
+    Spec('host', '127.0.0.1', 'address to serve on; `0.0.0.0` lets the whole network look, push and switch'),
+    Spec('port', 8080, 'port to serve on', least=1, most=65535),
+    Spec('dynamics_node', 'krang_dynamics', 'name of the node whose `total_terms` the switches set'),
+)
+
+
+class ViewerNode(Node):
+    """Listens, and hands what is so to the page; speaks, when somebody touched the page."""
+
+    def __init__(self) -> None:
+        super().__init__('krang_viewer')
+        values = declare(self, PARAMETERS)
+        warn_of_unknown(self)
+        try:
+            from ..viewer.page import Page  # noqa: PLC0415 (viser is not on every ROS machine)
+        except ModuleNotFoundError as error:
+            raise KrangDynamicsError(f'viewer_node needs {error.name}: pip install viser') from None
+        self.page = Page(values['host'], values['port'])
+        self._remote = Remote(self, values['dynamics_node'])
+        self._ears = Ears(self)
+        self._heard: Heard | None = None
+        self._urdf, self._described, self._drawn = '', 0.0, ('', {'': ''})
+        self._told: list[Line] = []
+        self._told_at, self._paused = 0.0, False
+        self._company: list[str] = []
+        self._create_topics(values['dynamics_node'])
+        steady = Clock(clock_type=ClockType.STEADY_TIME)
+        self.create_timer(1 / PICTURES, self._on_tick, clock=steady)
+        self.create_timer(1.0, self._look_round, clock=steady)
+        self.get_logger().info(f'open http://{values["host"]}:{values["port"]} in a browser')
+
+    def destroy_node(self) -> None:
+        """End the page with the node."""
+        self.page.close()
+        self._ears.close()
+        super().destroy_node()
+
+    def _create_topics(self, dynamics_node: str) -> None:
+        self._teller = f'{self.get_namespace().strip("/")}/{dynamics_node}: '.lstrip('/')
+        latched = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
+        self.create_subscription(String, 'robot_description', self._on_description, latched)
+        self.create_subscription(DiagnosticArray, '/diagnostics', self._on_diagnostics, 10)
+        self._pose = self.create_publisher(JointState, 'pose', 10)
+        self._pushes: dict[str, Publisher] = {}
+        self._triggers = {name: self.create_client(Trigger, name) for name in COMMANDS}
+
+    # What is heard ----------------------------------------------------------------------------------------------------
+
+    def _on_description(self, message: String) -> None:
+        self._urdf, self._described = message.data, time.monotonic()
+
+    def _on_diagnostics(self, message: DiagnosticArray) -> None:
+        lines = [
+            Line(LEVELS[min(status.level[0], len(LEVELS) - 1)], status.name.removeprefix(self._teller), status.message)
+            for status in message.status
+            if status.name.startswith(self._teller)
+        ]
+        if lines:
+            self._told, self._told_at = lines, time.monotonic()
+
+    def _look_round(self) -> None:
+        self._remote.poll()
+        self._company = publishers(self, 'joint_states')
+        wanted = (self._urdf, dict(self._remote.hands or {}))
+        waited = time.monotonic() - self._described > WITHOUT_HANDS
+        if self._urdf and wanted != self._drawn and (self._remote.hands is not None or waited):
+            self._drawn = wanted
+            self._draw(*wanted)
+
+    def _draw(self, urdf: str, hands: dict[str, str]) -> None:
+        try:
+            dynamics = Dynamics(urdf)
+            there = {hand: link for hand, link in hands.items() if link in dynamics.link_names}
+            self.page.draw(urdf, there)
+        except KrangDynamicsError as error:
+            self.get_logger().error(f'robot_description: {error}')
+            return
+        self._heard = Heard(self._ears, dynamics, there)
+        for hand in there:
+            if hand not in self._pushes:
+                self._pushes[hand] = self.create_publisher(WrenchStamped, f'push/{hand}', 1)
+
+    def _health(self, simulated: bool) -> list[Line]:
+        silent = time.monotonic() - self._told_at > SILENT
+        lines = [Line('silent', 'dynamics node', 'says nothing')] if silent else self._told
+        if simulated and len(self._company) > 1:
+            who = ' and '.join(self._company)
+            lines = [Line('error', 'two robots', f'joint_states come from {who}; end one of them'), *lines]
+        return [Line('warn', 'simulation', 'paused'), *lines] if simulated and self._paused else lines
+
+    def _on_tick(self) -> None:
+        self.page.act(self)
+        if self._heard is None:
+            return
+        self._heard.listen()
+        simulated = self._triggers['reset'].service_is_ready()
+        now = Now(**self._heard.now(), terms=self._remote.terms, health=self._health(simulated), simulated=simulated)
+        self.page.show(now)
+        if now.q is not None:
+            self._push(now.q)
+
+    # What is said -----------------------------------------------------------------------------------------------------
+
+    def _push(self, q: Array) -> None:
+        for hand, force in self.page.pushes(q).items():
+            message = WrenchStamped()
+            message.header.stamp, message.header.frame_id = self.get_clock().now().to_msg(), self._drawn[1][hand]
+            f = message.wrench.force
+            f.x, f.y, f.z = force.tolist()
+            self._pushes[hand].publish(message)
+
+    def command(self, name: str) -> None:
+        """Do `pause`, `resume` or `reset`."""
+        service = self._triggers[name]
+        if not service.service_is_ready():
+            self.page.tell('No simulator', f'nobody offers {name} now')
+            return
+        service.call_async(Trigger.Request())
+        self._paused = name == 'pause' or (self._paused and name == 'reset')
+
+    def pose(self, joint: str, position: float) -> None:
+        """Put a joint (rad or m)."""
+        self._pose.publish(JointState(name=[joint], position=[position]))
+
+    def choose_terms(self, terms: Sequence[str]) -> None:
+        """Let `torque/total` be the sum of these."""
+        self._remote.choose_terms(terms, lambda reason: self.page.tell('Not set', reason))
+
+
+def main(args: Sequence[str] | None = None) -> int:
+    """Run the node."""
+    return run(ViewerNode, args)
+
+
+if __name__ == '__main__':
+    sys.exit(main(sys.argv))

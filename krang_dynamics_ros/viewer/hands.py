@@ -1,0 +1,81 @@
+"""A hand on the page: a ball that one drags to push it, and the arrow of the wrench on it."""
+
+from __future__ import annotations
+
+import numpy as np
+import viser
+
+from ..dynamics import Dynamics
+from ..spatial import Array
+from .now import Reading
+
+STIFFNESS = 150.0  # N/m: of the spring between the hand and where the ball is dragged to
+STRONGEST = 100.0  # N: what a person leaning on it gives
+ARROW = 0.008  # m/N
+NOTICEABLE = 0.5  # N: a smaller force shows no arrow
+BALL, PULLED, IDLE = (255, 140, 26), (220, 60, 20), (150, 150, 150)
+WRENCH = (192, 38, 211)  # as the column of the bars
+
+
+class Hand:
+    """One end effector in the scene. Positions and forces are in the base's axes, m and N."""
+
+    def __init__(self, scene: viser.SceneApi, dynamics: Dynamics, name: str, link: str) -> None:
+        self.name, self.link = name, link
+        self._dynamics = dynamics
+        self._target: Array | None = None  # where the ball is dragged to
+        self._by: int | None = None  # which client drags it
+        self._enabled = False
+        self._ball = scene.add_icosphere(f'/hands/{name}', radius=0.07, color=IDLE, opacity=0.85, cast_shadow=False)
+        self._arrow = scene.add_arrows(
+            f'/wrenches/{name}', np.array([[[0, 0, 0], [0, 0, 1.0]]]), WRENCH, visible=False,
+            shaft_radius=0.014, head_radius=0.034, head_length=0.08,
+        )  # fmt: skip
+        self._label = scene.add_label(f'/labels/{name}', '', anchor='bottom-center')
+        self._ball.on_drag(self._on_drag)
+
+    async def _on_drag(self, event: viser.SceneNodeDragEvent[viser.IcosphereHandle]) -> None:
+        if event.phase == 'end' or not self._enabled:
+            self.let_go(event.client_id)
+        else:
+            self._target, self._by = np.array(event.end_position), event.client_id
+
+    def let_go(self, client: int) -> None:
+        """End a push, if this client gives one."""
+        if self._by == client:
+            self._target = self._by = None
+
+    def push(self, q: Array) -> Array | None:
+        """Return the force (3) in the hand's own axes that the world gives it now, or None if nobody drags."""
+        target = self._target
+        if target is None or not self._enabled:
+            return None
+        rotation, origin = self._dynamics.pose(q, self.link)
+        force = STIFFNESS * (target - origin)
+        strength = float(np.linalg.norm(force))
+        return np.asarray(rotation.T @ force * min(1.0, STRONGEST / max(strength, 1e-9)))
+
+    def show(self, q: Array, reading: Reading | None, *, can_be_pushed: bool) -> None:
+        """Draw it at joint positions q, with what its sensor reads."""
+        self._enabled = can_be_pushed
+        _, origin = self._dynamics.pose(q, self.link)
+        target = self._target if can_be_pushed else None
+        self._ball.position = origin if target is None else target
+        self._ball.color = IDLE if not can_be_pushed else BALL if target is None else PULLED
+        self._label.position = origin + np.array([0.0, 0.0, 0.1])
+        words = 'drag me' if can_be_pushed else ''
+        words = self._draw_arrow(q, origin, reading) or words
+        if self._label.text != words:
+            self._label.text = words
+
+    def _draw_arrow(self, q: Array, origin: Array, reading: Reading | None) -> str:
+        """Draw the force on the hand and return its words, or nothing if there is hardly any."""
+        strength = 0.0 if reading is None else float(np.linalg.norm(reading.force))
+        self._arrow.visible = strength > NOTICEABLE
+        if reading is None or strength <= NOTICEABLE:
+            return ''
+        rotation, _ = self._dynamics.pose(q, reading.frame or self.link)
+        tip = origin + rotation @ reading.force * ARROW
+        self._arrow.points = np.array([[origin, tip]], dtype=np.float32)
+        turning = float(np.linalg.norm(reading.moment))
+        return f'{strength:.0f} N' + (f', {turning:.1f} N m' if turning > 0.1 else '')
