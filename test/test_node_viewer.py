@@ -1,0 +1,200 @@
+"""The page in a real browser, with real nodes behind it: what it shows, and what touching it does."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+pytest.importorskip('rclpy', reason='rclpy is not installed: the nodes cannot run')
+pytest.importorskip('viser', reason='viser is not installed: there is no page')
+
+from geometry_msgs.msg import WrenchStamped
+from sensor_msgs.msg import JointState
+
+from krang_dynamics_ros import Robot
+
+from .browser import Browser, browser
+from .robots import ROOT
+from .ros import Client, Process, domain
+
+pytestmark = pytest.mark.xdist_group('browser')  # one browser at a time: without a graphics card it takes a core
+
+DEMO = ('--params-file', str(ROOT / 'config' / 'demo.yaml'))
+START = ('--params-file', str(ROOT / 'config' / 'demo_start.yaml'))
+PATIENT = ('-p', 'state_timeout:=1.0', '-p', 'wrench_timeout:=1.0')  # the browser may take both cores for a while
+
+
+def simulator(number: int) -> Process:
+    words = ('-r', 'torque:=torque/total', *DEMO, *START, '-p', 'timeout:=1.0')
+    return Process(number, '--ros-args', *words, module='simulator_node')
+
+
+def dynamics(number: int) -> Process:
+    return Process(number, '--ros-args', *DEMO, *PATIENT)
+
+
+def viewer(number: int, *words: str) -> Process:
+    return Process(number, '--ros-args', '-p', f'port:={8100 + number}', *words, module='viewer_node')
+
+
+UNKNOWN = '\N{EN DASH}'
+
+
+class World:
+    """The nodes of `make run`, a client that hears what they say, and the browser."""
+
+    def __init__(self, number: int, page: Browser) -> None:
+        self.number, self.page = number, page
+        self.simulator, self.dynamics, self.viewer = simulator(number), dynamics(number), viewer(number)
+        self.client = Client(number)
+        self.heard: dict[str, Any] = {}
+        for topic, kind in (
+            ('joint_states', JointState), ('torque/gravity', JointState), ('torque/total', JointState),
+            ('push/left', WrenchStamped), ('push/right', WrenchStamped),
+        ):  # fmt: skip
+            self.client.node.create_subscription(kind, topic, lambda m, t=topic: self.heard.update({t: m}), 1)
+        self.open()
+
+    def open(self) -> None:
+        self.client.until(lambda: 'open http://' in self.viewer.output, why='the viewer to serve')
+        self.page.open(8100 + self.number)
+
+    def now(self, topic: str) -> Any:
+        """Return the next message of a topic."""
+        self.heard.pop(topic, None)
+        return self.client.until(lambda: self.heard.get(topic), why=topic)
+
+    def q(self) -> np.ndarray:
+        return np.array(self.now('joint_states').position)
+
+    def terms(self) -> list[str]:
+        return list(self.client.get('total_terms'))
+
+    def close(self) -> None:
+        self.client.close()
+        for process in (self.viewer, self.dynamics, self.simulator):
+            assert process.end() == 0, process.output
+            assert 'Traceback' not in process.output
+
+
+@pytest.fixture(scope='module')
+def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
+    with domain() as number, browser(str(tmp_path_factory.mktemp('profile'))) as page:
+        started = World(number, page)
+        yield started
+        started.close()
+
+
+@pytest.fixture(autouse=True)
+def at_start(world: World) -> None:
+    """Begin every test with gravity alone, at rest, where it started."""
+    world.client.set(total_terms=['gravity'])
+    world.page.until(lambda: not world.page.box('wrench').is_selected(), 'gravity alone')
+    world.page.button('Resume').click()
+    world.page.button('Reset').click()
+    world.client.until(lambda: abs(world.q()[1] - 0.6) < 0.01, why='the start')
+
+
+def test_it_explains_itself_and_draws_the_robot(world: World) -> None:
+    for words in ('You see Krang, simulated', 'Drag an orange ball', 'torque/total', 'all is well'):
+        assert words in world.page.text
+    r, g, b = np.moveaxis(world.page.picture(), -1, 0)
+    golden = (r > 120) & (r - b > 60) & (abs(r - g) < 60)
+    assert golden.sum() > 3000  # of its metal
+    assert len(world.page.balls()) == 2
+
+
+def test_the_bars_are_the_nodes_numbers(world: World, robot: Robot) -> None:
+    message = world.now('torque/gravity')
+    gravity = dict(zip(message.name, message.effort, strict=True))
+
+    def agree() -> bool:
+        shown = world.page.numbers('gravity')
+        return list(shown) == list(robot.joint_names) and all(
+            abs(float(words.replace('\N{MINUS SIGN}', '-')) - gravity[name]) < 0.1 for name, words in shown.items()
+        )
+
+    world.page.until(agree, f'gravity torques {gravity}')
+    assert world.page.numbers('total') == world.page.numbers('gravity')
+    assert set(world.page.numbers('coriolis').values()) == {'0.0'}
+    assert '±1200' in world.page.text
+
+
+def test_dragging_a_ball_pushes_the_hand_and_letting_go_ends_it(world: World) -> None:
+    before = world.q()
+    (x, y), *_ = world.page.until(lambda: world.page.balls()[:2], 'two balls')
+    world.heard.clear()
+    world.page.hold((x, y), (x + 20, y - 130))
+    push = world.client.until(lambda: world.heard.get('push/left') or world.heard.get('push/right'), why='a push')
+    f = push.wrench.force
+    assert 1 < np.linalg.norm([f.x, f.y, f.z]) <= 100.001
+    world.client.until(lambda: np.abs(world.q() - before).max() > 0.1, why='the arm to move')
+    world.page.until(lambda: set(world.page.numbers('wrench').values()) != {'0.0'}, 'the wrench in the bars')
+    world.page.let_go()
+    world.page.until(lambda: set(world.page.numbers('wrench').values()) == {'0.0'}, 'the push to end')
+
+
+def test_the_switches_set_what_the_motors_get(world: World) -> None:
+    world.page.box('wrench').click()
+    world.client.until(
+        lambda: list(world.client.get('total_terms')) == ['gravity', 'wrench'], why='wrench in the total'
+    )
+    world.page.button('Pause').click()
+    world.page.until(lambda: 'simulation: paused' in world.page.text, 'paused')
+    world.page.box('wrench').click()
+    world.page.box('gravity').click()
+    world.client.until(lambda: world.terms() == [''], why='nothing in the total')
+    world.client.until(lambda: not any(world.now('torque/total').effort), why='no torque')
+    before = world.q()
+    world.page.button('Resume').click()
+    world.client.until(lambda: np.abs(world.q() - before).max() > 0.3, why='it to fall')
+
+
+def test_what_somebody_else_sets_shows_on_the_page(world: World) -> None:
+    world.client.set(total_terms=['gravity', 'friction'])
+    world.page.until(lambda: world.page.box('friction').is_selected(), 'friction ticked')
+
+
+def test_the_page_recovers_when_the_dynamics_node_comes_back(world: World) -> None:
+    assert world.dynamics.end() == 0
+    world.page.until(lambda: set(world.page.numbers('gravity').values()) == {UNKNOWN}, 'no numbers')
+    world.page.until(lambda: world.page.level == 'silent', 'the line to say so')
+    assert 'dynamics node: says nothing' in world.page.text
+    assert world.page.box('gravity').get_attribute('disabled')
+    world.dynamics = dynamics(world.number)
+    world.page.until(lambda: UNKNOWN not in world.page.numbers('gravity').values(), 'numbers again')
+    world.page.until(lambda: world.page.level == 'ok', 'all well')
+    world.page.until(lambda: world.page.box('gravity').is_enabled(), 'the switches')
+
+
+def test_a_page_left_open_recovers_when_the_viewer_comes_back(world: World) -> None:
+    assert world.viewer.end() == 0
+    world.viewer = viewer(world.number)
+    world.client.until(lambda: 'open http://' in world.viewer.output, why='the viewer to serve')
+    world.page.until(lambda: len(world.page.balls()) == 2, 'the robot')
+    world.page.until(lambda: world.page.level == 'ok', 'all well')
+    world.page.box('wrench').click()
+    world.client.until(lambda: 'wrench' in world.terms(), why='the new viewer to listen')
+
+
+def test_without_a_simulator_one_can_look_but_not_push(world: World) -> None:
+    assert world.simulator.end() == 0
+    world.page.until(lambda: 'no simulator' in world.page.text, 'the words of a real robot')
+    world.page.until(lambda: not world.page.button('Reset').is_enabled(), 'grey buttons')
+    world.page.until(lambda: world.page.level == 'error', 'no joint states, no torque')
+    world.simulator = simulator(world.number)
+    world.page.until(lambda: world.page.button('Reset').is_enabled(), 'the buttons again')
+    world.page.until(lambda: world.page.level == 'ok', 'all well')
+
+
+def test_a_port_that_is_taken_is_named(world: World) -> None:
+    with socket.create_server(('127.0.0.1', 0)) as taken:
+        port = taken.getsockname()[1]
+        process = Process(world.number, '--ros-args', '-p', f'port:={port}', module='viewer_node')
+        assert process.wait() == 1
+    assert f'port {port}: Address already in use' in process.output
+    assert 'Traceback' not in process.output
