@@ -87,11 +87,26 @@ class Browser:
     def _control(self, label: str, kind: str) -> Any:
         code = """for (const label of document.querySelectorAll('label')) {
             if (label.innerText.trim() !== arguments[0]) continue;
-            for (let e = label; e; e = e.parentElement) {
+            for (let e = label, up = 0; e && up < 5; e = e.parentElement, ++up) {
                 const input = e.querySelector(`input[type=${arguments[1]}]`);
                 if (input) return input;
             }}"""
         return self.until(lambda: self.script(code, label, kind), f'{kind} {label}')
+
+    def unfold(self, words: str) -> None:
+        """Click on the title of a folder."""
+        code = """[...document.querySelectorAll('*')].filter(e => e.innerText && e.innerText.trim() === arguments[0])
+            .at(-1).click()"""
+        self.script(code, words)
+
+    def field(self, label: str) -> Any:
+        """The field for a number with a label."""
+        return self._control(label, 'text')
+
+    def type(self, label: str, words: str) -> None:
+        """Put words into a field, in place of what is there."""
+        keys = pytest.importorskip('selenium.webdriver').Keys
+        self.field(label).send_keys(keys.CONTROL, 'a', keys.NULL, words, keys.ENTER)
 
     def button(self, words: str) -> Any:
         code = 'return [...document.querySelectorAll("button")].find(b => b.innerText.trim() === arguments[0])'

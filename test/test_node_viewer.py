@@ -154,6 +154,17 @@ def test_the_switches_set_what_the_motors_get(world: World) -> None:
     world.client.until(lambda: np.abs(world.q() - before).max() > 0.3, why='it to fall')
 
 
+def test_a_number_beside_a_slider_poses_the_joint(world: World, robot: Robot) -> None:
+    world.page.unfold('pose: put the joints (rad)')
+    world.page.type('q_torso', '0.35')
+    torso = robot.joint_names.index('q_torso')
+    world.client.until(lambda: abs(world.q()[torso] - 0.35) < 0.02, why='the torso to turn')
+    world.page.button('Reset').click()
+    world.page.until(
+        lambda: abs(float(world.page.field('q_torso').get_attribute('value'))) < 0.02, 'the slider follows'
+    )
+
+
 def test_what_somebody_else_sets_shows_on_the_page(world: World) -> None:
     world.client.set(total_terms=['gravity', 'friction'])
     world.page.until(lambda: world.page.box('friction').is_selected(), 'friction ticked')

@@ -85,6 +85,13 @@ def test_only_two_modules_know_pinocchio_and_none_knows_ros(name: str) -> None:
     assert not others & {'rclpy', 'sensor_msgs', 'geometry_msgs', 'std_msgs', 'ament_index_python', 'launch'}
 
 
+@pytest.mark.parametrize('path', sorted((PACKAGE / 'viewer').glob('*.py')), ids=lambda path: path.stem)
+def test_the_page_knows_no_ros_and_nothing_else_knows_viser(path: Path) -> None:
+    assert not imports_of(path)[1] & {'rclpy', 'sensor_msgs', 'geometry_msgs', 'std_msgs', 'std_srvs'}
+    for other in PACKAGE.rglob('*.py'):
+        assert other.parent == path.parent or 'viser' not in imports_of(other)[1]
+
+
 @pytest.mark.parametrize('witness', ['lagrangian', 'newton_euler'])
 def test_a_witness_sees_neither_urdf_nor_pinocchio(witness: str) -> None:
     seen, waiting = set(), {witness}

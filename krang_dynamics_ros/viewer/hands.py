@@ -11,7 +11,7 @@ from .now import Reading
 
 STIFFNESS = 150.0  # N/m: of the spring between the hand and where the ball is dragged to
 STRONGEST = 100.0  # N: what a person leaning on it gives
-ARROW = 0.008  # m/N
+ARROW = 0.012  # m/N: beyond the ball, which is 1 / STIFFNESS away
 NOTICEABLE = 0.5  # N: a smaller force shows no arrow
 BALL, PULLED, IDLE = (255, 140, 26), (220, 60, 20), (150, 150, 150)
 WRENCH = (192, 38, 211)  # as the column of the bars
@@ -62,7 +62,7 @@ class Hand:
         target = self._target if can_be_pushed else None
         self._ball.position = origin if target is None else target
         self._ball.color = IDLE if not can_be_pushed else BALL if target is None else PULLED
-        self._label.position = origin + np.array([0.0, 0.0, 0.1])
+        self._label.position = (origin if target is None else target) + np.array([0.0, 0.0, 0.1])
         words = 'drag me' if can_be_pushed else ''
         words = self._draw_arrow(q, origin, reading) or words
         if self._label.text != words:

@@ -24,7 +24,7 @@ from .panel import Controls, Panel
 from .torques import Torques
 
 RIGHT = 380  # pixels
-FROM, DISTANCE, FIELD = np.array([0.78, 0.55, 0.3]), 3.4, 0.8  # where the camera stands, and what it takes in (rad)
+FROM, DISTANCE, FIELD = np.array([0.8, 0.5, 0.3]), 4.5, 0.8  # where the camera stands, and what it takes in (rad)
 SELDOM = 5  # one picture in so many brings the text and the curves up to date as well
 
 

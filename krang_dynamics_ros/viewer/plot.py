@@ -94,5 +94,6 @@ def _scales(data: Sequence[Array]) -> dict[str, uplot.Scale]:
     known = curves[np.isfinite(curves)] if np.isfinite(curves).any() else np.zeros(1)
     step = 10.0 ** np.floor(np.log10(max(1.0, np.ptp(known))))
     low, high = np.floor(known.min() / step) * step, np.ceil(known.max() / step) * step
-    span = (float(low), float(high if high > low else low + step))
+    high = high if high > low else low + step
+    span = (float(low), float(high + (high - low) / 12))  # or the upper number would be cut
     return {'x': uplot.Scale(time=False, auto=False, range=(-SECONDS, 0.0)), 'y': uplot.Scale(auto=False, range=span)}

@@ -9,8 +9,8 @@ from .now import LEVELS, Line
 
 SIMULATED = """
 You see **{robot}**, simulated. Its motors get `torque/total`, which the dynamics node computes from the joints' angles
-alone. Now that is *gravity*: just what each joint needs to bear what hangs on it. So the robot floats: it
-stays wherever you leave it.
+alone. To begin with that is *gravity*: just what each joint needs to bear what hangs on it. So the robot floats:
+it stays wherever you leave it.
 
 **Try this**
 
@@ -18,7 +18,7 @@ stays wherever you leave it.
 2. **Tick *wrench*** below and drag again. Now the sensor in the wrist is heard, and the hand holds against you.
 3. **Untick *gravity*.** It falls. Tick it, and press *Reset*.
 
-Left: what each joint's motor must give, term by term. A dotted word says more when you point at it.
+Left: what each joint's motor must give, term by term. Point at a name to read more.
 """
 
 REAL = """
