@@ -31,9 +31,10 @@ lint: $(TESTS)  ## ruff and mypy
 	@$(BIN)/ruff check .
 	@$(BIN)/mypy
 
-bench: $(TESTS)  ## time the library against bare Pinocchio, and the node against one that only echoes
+bench: $(TESTS)  ## time the library against bare Pinocchio, the node against one that only echoes, and make run
 	@$(BIN)/python -m benchmarks.library
 	@$(BIN)/python -m benchmarks.path
+	@$(BIN)/python -m benchmarks.demo
 
 clean:  ## forget .venv and all that was built
 	rm -rf $(VENV) build install log *.egg-info

@@ -7,7 +7,6 @@ Latency is from the call of publish to the answer in the client's callback; CPU 
 from __future__ import annotations
 
 import argparse
-import os
 import signal
 import subprocess
 import sys
@@ -15,7 +14,6 @@ import time
 from array import array
 from dataclasses import dataclass, field
 from functools import partial
-from pathlib import Path
 
 import numpy as np
 import rclpy
@@ -27,9 +25,10 @@ from sensor_msgs.msg import JointState
 
 from krang_dynamics_ros import krang
 
+from .process import cpu_seconds, resident
+
 RATE = 1000  # Hz
 TERMS = ('gravity', 'coriolis', 'friction', 'wrench', 'total')
-TICKS = os.sysconf('SC_CLK_TCK')
 
 
 @dataclass
@@ -62,17 +61,9 @@ class Case:
             self.process.wait(10)
 
     @property
-    def _proc(self) -> Path:
-        return Path(f'/proc/{self.process.pid if self.process else 0}')
-
-    def cpu_seconds(self) -> float:
-        """Processor time used so far."""
-        fields = (self._proc / 'stat').read_text().rpartition(')')[2].split()
-        return (int(fields[11]) + int(fields[12])) / TICKS
-
-    def resident(self) -> float:
-        """Memory in MB."""
-        return int((self._proc / 'statm').read_text().split()[1]) * os.sysconf('SC_PAGE_SIZE') / 1e6
+    def pid(self) -> int:
+        """The process's number."""
+        return self.process.pid if self.process else 0
 
 
 class Client(Node):
@@ -104,11 +95,11 @@ class Client(Node):
         while self._out.get_subscription_count() < 1 or self.count_publishers('torque/gravity') < 1:
             executor.spin_once(timeout_sec=0.05)
         self._load(0.5, executor, counts=False)
-        cpu, start = self.case.cpu_seconds(), time.monotonic()
+        cpu, start = cpu_seconds(self.case.pid), time.monotonic()
         self._load(seconds, executor, counts=True)
         self.case.seconds += time.monotonic() - start
-        self.case.cpu += self.case.cpu_seconds() - cpu
-        self.case.memory.append(self.case.resident())
+        self.case.cpu += cpu_seconds(self.case.pid) - cpu
+        self.case.memory.append(resident(self.case.pid))
         _spin_until(time.monotonic() + 0.2, executor)
         self._began.clear()
         p50, p99 = np.percentile(self.case.latencies, [50, 99])

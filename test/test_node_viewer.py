@@ -100,7 +100,7 @@ def at_start(world: World) -> None:
 
 
 def test_it_explains_itself_and_draws_the_robot(world: World) -> None:
-    for words in ('You see Krang, simulated', 'Drag an orange ball', 'torque/total', 'all is well'):
+    for words in ('You see krang, simulated', 'Drag an orange ball', 'torque/total', 'all is well'):
         assert words in world.page.text
     r, g, b = np.moveaxis(world.page.picture(), -1, 0)
     golden = (r > 120) & (r - b > 60) & (abs(r - g) < 60)

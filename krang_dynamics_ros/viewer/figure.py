@@ -27,12 +27,13 @@ class Figure:
         self._links = {name: scene.add_frame(f'/robot/{name}', show_axes=False) for name in dynamics.link_names}
         for k, shape in enumerate(shapes or [_ball(name) for name in dynamics.link_names]):
             _draw(scene, f'/robot/{shape.link}/{k}', shape)
-        self.lowest = min([_lowest(shape) for shape in shapes if shape.link == dynamics.base], default=0.0)
+        self.pose(np.zeros(dynamics.n))
+        middle, size = self.box
+        floor = min([_lowest(shape) for shape in shapes if shape.link == dynamics.base], default=middle[2] - 1.3 * size)
         scene.add_grid(
-            '/floor', infinite_grid=True, position=(0.0, 0.0, self.lowest), plane_color=FLOOR, plane_opacity=1.0,
+            '/floor', infinite_grid=True, position=(0.0, 0.0, floor), plane_color=FLOOR, plane_opacity=1.0,
             shadow_opacity=0.3, fade_distance=12.0, cell_color=(205, 210, 217), section_color=(180, 186, 195),
         )  # fmt: skip
-        self.pose(np.zeros(dynamics.n))
 
     def pose(self, q: Array) -> None:
         """Put every link where joint positions (n) put it."""

@@ -7,6 +7,7 @@ import io
 import queue
 import socket
 from collections.abc import Callable, Mapping
+from html import escape
 from typing import Any
 
 import numpy as np
@@ -73,7 +74,7 @@ class Page:
     def draw(self, urdf: str, hands: Mapping[str, str]) -> None:
         """Show another robot: its URDF, and its hands' links by name."""
         dynamics, bounds = Dynamics(urdf), bounds_of(urdf)
-        self._name = dynamics.name.capitalize()
+        self._name = escape(dynamics.name)
         gui, scene, names = self._server.gui, self._server.scene, dynamics.joint_names
         gui.reset()
         scene.reset()
@@ -129,7 +130,8 @@ class Page:
 
     def _write(self, now: Now) -> None:
         text = words.SIMULATED if now.simulated else words.REAL
-        _change(self._intro, text.format(robot=self._name))
+        tries = words.WITH_HANDS if self._hands else words.WITHOUT_HANDS
+        _change(self._intro, text.format(robot=self._name, tries=tries))
         _change(self._health, words.health(now.health))
         self._panel.show(now.q, now.terms, simulated=now.simulated)
         self._torques.draw(now.torques)

@@ -14,11 +14,20 @@ it stays wherever you leave it.
 
 **Try this**
 
+{tries}
+
+Left: what each joint's motor must give, term by term. Point at a name to read more.
+"""
+
+WITH_HANDS = """
 1. **Drag an orange ball.** You push that hand, and it yields as if it weighed nothing.
 2. **Tick *wrench*** below and drag again. Now the sensor in the wrist is heard, and the hand holds against you.
 3. **Untick *gravity*.** It falls. Tick it, and press *Reset*.
+"""
 
-Left: what each joint's motor must give, term by term. Point at a name to read more.
+WITHOUT_HANDS = """
+1. **Open *pose*** below and move a slider: the robot stays where you put it, and the torques follow.
+2. **Untick *gravity*.** It falls. Tick it, and press *Reset*.
 """
 
 REAL = """
