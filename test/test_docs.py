@@ -34,8 +34,9 @@ def test_the_readmes_parameters_are_the_nodes() -> None:
     parameters = pytest.importorskip('krang_dynamics_ros.nodes.dynamics_parameters', reason='rclpy is not installed')
     table = importlib.import_module('krang_dynamics_ros.nodes.parameters').markdown_table(parameters.documented())
     assert table in README
-    simulator = importlib.import_module('krang_dynamics_ros.nodes.simulator_node').PARAMETERS
-    assert importlib.import_module('krang_dynamics_ros.nodes.parameters').markdown_table(simulator) in README
+    for node in ('simulator_node', 'viewer_node'):
+        declared = importlib.import_module(f'krang_dynamics_ros.nodes.{node}').PARAMETERS
+        assert importlib.import_module('krang_dynamics_ros.nodes.parameters').markdown_table(declared) in README
 
 
 def test_the_readmes_table_is_what_check_prints() -> None:

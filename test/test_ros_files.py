@@ -17,6 +17,7 @@ from krang_dynamics_ros import Robot, Wrench, dynamics_of
 from .robots import ROOT
 
 README = (ROOT / 'README.md').read_text()
+INTERFACE = README[README.index('## Interface of `dynamics_node`') : README.index('## Run it')]
 RVIZ = yaml.safe_load((ROOT / 'rviz' / 'krang.rviz').read_text())['Visualization Manager']
 DISPLAYS: dict[str, dict[str, Any]] = {display['Name']: display for display in RVIZ['Displays']}
 CLASSES = {'Grid', 'TF', 'RobotModel', 'Wrench', 'Effort', 'PointStamped'}
@@ -25,7 +26,7 @@ LAUNCH_FILES = sorted((ROOT / 'launch').glob('*.launch.py'))
 
 def topics() -> dict[str, str]:
     """Return the topics that the README's table promises, with their types."""
-    rows = re.findall(r'^\| (?:in|out) ((?:`[\w/]+`(?:, )?)+) \| (\w+/\w+) \|', README, re.MULTILINE)
+    rows = re.findall(r'^\| (?:in|out) ((?:`[\w/]+`(?:, )?)+) \| (\w+/\w+) \|', INTERFACE, re.MULTILINE)
     return {name: kind for names, kind in rows for name in re.findall(r'`([\w/]+)`', names)}
 
 
