@@ -22,7 +22,7 @@ Left: what each joint's motor must give, term by term. Point at a name to read m
 WITH_HANDS = """
 1. **Drag an orange ball.** You push that hand, and it yields as if it weighed nothing.
 2. **Tick *wrench*** below and drag again. Now the sensor in the wrist is heard, and the hand holds against you.
-3. **Untick *gravity*.** It falls. Tick it, and press *Reset*.
+3. **Untick *gravity*.** It falls (and through the floor: these equations know of none). Tick it, and press *Reset*.
 """
 
 WITHOUT_HANDS = """
