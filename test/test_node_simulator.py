@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 
 import numpy as np
@@ -9,7 +10,9 @@ import pytest
 
 pytest.importorskip('rclpy', reason='rclpy is not installed: the nodes cannot run')
 
+from builtin_interfaces.msg import Time
 from geometry_msgs.msg import WrenchStamped
+from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import JointState
 from std_srvs.srv import Trigger
 
@@ -26,12 +29,12 @@ def number() -> Iterator[int]:
         yield taken
 
 
-def simulator(number: int) -> Process:
+def simulator(number: int, *more: str) -> Process:
     names, positions = ', '.join(START), ', '.join(map(str, START.values()))
     return Process(
         number, '--ros-args', '-r', 'torque:=torque/total', '-p', f'start.names:=[{names}]',
         '-p', f'start.positions:=[{positions}]', '-p', 'timeout:=1.0',
-        '-p', 'viscous:=1.0', '-p', 'coulomb:=3.0', module='simulator_node',
+        '-p', 'viscous:=1.0', '-p', 'coulomb:=3.0', *more, module='simulator_node',
     )  # fmt: skip
 
 
@@ -66,6 +69,15 @@ def call(client: Client, name: str) -> None:
     assert future.result().success
 
 
+def paused(number: int) -> tuple[Client, Watcher, Process]:
+    client = Client(number)
+    watcher = Watcher(client)
+    sim = simulator(number)
+    watcher.now()
+    call(client, 'pause')
+    return client, watcher, sim
+
+
 def test_without_torques_it_falls_and_with_gravity_compensation_it_stays(number: int, robot: Robot) -> None:
     client = Client(number)
     watcher = Watcher(client)
@@ -88,11 +100,7 @@ def test_without_torques_it_falls_and_with_gravity_compensation_it_stays(number:
 
 
 def test_the_wrist_reads_the_push_in_the_hands_axes(number: int, robot: Robot) -> None:
-    client = Client(number)
-    watcher = Watcher(client)
-    sim = simulator(number)
-    watcher.now()
-    call(client, 'pause')
+    client, watcher, sim = paused(number)
     call(client, 'reset')
     q = watcher.now()
     R, _ = dynamics_of(robot).pose(q, 'R10l')
@@ -124,12 +132,32 @@ def test_a_start_that_cannot_be_ends_it_with_a_word(number: int) -> None:
         assert 'Traceback' not in process.output
 
 
-def test_it_is_posed_by_topic_and_says_why_not(number: int, robot: Robot) -> None:
+def test_simulated_time_goes_at_its_own_pace_and_stands_still_when_paused(number: int) -> None:
     client = Client(number)
     watcher = Watcher(client)
-    sim = simulator(number)
-    watcher.now()
+    times: list[float] = []
+    client.node.create_subscription(Clock, '/clock', lambda m: times.append(seconds(m.clock)), 100)
+    sim = simulator(number, '-p', 'publish_clock:=true', '-p', 'time_factor:=0.25', '-p', 'rate:=200.0')
+    client.until(lambda: len(times) > 20, why='/clock')
+    begin, first = time.monotonic(), times[-1]
+    client.until(lambda: times[-1] > first + 0.5, why='half a second to pass')
+    assert 0.5 / (time.monotonic() - begin) < 0.3
+    assert times == sorted(times)
     call(client, 'pause')
+    watcher.now()
+    still = times[-1]
+    watcher.after(50)
+    assert times[-1] == still == seconds(watcher.states[-1].header.stamp)
+    assert sim.end() == 0
+    client.close()
+
+
+def seconds(stamp: Time) -> float:
+    return float(stamp.sec + stamp.nanosec * 1e-9)
+
+
+def test_it_is_posed_by_topic_and_says_why_not(number: int, robot: Robot) -> None:
+    client, watcher, sim = paused(number)
     pose = client.publisher(JointState, 'pose')
     pose.publish(JointState(name=['q_3r', 'q_6l'], position=[0.25, -0.5]))
     index = [robot.joint_names.index(name) for name in ('q_3r', 'q_6l')]
