@@ -9,7 +9,7 @@ import pytest
 
 from krang_dynamics_ros import Robot, urdf_text
 from krang_dynamics_ros.viewer.bars import BEYOND, COLUMNS, table
-from krang_dynamics_ros.viewer.looks import Bounds, bounds_of, shapes_of
+from krang_dynamics_ros.viewer.looks import GREY, Bounds, bounds_of, shapes_of
 from krang_dynamics_ros.viewer.now import Line
 from krang_dynamics_ros.viewer.words import COLORS, health
 
@@ -27,6 +27,17 @@ def test_somebodys_shapes_are_read_and_meshes_passed_over() -> None:
     np.testing.assert_allclose(box.position, [1, 2, 3])
     np.testing.assert_allclose(box.rotation @ [1, 0, 0], [0, 1, 0], atol=1e-12)
     assert (ball.kind, ball.size, ball.reach) == ('sphere', (0.2,), 0.2)
+
+
+def test_nonsense_is_passed_over() -> None:
+    torn = SOMEBODYS.replace('size="1 2 3"', 'size="1 2"').replace('radius="0.2"', 'radius="wide"')
+    assert shapes_of(torn) == []
+    torn = SOMEBODYS.replace('rgba="1 0 0 0.5"', 'rgba="1 0 NaN"').replace('xyz="1 2 3"', 'xyz="x"')
+    box, _ = shapes_of(torn)
+    assert box.color == GREY
+    np.testing.assert_array_equal(box.position, 0)
+    torn = SOMEBODYS.replace('effort="0"', 'effort="inf" lower="2" upper="1"').replace('continuous', 'revolute')
+    assert bounds_of(torn)['turn'] == Bounds(None, None, None)
 
 
 def test_bounds_that_are_not_given_are_unknown(robot: Robot) -> None:

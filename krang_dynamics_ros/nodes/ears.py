@@ -23,6 +23,11 @@ class Ears:
         """Return what hears a topic; the newest `depth` messages wait."""
         return Ear(self._node, kind, topic, depth)
 
+    def forget(self) -> None:
+        """Listen to nothing."""
+        for subscription in list(self._node.subscriptions):
+            self._node.destroy_subscription(subscription)
+
     def close(self) -> None:
         """Hear no more."""
         self._node.destroy_node()

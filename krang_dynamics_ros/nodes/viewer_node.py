@@ -110,6 +110,7 @@ class ViewerNode(Node):
         except KrangDynamicsError as error:
             self.get_logger().error(f'robot_description: {error}')
             return
+        self._ears.forget()
         self._heard = Heard(self._ears, dynamics, there)
         for hand in there:
             if hand not in self._pushes:

@@ -45,7 +45,7 @@ class Bounds:
 
 
 def shapes_of(urdf: str) -> list[Shape]:
-    """Return the boxes, cylinders and balls of a URDF that has been checked. Meshes are passed over."""
+    """Return the boxes, cylinders and balls of a URDF. What is no such thing, meshes and nonsense, is passed over."""
     root = ET.fromstring(urdf)  # noqa: S314 (expat reads no external entities and bounds internal ones)
     named = {material.get('name'): _color(material) for material in root.findall('material')}
     return [shape for link in root.findall('link') for shape in _shapes(link, named)]
@@ -57,31 +57,26 @@ def _shapes(link: ET.Element, named: dict[str | None, tuple[float, ...] | None])
         if sized is None:
             continue
         origin, material = visual.find('origin'), visual.find('material')
-        xyz, rpy = ('', '') if origin is None else (origin.get('xyz', ''), origin.get('rpy', ''))
+        place, turn = (np.array(_numbers(origin, key, 3) or [0.0] * 3) for key in ('xyz', 'rpy'))
         color = None if material is None else _color(material) or named.get(material.get('name'))
-        place = np.array(_numbers(xyz) or [0.0] * 3)
-        turn = rotation_from_rpy(np.array(_numbers(rpy) or [0.0] * 3))
-        yield Shape(link.get('name', ''), *sized, turn, place, color or GREY)
+        yield Shape(link.get('name', ''), *sized, rotation_from_rpy(turn), place, color or GREY)
 
 
 def _size(geometry: ET.Element | None) -> tuple[Kind, tuple[float, ...]] | None:
     for shape in [] if geometry is None else geometry:
-        if shape.tag == 'box':
-            return 'box', _numbers(shape.get('size', ''))
-        if shape.tag == 'cylinder':
-            return 'cylinder', (float(shape.get('radius', 0)), float(shape.get('length', 0)))
-        if shape.tag == 'sphere':
-            return 'sphere', (float(shape.get('radius', 0)),)
+        radius, length = _numbers(shape, 'radius', 1), _numbers(shape, 'length', 1)
+        if shape.tag == 'box' and (edges := _numbers(shape, 'size', 3)):
+            return 'box', edges
+        if shape.tag == 'cylinder' and radius and length:
+            return 'cylinder', radius + length
+        if shape.tag == 'sphere' and radius:
+            return 'sphere', radius
     return None
 
 
 def _color(material: ET.Element) -> tuple[float, ...] | None:
-    color = material.find('color')
-    return None if color is None else _numbers(color.get('rgba', ''))
-
-
-def _numbers(text: str) -> tuple[float, ...]:
-    return tuple(float(word) for word in text.split())
+    rgba = _numbers(material.find('color'), 'rgba', 4)
+    return rgba and tuple(min(max(x, 0.0), 1.0) for x in rgba)
 
 
 def bounds_of(urdf: str) -> dict[str, Bounds]:
@@ -94,6 +89,18 @@ def _bounds(joint: ET.Element) -> Bounds:
     limit = joint.find('limit')
     if limit is None:
         return Bounds(None, None, None)
-    turns_on = joint.get('type') == 'continuous'
-    lower, upper = (None if turns_on else float(limit.get(key, 0)) for key in ('lower', 'upper'))
-    return Bounds(lower, upper, float(limit.get('effort', 0)) or None)
+    lower, upper, effort = (_numbers(limit, key, 1, default='0') for key in ('lower', 'upper', 'effort'))
+    strongest = effort[0] if effort and effort[0] > 0 else None
+    if joint.get('type') == 'continuous' or not lower or not upper or lower >= upper:
+        return Bounds(None, None, strongest)
+    return Bounds(lower[0], upper[0], strongest)
+
+
+def _numbers(element: ET.Element | None, key: str, count: int, default: str = '') -> tuple[float, ...] | None:
+    """Return the finite numbers of an attribute, or None if they are not so many."""
+    words = ('' if element is None else element.get(key, default)).split()
+    try:
+        numbers = tuple(float(word) for word in words)
+    except ValueError:
+        return None
+    return numbers if len(numbers) == count and all(map(math.isfinite, numbers)) else None
