@@ -50,11 +50,6 @@ class Page:
         with contextlib.redirect_stdout(io.StringIO()):
             self._server.stop()
 
-    @property
-    def watched(self) -> bool:
-        """Whether anybody has the page open."""
-        return bool(self._server.get_clients())
-
     def _on_disconnect(self, client: viser.ClientHandle) -> None:
         for hand in self._hands:
             hand.let_go(client.client_id)
@@ -108,8 +103,7 @@ class Page:
 
     def pushes(self, q: Array) -> dict[str, Array]:
         """Return the forces (3, in the hand's own axes) that somebody gives hands now, by name."""
-        found = {hand.name: (hand, hand.push(q)) for hand in self._hands}
-        return {name: force for name, (_, force) in found.items() if force is not None}
+        return {hand.name: force for hand in self._hands if (force := hand.push(q)) is not None}
 
     def show(self, now: Now) -> None:
         """Draw what is known now."""
@@ -117,6 +111,8 @@ class Page:
             return
         self._count += 1
         self._torques.remember(now.torques, now.q, now.dq)
+        if self._seen and not self._server.get_clients():
+            return  # nobody has the page open
         with self._server.atomic():
             if now.q is not None:
                 self._figure.pose(now.q)
