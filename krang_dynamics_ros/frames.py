@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .algebra import Matrix, Vector, add, apply, cos, plus, product, scale, sin, times
+from .algebra import ZERO, Matrix, Vector, add, apply, cos, plus, product, scale, sin, times
 from .robot import Joint, Robot
 
 Joints = Mapping[str, Any]  # a scalar of any kind by joint name; joints that do not move are left out
@@ -40,6 +40,15 @@ def _rotation(e: Vector, c: Any, s: Any) -> Matrix:
         [plus(e[i] * e[j], plus(times(c, float(i == j) - e[i] * e[j]), times(s, skew[i][j]))) for j in range(3)]
         for i in range(3)
     ]
+
+
+def own_velocity(joint: Joint, dq: Any) -> tuple[Vector, Vector]:
+    """Return (omega, V) that a joint adds to those of its child, in the child's axes: the last terms of eqs 7 and 8.
+
+    The report has revolute joints only; a prismatic one adds e dq to the linear velocity instead of the angular.
+    """
+    own = scale(dq, joint.axis.tolist())
+    return (ZERO, own) if joint.kind == 'prismatic' else (own, ZERO)
 
 
 def all_local(robot: Robot, q: Joints) -> dict[str, Transform]:
