@@ -1,0 +1,47 @@
+"""A `casadi.Function` followed step by step: to write it in another language, or to run it on symbols of another kind."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
+
+from .symbolic_robot import casadi
+
+T = TypeVar('T')
+OPERATIONS = {
+    casadi.OP_ADD: '+',
+    casadi.OP_SUB: '-',
+    casadi.OP_MUL: '*',
+    casadi.OP_DIV: '/',
+    casadi.OP_NEG: 'negative',
+    casadi.OP_TWICE: 'twice',
+    casadi.OP_SQ: 'square',
+    casadi.OP_SIN: 'sin',
+    casadi.OP_COS: 'cos',
+    casadi.OP_SIGN: 'sign',
+}
+
+
+def follow(
+    function: Any, inputs: Sequence[Sequence[T]], number: Callable[[float], T], operate: Callable[[str, list[T]], T]
+) -> list[list[T]]:
+    """Run a function of one dense output on values of any kind, and return the output's rows.
+
+    `number` turns a constant into such a value; `operate` does one of `OPERATIONS` to one or two of them.
+    """
+    rows, columns = function.size_out(0)
+    output = [[number(0.0)] * columns for _ in range(rows)]
+    work: dict[int, T] = {}
+    for k in range(function.n_instructions()):
+        operation, into, of = function.instruction_id(k), function.instruction_output(k), function.instruction_input(k)
+        if operation == casadi.OP_INPUT:
+            work[into[0]] = inputs[of[0]][of[1]]
+        elif operation == casadi.OP_CONST:
+            work[into[0]] = number(function.instruction_constant(k))
+        elif operation == casadi.OP_OUTPUT:
+            column, row = divmod(into[1], rows)  # CasADi stores by columns
+            output[row][column] = work[of[0]]
+        else:
+            work[into[0]] = operate(OPERATIONS[operation], [work[i] for i in of])
+    return output
+
