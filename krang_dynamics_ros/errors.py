@@ -66,6 +66,10 @@ class MissingError(KrangDynamicsError):
         super().__init__(f'{what}, needed for {purpose}, is not on this machine; {remedy}')
 
 
+class BuildError(KrangDynamicsError):
+    """Generated code that could not be built or loaded."""
+
+
 def unknown_name(kind: str, name: str, known: Iterable[str]) -> ArgumentError:
     """Return the error for a name that is not among the known ones, with the nearest as a hint."""
     names = list(known)

@@ -9,10 +9,11 @@ from .errors import unknown_name
 from .export_c import c_files
 from .export_tables import tables
 from .languages import MATLAB, PYTHON
+from .optional import optional
 from .robot import Robot
-from .symbolic_robot import casadi
 from .symbols import QUANTITIES, Symbols, identifier
 
+casadi = optional('casadi', 'symbols')
 Files = Iterator[tuple[str, str]]
 
 

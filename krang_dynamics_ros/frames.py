@@ -23,6 +23,9 @@ class Transform(NamedTuple):
     P: Vector
 
 
+STILL = Transform(np.eye(3).tolist(), ZERO)
+
+
 def local_transform(joint: Joint, q: Any) -> Transform:
     """Return iT_j at joint position q: the transform at zero, then the motion along or about the axis j_e_j."""
     A0, P0, e = joint.rotation.tolist(), joint.position.tolist(), joint.axis.tolist()
@@ -58,7 +61,7 @@ def all_local(robot: Robot, q: Joints) -> dict[str, Transform]:
 
 def all_in_base(robot: Robot, local: Mapping[str, Transform]) -> dict[str, Transform]:
     """Return 0T_j of every link, by link name: the report's Tf()."""
-    placed = {robot.base: Transform(np.eye(3).tolist(), (0.0, 0.0, 0.0))}
+    placed = {robot.base: STILL}
     for joint in robot.outward:
         above, T = placed[joint.parent], local[joint.child]
         placed[joint.child] = Transform(product(above.A, T.A), add(above.P, apply(above.A, T.P)))

@@ -1,12 +1,13 @@
-"""A `casadi.Function` followed step by step: to write it in another language, or to run it on symbols of another kind."""
+"""A `casadi.Function` followed step by step: to write it in another language, or to run it on others' symbols."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
-from .symbolic_robot import casadi
+from .optional import optional
 
+casadi = optional('casadi', 'symbols')
 T = TypeVar('T')
 OPERATIONS = {
     casadi.OP_ADD: '+',
@@ -44,4 +45,3 @@ def follow(
         else:
             work[into[0]] = operate(OPERATIONS[operation], [work[i] for i in of])
     return output
-

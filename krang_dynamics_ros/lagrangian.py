@@ -55,11 +55,12 @@ def KE(body: Body, omega: Vector, V: Vector) -> Any:
 def total_PE(robot: Robot, local: Mapping[str, Transform]) -> Any:
     """Return U = sum of -g^T (M_j 0P_j + 0A_j MS_j), eq. 14."""
     placed, g = all_in_base(robot, local), robot.gravity.tolist()
-    terms = []
-    for link in robot.links:
-        T, body = placed[link.name], link.inertia
-        terms.append(times(-1.0, dot(g, add(scale(body.m, T.P), apply(T.A, body.MS.tolist())))))
-    return total(terms)
+    return total([PE(body_of(link.inertia), placed[link.name], g) for link in robot.links])
+
+
+def PE(body: Body, T: Transform, g: Vector) -> Any:
+    """Return the potential energy of one body whose frame stands in the base as 0T_j, eq. 14."""
+    return times(-1.0, dot(g, add(scale(body.m, T.P), apply(T.A, body.MS))))
 
 
 def find_A(kinetic: Callable[[Array], Any], n: int) -> list[list[Any]]:

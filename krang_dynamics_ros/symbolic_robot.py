@@ -13,16 +13,13 @@ from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 
-from .errors import MissingError, unknown_name
+from .errors import unknown_name
 from .inertia import Inertia
+from .optional import optional
 from .robot import Joint, Link, Robot
 from .spatial import Array
 
-try:
-    import casadi
-except ImportError:
-    raise MissingError('casadi', 'symbols', "pip install 'krang_dynamics_ros[symbolic]', or rosdep's casadi-pip") from None
-
+casadi = optional('casadi', 'symbols')
 Open = Literal['settings', 'all']
 OPEN: tuple[str, ...] = get_args(Open)
 TEN = (
@@ -69,9 +66,7 @@ def symbolic(robot: Robot, leave_open: str = 'settings') -> SymbolicRobot:
     links, joints = robot.links, robot.joints
     if leave_open == 'all':
         written = {name.lstrip('-') for joint in joints for name in joint.position_as}
-        lengths = {
-            name: table.symbol(name, x, 'length, m') for name, x in robot.lengths.items() if name in written
-        }
+        lengths = {name: table.symbol(name, x, 'length, m') for name, x in robot.lengths.items() if name in written}
         joints = tuple(replace(joint, position=_position(joint, lengths)) for joint in joints)
         links = tuple(replace(link, inertia=table.inertia(link)) if link.inertia.m else link for link in links)
     open_robot = replace(robot, gravity=_array(gravity), joints=joints, links=links)
@@ -91,9 +86,7 @@ class _Table:
         self.symbols.append(casadi.SX.sym(name))
         return self.symbols[-1]
 
-    def of_joints(
-        self, robot: Robot, letters: str, values: Array, meaning: str, turning: str, sliding: str
-    ) -> Any:
+    def of_joints(self, robot: Robot, letters: str, values: Array, meaning: str, turning: str, sliding: str) -> Any:
         """Take up one parameter of every joint, and return the vector."""
         units = [sliding if joint.kind == 'prismatic' else turning for joint in robot.moving_joints]
         rows = zip(robot.joint_names, values, units, strict=True)
@@ -112,7 +105,7 @@ class _Table:
         return Inertia(m, _array(rest[:3]), _array([[XX, XY, XZ], [XY, YY, YZ], [XZ, YZ, ZZ]]))
 
 
-def _position(joint: Joint, lengths: dict[str, Any]) -> Array:
+def _position(joint: Joint, lengths: dict[str, Any]) -> Any:
     """Return iP_j with symbols where the file has lengths."""
     entries = [
         number if not name else -lengths[name[1:]] if name[0] == '-' else lengths[name]

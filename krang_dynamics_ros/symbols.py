@@ -15,10 +15,13 @@ from typing import Any, NamedTuple
 from .algebra import dot, plus
 from .bodies import carried_bodies, carried_momenta
 from .errors import unknown_name
-from .frames import all_local
-from .lagrangian import KE, total_KE, total_PE, velocities
+from .frames import STILL, all_local
+from .lagrangian import KE, PE, total_KE, velocities
+from .optional import optional
 from .robot import Joint, Robot
-from .symbolic_robot import casadi, symbolic
+from .symbolic_robot import symbolic
+
+casadi = optional('casadi', 'symbols')
 
 
 class Quantity(NamedTuple):
@@ -67,8 +70,8 @@ class Symbols:
 
     @cached_property
     def U(self) -> Any:
-        """Potential energy, eq. 15."""
-        return casadi.SX(total_PE(self._open.robot, self._local))
+        """Potential energy, eqs 14 and 15, of all that the base carries, taken as one body."""
+        return casadi.SX(PE(self._bodies[self.robot.base], STILL, self._open.robot.gravity.tolist()))
 
     @cached_property
     def Q(self) -> Any:
