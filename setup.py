@@ -27,11 +27,13 @@ setup(
         (f'{SHARE}/rviz', glob('rviz/*.rviz')),
     ],
     install_requires=['numpy', 'PyYAML', 'pin>=4.1,<5'],
-    extras_require={'test': ['pytest', 'hypothesis', 'mujoco']},
+    extras_require={'symbolic': ['casadi', 'sympy'], 'test': ['pytest', 'hypothesis', 'mujoco']},
     zip_safe=False,
     entry_points={
         'console_scripts': [
             f'check = {PACKAGE}.cli.check:main',
+            f'export = {PACKAGE}.cli.export:main',
+            f'formulas = {PACKAGE}.cli.formulas:main',
             f'generate_urdf = {PACKAGE}.cli.generate_urdf:main',
             f'dynamics_node = {PACKAGE}.nodes.dynamics_node:main',
             f'simulator_node = {PACKAGE}.nodes.simulator_node:main',

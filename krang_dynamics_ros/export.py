@@ -1,4 +1,4 @@
-"""A robot's symbols saved for others: CasADi, C99, MATLAB and Octave, Python."""
+"""A robot's symbols saved for other work, as the report saves its own in Lagrange.mat."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from .errors import unknown_name
-from .export_c import c_files
+from .export_c import c_files, compile_line
 from .export_tables import tables
 from .languages import MATLAB, PYTHON
 from .optional import optional
@@ -17,12 +17,26 @@ casadi = optional('casadi', 'symbols')
 Files = Iterator[tuple[str, str]]
 
 
-def export(robot: Robot, to: str, folder: str | Path, leave_open: str = 'settings') -> list[Path]:
-    """Write A, C, C dq, Q, J^T f, friction, E and U of a robot into a folder, in one of `FORMATS`."""
+def export(
+    robot: Robot,
+    to: str,
+    folder: str | Path,
+    leave_open: str = 'settings',
+    progress: Callable[[str], None] | None = None,
+) -> list[Path]:
+    """Write A, C, C dq, Q, J^T f, friction, E and U of a robot into a folder, in one of `FORMATS`.
+
+    `leave_open` says what stays a parameter p: `settings` (gravity, rotor inertia, friction) or `all`. `progress` is
+    told each quantity before it is derived.
+    """
     if to not in FORMATS:
         raise unknown_name('format', to, FORMATS)
-    symbols, written = Symbols(robot, leave_open), []
     Path(folder).mkdir(parents=True, exist_ok=True)
+    symbols, written = Symbols(robot, leave_open), []
+    for quantity in QUANTITIES:
+        if progress:
+            progress(quantity)
+        symbols.function(quantity)
     for name, text in FORMATS[to](symbols, identifier(robot.name)):
         written.append(Path(folder) / name)
         written[-1].write_text(text, encoding='utf-8')
@@ -102,3 +116,13 @@ FORMATS: dict[str, Callable[[Symbols, str], Files]] = {
     'matlab': _matlab,
     'python': _python,
 }
+
+
+def usage(to: str, name: str) -> str:
+    """Return what one does with the files of a format, in the folder where they are."""
+    return {
+        'casadi': f"A = casadi.Function.load('{name}_A.casadi'); A(q, p)",
+        'c': compile_line(name),
+        'matlab': f'p = {name}_parameters(); A = {name}_A(q, p)',
+        'python': f'import {name}; {name}.A(q, {name}.parameters())',
+    }[to]

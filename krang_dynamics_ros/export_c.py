@@ -23,7 +23,7 @@ _HEADER = """\
  * takes the same steps for every state, and any number of threads may call it.
  *
  *     {compile}
- *     ./{name}_example {zeros}...    prints the torques by joint, at q = 0.1 and so on
+ *     ./{name}_example 0.1    prints the torques by joint, here at q[0] = 0.1 and all else zero
  *
  * q[{n}], dq[{n}]: the joints, in this order
 {joints}
@@ -135,8 +135,7 @@ def _header(symbols: Symbols, name: str) -> str:
         n=symbols.robot.n,
         f=symbols.f.numel(),
         p=symbols.p.numel(),
-        compile=_compile(name),
-        zeros=' '.join(['0.1', '0.2', '0.3'][: symbols.robot.n]),
+        compile=compile_line(name),
         **{what: _comment(rows) for what, rows in tables(symbols).items()},
         guard=f'{name.upper()}_H',
         declarations='\n\n'.join(_declarations(symbols, name)),
@@ -154,11 +153,12 @@ def _comment(rows: list[str]) -> str:
     return '\n'.join(f' *     {row}' for row in rows).replace('*/', '* /')
 
 
-def _compile(name: str) -> str:
+def compile_line(name: str) -> str:
+    """Return the one line that builds the example."""
     return f'gcc -std=c99 -O2 {name}_example.c {name}.c -lm -o {name}_example'
 
 
 def _example(symbols: Symbols, name: str) -> str:
     joints = ', '.join(map(json.dumps, symbols.robot.joint_names))
     n, p = symbols.robot.n, symbols.p.numel()
-    return _EXAMPLE.format(name=name, n=n, twice=2 * n, p=p, joints=joints, compile=_compile(name))
+    return _EXAMPLE.format(name=name, n=n, twice=2 * n, p=p, joints=joints, compile=compile_line(name))

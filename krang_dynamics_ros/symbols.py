@@ -55,6 +55,7 @@ class Symbols:
         self.robot, self._open = robot, symbolic(robot, leave_open)
         self.parameters, self.values, self.p = self._open.parameters, self._open.values, self._open.p
         self.hands = hands_of(robot)
+        self._functions: dict[str, Any] = {}
         self.q, self.dq = casadi.SX.sym('q', robot.n), casadi.SX.sym('dq', robot.n)
         self.f = casadi.SX.sym('f', 6 * len(self.hands))
         self._index = {name: k for k, name in enumerate(robot.joint_names)}
@@ -147,10 +148,12 @@ class Symbols:
         """Return one of `QUANTITIES` as a `casadi.Function`, common terms computed once."""
         if name not in QUANTITIES:
             raise unknown_name('quantity', name, QUANTITIES)
-        inputs = QUANTITIES[name].inputs
-        expression = casadi.cse(casadi.densify(getattr(self, name)))
-        full_name = f'{identifier(self.robot.name)}_{name}'
-        return casadi.Function(full_name, [getattr(self, x) for x in inputs], [expression], [*inputs], [name])
+        if name not in self._functions:
+            inputs = QUANTITIES[name].inputs
+            symbols, expression = [getattr(self, x) for x in inputs], casadi.cse(casadi.densify(getattr(self, name)))
+            full_name = f'{identifier(self.robot.name)}_{name}'
+            self._functions[name] = casadi.Function(full_name, symbols, [expression], [*inputs], [name])
+        return self._functions[name]
 
 
 def hands_of(robot: Robot) -> dict[str, str]:

@@ -1,0 +1,58 @@
+"""Save a robot's symbols for other work."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from ..robot_file import load_robot
+from .common import add_robot_file, guarded, robot_path
+
+_DESCRIPTION = """\
+Save A, C, C dq, Q, J^T f, friction, E and U of a robot as functions of q, dq, wrenches f and parameters p: C99 that
+stands alone, MATLAB and Octave functions, a Python module, or CasADi's own files."""
+_FORMATS = ('c', 'matlab', 'python', 'casadi')
+_OPEN = ('settings', 'all')
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command."""
+    parser = argparse.ArgumentParser(prog='export', description=_DESCRIPTION)
+    add_robot_file(parser)
+    parser.add_argument('--to', choices=_FORMATS, default='c', help='default: c')
+    parser.add_argument(
+        '--parameters',
+        choices=_OPEN,
+        default='settings',
+        help='what stays open as p, the rest being numbers: settings (gravity, rotor inertia, friction; the default), '
+        'or all (the ten inertial parameters of every link and the lengths, too)',
+    )
+    parser.add_argument('-o', '--output', type=Path, metavar='DIR', help='folder to write to; default: ROBOT_FORMAT')
+    arguments = parser.parse_args(argv)
+    return guarded(lambda: _export(robot_path(arguments), arguments.to, arguments.output, arguments.parameters))
+
+
+def _export(path: Path, to: str, folder: Path | None, leave_open: str) -> int:
+    robot = load_robot(path)
+    from ..export import export, usage  # noqa: PLC0415 (needs CasADi; --help does not)
+    from ..symbols import identifier  # noqa: PLC0415
+
+    name = identifier(robot.name)
+    folder = folder or Path(f'{name}_{to}')
+    for file in export(robot, to, folder, leave_open, _progress()):
+        print(file)
+    print(f'\nIn {folder}:  {usage(to, name)}')
+    return 0
+
+
+def _progress() -> Callable[[str], None] | None:
+    """Return what shows the quantity that is being derived, on a terminal only."""
+    if not sys.stderr.isatty():
+        return None
+    return lambda quantity: print(f'\r\033[K{quantity}', end='\r', file=sys.stderr, flush=True)
+
+
+if __name__ == '__main__':
+    sys.exit(main())
