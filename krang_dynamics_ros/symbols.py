@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from .algebra import dot, plus
 from .bodies import carried_bodies, carried_momenta
 from .errors import unknown_name
-from .frames import STILL, all_local
+from .frames import STILL, all_in_base, all_local
 from .lagrangian import KE, PE, total_KE, velocities
 from .optional import optional
 from .robot import Joint, Robot
@@ -93,6 +93,11 @@ class Symbols:
             f, m = (casadi.vertsplit(part) for part in casadi.vertsplit(self.f[6 * k : 6 * k + 6], 3))
             power += plus(dot(f, V), dot(m, omega))
         return casadi.gradient(power, self.dq)
+
+    def axes(self, link: str) -> Any:
+        """Return 0A_j of a link (3, 3): its axes in the base's."""
+        rows = all_in_base(self._open.robot, self._local)[link].A
+        return casadi.vertcat(*(casadi.horzcat(*row) for row in rows))
 
     @cached_property
     def friction_torque(self) -> Any:
