@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 from .errors import unknown_name
 from .export_c import c_files, compile_line
-from .export_tables import tables
+from .export_tables import harmless, tables
 from .languages import MATLAB, PYTHON
 from .optional import optional
 from .robot import Robot
@@ -46,9 +47,15 @@ def export(
 def _casadi(symbols: Symbols, name: str) -> Files:
     """Yield what `casadi.Function.load` reads."""
     for quantity in QUANTITIES:
-        yield f'{name}_{quantity}.casadi', symbols.function(quantity).serialize()
+        yield f'{name}_{quantity}.casadi', _packed(symbols.function(quantity))
     p = casadi.Function(f'{name}_parameters', [], [casadi.DM(symbols.values)], [], ['p'])
-    yield f'{name}_parameters.casadi', p.serialize()
+    yield f'{name}_parameters.casadi', _packed(p)
+
+
+def _packed(function: Any) -> str:
+    packer = casadi.StringSerializer()  # what Function.save writes; Function.serialize lacks the head that load wants
+    packer.pack(function)
+    return str(packer.encode())
 
 
 def _matlab(symbols: Symbols, name: str) -> Files:
@@ -95,7 +102,7 @@ def _python(symbols: Symbols, name: str) -> Files:
 
 def _head(symbols: Symbols, first: int) -> Iterator[str]:
     """Yield what every file says of itself."""
-    yield f'The equations of motion of {symbols.robot.name}. Written by krang_dynamics_ros: do not edit.'
+    yield f'The equations of motion of {harmless(symbols.robot.name)}. Written by krang_dynamics_ros: do not edit.'
     yield ''
     yield '    Gamma = A(q) ddq + C(q, dq) dq + Q(q) + friction + J^T f'
     yield ''

@@ -7,7 +7,7 @@ import json
 import re
 from collections.abc import Iterator
 
-from .export_tables import tables
+from .export_tables import harmless, tables
 from .languages import C
 from .symbols import QUANTITIES, Symbols
 
@@ -131,7 +131,7 @@ def _identity(name: str) -> str:
 def _header(symbols: Symbols, name: str) -> str:
     return _HEADER.format(
         name=name,
-        robot=symbols.robot.name,
+        robot=harmless(symbols.robot.name),
         n=symbols.robot.n,
         f=symbols.f.numel(),
         p=symbols.p.numel(),
@@ -150,7 +150,7 @@ def _declarations(symbols: Symbols, name: str) -> Iterator[str]:
 
 
 def _comment(rows: list[str]) -> str:
-    return '\n'.join(f' *     {row}' for row in rows).replace('*/', '* /')
+    return '\n'.join(f' *     {row}' for row in rows)
 
 
 def compile_line(name: str) -> str:
@@ -159,6 +159,6 @@ def compile_line(name: str) -> str:
 
 
 def _example(symbols: Symbols, name: str) -> str:
-    joints = ', '.join(map(json.dumps, symbols.robot.joint_names))
+    joints = ', '.join(json.dumps(name, ensure_ascii=False) for name in symbols.robot.joint_names)
     n, p = symbols.robot.n, symbols.p.numel()
     return _EXAMPLE.format(name=name, n=n, twice=2 * n, p=p, joints=joints, compile=compile_line(name))

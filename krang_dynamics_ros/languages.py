@@ -57,4 +57,4 @@ def number(x: float) -> str:
 
 C = Language('    const double {};', '{}[{}]', 0, {'sign': '({0} > 0.0) - ({0} < 0.0)'})
 MATLAB = Language('  {};', '{}({})', 1, {'sign': 'sign({})'})
-PYTHON = Language('    {}', '{}[{}]', 0, {'sign': 'float(({0} > 0.0) - ({0} < 0.0))'})
+PYTHON = Language('    {}', '{}[{}]', 0, {'sign': '1.0 * ({0} > 0.0) - 1.0 * ({0} < 0.0)'})

@@ -168,6 +168,6 @@ def hands_of(robot: Robot) -> dict[str, str]:
 
 
 def identifier(name: str) -> str:
-    """Return a robot's name as C, MATLAB and Python take one."""
-    word = re.sub(r'\W', '_', name, flags=re.ASCII)
-    return word if word[0].isalpha() else f'robot_{word}'
+    """Return a robot's name as C, MATLAB, Python and CasADi take one."""
+    word = re.sub(r'[\W_]+', '_', name, flags=re.ASCII).strip('_')
+    return word if word[:1].isalpha() else f'robot_{word}'.strip('_')
