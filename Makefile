@@ -18,8 +18,9 @@ lint: $(READY)  ## ruff and mypy
 	@$(BIN)/ruff check .
 	@$(BIN)/mypy
 
-bench: $(READY)  ## time the library against bare Pinocchio, and the node against one that only echoes
+bench: $(READY)  ## time the library and compiled C against bare Pinocchio, and the node against one that only echoes
 	@$(BIN)/python -m benchmarks.library
+	@$(BIN)/python -m benchmarks.compiled
 	@$(BIN)/python -m benchmarks.path
 
 clean:  ## forget .venv and all that was built
