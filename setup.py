@@ -27,7 +27,7 @@ setup(
         (f'{SHARE}/rviz', glob('rviz/*.rviz')),
     ],
     install_requires=['numpy', 'PyYAML', 'pin>=4.1,<5'],
-    extras_require={'symbolic': ['casadi', 'sympy'], 'test': ['pytest', 'hypothesis', 'mujoco']},
+    extras_require={'symbolic': ['casadi', 'sympy'], 'test': ['pytest', 'hypothesis', 'mujoco', 'casadi', 'sympy']},
     zip_safe=False,
     entry_points={
         'console_scripts': [
