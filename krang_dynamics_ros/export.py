@@ -118,10 +118,10 @@ def _head(symbols: Symbols, first: int) -> Iterator[str]:
 
 
 FORMATS: dict[str, Callable[[Symbols, str], Files]] = {
-    'casadi': _casadi,
     'c': c_files,
     'matlab': _matlab,
     'python': _python,
+    'casadi': _casadi,
 }
 
 

@@ -7,8 +7,9 @@ axes. What is zero in the file is zero here.
 
 from __future__ import annotations
 
+import operator
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from .algebra import ZERO
@@ -24,22 +25,19 @@ from .symbols import Symbols
 casadi, sympy = optional('casadi', 'symbols'), optional('sympy', 'formulas')
 LARGEST = 3  # joints; SymPy would take minutes for more, and the formulas pages
 SHOWN = ('A', 'coriolis_torque', 'Q', 'wrench_torque', 'friction_torque')
-_OPERATE = {
-    '+': lambda x, y: x + y,
-    '-': lambda x, y: x - y,
-    '*': lambda x, y: x * y,
-    '/': lambda x, y: x / y,
-    'negative': lambda x: -x,
+_ARITHMETIC: dict[str, Callable[..., Any]] = {
+    '+': operator.add,
+    '-': operator.sub,
+    '*': operator.mul,
+    '/': operator.truediv,
+    'negative': operator.neg,
     'twice': lambda x: 2 * x,
     'square': lambda x: x**2,
-    'sin': sympy.sin,
-    'cos': sympy.cos,
-    'sign': sympy.sign,
 }
 
 
-def formulas(robot: Robot) -> dict[str, Any]:
-    """Return A, C dq, Q, J^T f and friction as SymPy's matrices, simplified."""
+def formulas(robot: Robot, progress: Callable[[str], None] | None = None) -> dict[str, Any]:
+    """Return A, C dq, Q, J^T f and friction as SymPy's matrices; `progress` is told each before it is simplified."""
     if robot.n > LARGEST:
         raise ArgumentError(f"robot '{robot.name}': {robot.n} joints, must have at most {LARGEST}; `export` takes any")
     symbols, meaning = Symbols(robot, 'all'), dict(_meanings(robot))
@@ -54,16 +52,19 @@ def formulas(robot: Robot) -> dict[str, Any]:
         for x in _wrench(k, _run(_axes(symbols, link), inputs))
     ]
     lengths = [sympy.Symbol(name) for name in robot.lengths]
-    return {
-        quantity: _run(symbols.function(quantity), inputs).applyfunc(lambda x: _simplified(x, lengths))
-        for quantity in SHOWN
-    }
+    simplified = {}
+    for quantity in SHOWN:
+        if progress:
+            progress(quantity)
+        raw = _run(symbols.function(quantity), inputs)
+        simplified[quantity] = raw.applyfunc(lambda x: _simplified(x, lengths))
+    return simplified
 
 
 def _run(function: Any, inputs: Mapping[str, Sequence[Any]]) -> Any:
     """Run a function of CasADi on SymPy's symbols."""
     of = [inputs[function.name_in(k)] for k in range(function.n_in())]
-    return sympy.Matrix(follow(function, of, _number, lambda name, values: _OPERATE[name](*values)))
+    return sympy.Matrix(follow(function, of, _number, _operate))
 
 
 def _axes(symbols: Symbols, link: str) -> Any:
@@ -75,6 +76,10 @@ def _wrench(k: str, axes: Any) -> list[Any]:
     return [
         x for letter in 'FM' for x in axes.T * sympy.Matrix([sympy.Symbol(f'{letter}{k}_{along}') for along in 'xyz'])
     ]
+
+
+def _operate(operation: str, of: list[Any]) -> Any:
+    return _ARITHMETIC[operation](*of) if operation in _ARITHMETIC else getattr(sympy, operation)(*of)
 
 
 def _number(x: float) -> Any:

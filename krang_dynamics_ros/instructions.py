@@ -9,17 +9,17 @@ from .optional import optional
 
 casadi = optional('casadi', 'symbols')
 T = TypeVar('T')
-OPERATIONS = {
-    casadi.OP_ADD: '+',
-    casadi.OP_SUB: '-',
-    casadi.OP_MUL: '*',
-    casadi.OP_DIV: '/',
-    casadi.OP_NEG: 'negative',
-    casadi.OP_TWICE: 'twice',
-    casadi.OP_SQ: 'square',
-    casadi.OP_SIN: 'sin',
-    casadi.OP_COS: 'cos',
-    casadi.OP_SIGN: 'sign',
+OPERATIONS = {  # CasADi's names, and ours
+    'OP_ADD': '+',
+    'OP_SUB': '-',
+    'OP_MUL': '*',
+    'OP_DIV': '/',
+    'OP_NEG': 'negative',
+    'OP_TWICE': 'twice',
+    'OP_SQ': 'square',
+    'OP_SIN': 'sin',
+    'OP_COS': 'cos',
+    'OP_SIGN': 'sign',
 }
 
 
@@ -30,6 +30,7 @@ def follow(
 
     `number` turns a constant into such a value; `operate` does one of `OPERATIONS` to one or two of them.
     """
+    words = {getattr(casadi, name): word for name, word in OPERATIONS.items()}
     rows, columns = function.size_out(0)
     output = [[number(0.0)] * columns for _ in range(rows)]
     work: dict[int, T] = {}
@@ -43,5 +44,5 @@ def follow(
             column, row = divmod(into[1], rows)  # CasADi stores by columns
             output[row][column] = work[of[0]]
         else:
-            work[into[0]] = operate(OPERATIONS[operation], [work[i] for i in of])
+            work[into[0]] = operate(words[operation], [work[i] for i in of])
     return output

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Any
 
+from .compiled import CompiledDynamics
 from .dynamics import Dynamics
 from .errors import ArgumentError, unknown_name
 from .robot import Robot
 from .robot_file import load_robot
 from .urdf import urdf_text
 
-Backend = Literal['pinocchio', 'compiled']
-BACKENDS: tuple[str, ...] = get_args(Backend)
+BACKENDS = ('pinocchio', 'compiled')
 
 
 def dynamics_of(robot: Robot, urdf: str | None = None, backend: str = 'pinocchio') -> Dynamics:
@@ -30,8 +30,6 @@ def dynamics_of(robot: Robot, urdf: str | None = None, backend: str = 'pinocchio
         return Dynamics(urdf_text(robot) if urdf is None else urdf, **settings)
     if urdf is not None:
         raise ArgumentError("backend 'compiled' is of the robot file alone, must be 'pinocchio' for a URDF of its own")
-    from .compiled import CompiledDynamics  # noqa: PLC0415 (needs CasADi, which few have)
-
     return CompiledDynamics(robot, urdf_text(robot), **settings)
 
 

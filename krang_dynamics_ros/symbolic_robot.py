@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal, NamedTuple, get_args
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -20,8 +20,7 @@ from .robot import Joint, Link, Robot
 from .spatial import Array
 
 casadi = optional('casadi', 'symbols')
-Open = Literal['settings', 'all']
-OPEN: tuple[str, ...] = get_args(Open)
+OPEN = ('settings', 'all')
 TEN = (
     ('m', 'mass', 'kg'),
     *((f'M{x}', f'first moment M{x}', 'kg m') for x in 'XYZ'),
@@ -67,7 +66,7 @@ def symbolic(robot: Robot, leave_open: str = 'settings') -> SymbolicRobot:
     if leave_open == 'all':
         written = {name.lstrip('-') for joint in joints for name in joint.position_as}
         lengths = {name: table.symbol(name, x, 'length, m') for name, x in robot.lengths.items() if name in written}
-        joints = tuple(replace(joint, position=_position(joint, lengths)) for joint in joints)
+        joints = tuple(replace(joint, position=_position(joint, robot, lengths)) for joint in joints)
         links = tuple(replace(link, inertia=table.inertia(link)) if link.inertia.m else link for link in links)
     open_robot = replace(robot, gravity=_array(gravity), joints=joints, links=links)
     return SymbolicRobot(open_robot, tuple(table.rows), casadi.vertcat(*table.symbols), Ia, Fv, Fc)
@@ -105,12 +104,13 @@ class _Table:
         return Inertia(m, _array(rest[:3]), _array([[XX, XY, XZ], [XY, YY, YZ], [XZ, YZ, ZZ]]))
 
 
-def _position(joint: Joint, lengths: dict[str, Any]) -> Any:
-    """Return iP_j with symbols where the file has lengths."""
-    entries = [
-        number if not name else -lengths[name[1:]] if name[0] == '-' else lengths[name]
-        for number, name in zip(joint.position.tolist(), joint.position_as, strict=True)
-    ]
+def _position(joint: Joint, robot: Robot, symbols: dict[str, Any]) -> Any:
+    """Return iP_j with symbols where the file has lengths; a number that was changed since is not the length."""
+    entries: list[Any] = joint.position.tolist()
+    for k, written in enumerate(joint.position_as):
+        name, sign = written.lstrip('-'), -1.0 if written.startswith('-') else 1.0
+        if name in symbols and entries[k] == sign * robot.lengths[name]:
+            entries[k] = sign * symbols[name]
     return _array(entries)
 
 

@@ -79,6 +79,7 @@ def test_two_of_one_robot_are_apart(robot: Robot, compiled: Dynamics) -> None:
 def test_wrenches_anywhere(compiled: Dynamics, dynamics: Dynamics, robot: Robot) -> None:
     rng = np.random.default_rng(10)
     links, kept = [*robot.link_of], [Wrench('R10l', (1, 2, 3), (4, 5, 6)), Wrench('R10r', (6, 5, 4))]
+    aslant = [Wrench('R10l', (1, 2, 3), axes='R0')]
     for q in random_states(robot, 30, 12).q:
         on = [rng.choice(['R10l', 'R10r', 'R10l', 'R7r']) for _ in range(rng.integers(0, 4))]
         drawn = [
@@ -87,7 +88,7 @@ def test_wrenches_anywhere(compiled: Dynamics, dynamics: Dynamics, robot: Robot)
             )
             for link in on
         ]
-        for wrenches in (drawn, kept, kept[:1], [], iter(kept), kept[::-1], [*kept, kept[0]], kept):
+        for wrenches in (drawn, kept, kept[:1], [], iter(kept), kept[::-1], [*kept, kept[0]], kept, aslant):
             given = [*wrenches]
             assert_same(compiled.wrench_torque(q, iter(given)), dynamics.wrench_torque(q, given), 'J^T f', 1e-12)
     with pytest.raises(ArgumentError, match="link 'R10' is unknown"):

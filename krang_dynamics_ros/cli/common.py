@@ -23,6 +23,13 @@ def robot_path(arguments: argparse.Namespace) -> Path:
     return arguments.robot_file or krang_file()
 
 
+def progress() -> Callable[[str], None] | None:
+    """Return what shows the name of the thing at work, until the next line is printed; on a terminal only."""
+    if not sys.stderr.isatty():
+        return None
+    return lambda what: print(f'\r\033[K{what}', end='\r', file=sys.stderr, flush=True)
+
+
 def guarded(command: Callable[[], int]) -> int:
     """Run a command; print our own errors, and return its exit code: 0 done, 1 no, 2 not understood."""
     try:

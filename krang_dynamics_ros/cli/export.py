@@ -4,27 +4,28 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
+from ..export import FORMATS, export, usage
 from ..robot_file import load_robot
-from .common import add_robot_file, guarded, robot_path
+from ..symbolic_robot import OPEN
+from ..symbols import identifier
+from .common import add_robot_file, guarded, progress, robot_path
 
 _DESCRIPTION = """\
 Save A, C, C dq, Q, J^T f, friction, E and U of a robot as functions of q, dq, wrenches f and parameters p: C99 that
 stands alone, MATLAB and Octave functions, a Python module, or CasADi's own files."""
-_FORMATS = ('c', 'matlab', 'python', 'casadi')
-_OPEN = ('settings', 'all')
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command."""
     parser = argparse.ArgumentParser(prog='export', description=_DESCRIPTION)
     add_robot_file(parser)
-    parser.add_argument('--to', choices=_FORMATS, default='c', help='default: c')
+    parser.add_argument('--to', choices=FORMATS, default='c', help='default: c')
     parser.add_argument(
         '--parameters',
-        choices=_OPEN,
+        choices=OPEN,
         default='settings',
         help='what stays open as p, the rest being numbers: settings (gravity, rotor inertia, friction; the default), '
         'or all (the ten inertial parameters of every link and the lengths, too)',
@@ -36,22 +37,12 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _export(path: Path, to: str, folder: Path | None, leave_open: str) -> int:
     robot = load_robot(path)
-    from ..export import export, usage  # noqa: PLC0415 (needs CasADi; --help does not)
-    from ..symbols import identifier  # noqa: PLC0415
-
     name = identifier(robot.name)
     folder = folder or Path(f'{name}_{to}')
-    for file in export(robot, to, folder, leave_open, _progress()):
+    for file in export(robot, to, folder, leave_open, progress()):
         print(file)
     print(f'\nIn {folder}:  {usage(to, name)}')
     return 0
-
-
-def _progress() -> Callable[[str], None] | None:
-    """Return what shows the quantity that is being derived, on a terminal only."""
-    if not sys.stderr.isatty():
-        return None
-    return lambda quantity: print(f'\r\033[K{quantity}', end='\r', file=sys.stderr, flush=True)
 
 
 if __name__ == '__main__':

@@ -7,9 +7,10 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from ..formulas import formulas, sympy
 from ..robot_file import load_robot
 from ..share import robot_files
-from .common import guarded
+from .common import guarded, progress
 
 _DESCRIPTION = """\
 Print A, C dq, Q, J^T f and friction of a small robot as formulas, in the terms of its file: to read beside a textbook's
@@ -37,12 +38,10 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _print(paths: Sequence[Path]) -> int:
-    from ..formulas import formulas, sympy  # noqa: PLC0415 (needs CasADi and SymPy; --help does not)
-
     unicode = (sys.stdout.encoding or '').lower().startswith('utf')
     for path in paths:
         robot = load_robot(path)
-        found = formulas(robot)
+        found = formulas(robot, progress())
         print(f'{robot.name}: q = ({", ".join(robot.joint_names)})\n')
         for quantity, matrix in found.items():
             shown = sympy.S.Zero if matrix.is_zero_matrix else matrix if matrix.shape != (1, 1) else matrix[0]
