@@ -1,4 +1,4 @@
-"""A robot's exported C, built once for this machine and loaded, with one call for each function that takes one array.
+"""A robot's exported C, built once for this machine and loaded.
 
 The libraries are kept in `krang_dynamics_ros` under $XDG_CACHE_HOME (~/.cache), named by the digest of all that went
 into them: one of other numbers has another name, and says inside which it is.
@@ -43,15 +43,15 @@ def load_library(symbols: Symbols) -> ctypes.PyDLL:
         library = ctypes.PyDLL(str(path))  # the calls take a microsecond: not worth giving the interpreter away for
         identity = getattr(library, f'{name}_identity')
         identity.restype = ctypes.c_char_p
-        if identity().decode() not in files[f'{name}.c']:
+        if f'"{identity().decode()}"' not in files[f'{name}.c']:
             raise BuildError(f'{path}: has the functions of another robot; delete it')
-    except OSError as error:
+    except (OSError, AttributeError) as error:
         raise BuildError(f'{path}: {error}; must be a library that can be written and loaded') from None
     return library
 
 
 def _calls(symbols: Symbols, name: str) -> str:
-    """Return the C of the calls: ctypes takes half the time to pass one pointer that it takes for three."""
+    """Return C that calls each function on places of one array: ctypes is quicker with one pointer than with four."""
     start = {x: place.start for x, place in places(symbols).items()}
     calls = [
         f'void call_{quantity}(double *w) {{ {name}_{quantity}('

@@ -124,6 +124,16 @@ def test_what_cannot_be_ends_the_node_with_a_word(
     assert 'Traceback' not in process.output
 
 
+def test_without_casadi_the_node_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / 'casadi.py').write_text('raise ImportError')
+    monkeypatch.setenv('PYTHONPATH', str(tmp_path))
+    with domain() as number:
+        process = Process(number, '--ros-args', '-p', 'backend:=compiled')
+        assert process.wait() == 1
+    assert 'casadi, needed for symbols, is not on this machine; pip install casadi' in process.output
+    assert 'Traceback' not in process.output
+
+
 def test_a_textbook_robot_runs_on_it(tmp_path: Path) -> None:
     robot = load_robot(FILES['arm_2r'])
     with domain() as number:

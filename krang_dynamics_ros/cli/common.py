@@ -23,11 +23,10 @@ def robot_path(arguments: argparse.Namespace) -> Path:
     return arguments.robot_file or krang_file()
 
 
-def progress() -> Callable[[str], None] | None:
-    """Return what shows the name of the thing at work, until the next line is printed; on a terminal only."""
-    if not sys.stderr.isatty():
-        return None
-    return lambda what: print(f'\r\033[K{what}', end='\r', file=sys.stderr, flush=True)
+def show_progress(what: str) -> None:
+    """Show the name of the thing at work, in the place of the one before; on a terminal only."""
+    if sys.stderr.isatty():
+        print(f'\r\033[K{what}', end='', file=sys.stderr, flush=True)
 
 
 def guarded(command: Callable[[], int]) -> int:

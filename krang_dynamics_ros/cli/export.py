@@ -11,7 +11,7 @@ from ..export import FORMATS, export, usage
 from ..robot_file import load_robot
 from ..symbolic_robot import OPEN
 from ..symbols import identifier
-from .common import add_robot_file, guarded, progress, robot_path
+from .common import add_robot_file, guarded, robot_path, show_progress
 
 _DESCRIPTION = """\
 Save A, C, C dq, Q, J^T f, friction, E and U of a robot as functions of q, dq, wrenches f and parameters p: C99 that
@@ -39,8 +39,9 @@ def _export(path: Path, to: str, folder: Path | None, leave_open: str) -> int:
     robot = load_robot(path)
     name = identifier(robot.name)
     folder = folder or Path(f'{name}_{to}')
-    for file in export(robot, to, folder, leave_open, progress()):
-        print(file)
+    files = export(robot, to, folder, leave_open, show_progress)
+    show_progress('')
+    print(*files, sep='\n')
     print(f'\nIn {folder}:  {usage(to, name)}')
     return 0
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from ..formulas import formulas, sympy
 from ..robot_file import load_robot
 from ..share import robot_files
-from .common import guarded, progress
+from .common import guarded, show_progress
 
 _DESCRIPTION = """\
 Print A, C dq, Q, J^T f and friction of a small robot as formulas, in the terms of its file: to read beside a textbook's
@@ -41,7 +41,8 @@ def _print(paths: Sequence[Path]) -> int:
     unicode = (sys.stdout.encoding or '').lower().startswith('utf')
     for path in paths:
         robot = load_robot(path)
-        found = formulas(robot, progress())
+        found = formulas(robot, show_progress)
+        show_progress('')
         print(f'{robot.name}: q = ({", ".join(robot.joint_names)})\n')
         for quantity, matrix in found.items():
             shown = sympy.S.Zero if matrix.is_zero_matrix else matrix if matrix.shape != (1, 1) else matrix[0]
