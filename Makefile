@@ -31,8 +31,9 @@ lint: $(TESTS)  ## ruff and mypy
 	@$(BIN)/ruff check .
 	@$(BIN)/mypy
 
-bench: $(TESTS)  ## time the library against bare Pinocchio, the node against one that only echoes, and make run
+bench: $(TESTS)  ## time library and compiled C beside bare Pinocchio, the node beside one that only echoes, make run
 	@$(BIN)/python -m benchmarks.library
+	@$(BIN)/python -m benchmarks.compiled
 	@$(BIN)/python -m benchmarks.path
 	@$(BIN)/python -m benchmarks.demo
 

@@ -27,11 +27,17 @@ setup(
         (f'{SHARE}/rviz', glob('rviz/*.rviz')),
     ],
     install_requires=['numpy', 'PyYAML', 'pin>=4.1,<5'],
-    extras_require={'viewer': ['viser>=1.1,<2'], 'test': ['pytest', 'hypothesis', 'mujoco', 'selenium']},
+    extras_require={
+        'viewer': ['viser>=1.1,<2'],
+        'symbolic': ['casadi', 'sympy'],
+        'test': ['pytest', 'hypothesis', 'mujoco', 'casadi', 'sympy', 'viser', 'selenium'],
+    },
     zip_safe=False,
     entry_points={
         'console_scripts': [
             f'check = {PACKAGE}.cli.check:main',
+            f'export = {PACKAGE}.cli.export:main',
+            f'formulas = {PACKAGE}.cli.formulas:main',
             f'generate_urdf = {PACKAGE}.cli.generate_urdf:main',
             f'dynamics_node = {PACKAGE}.nodes.dynamics_node:main',
             f'simulator_node = {PACKAGE}.nodes.simulator_node:main',

@@ -8,6 +8,8 @@ import sys
 
 COMMANDS = {
     'check': 'hold the numbers of a robot against two independent witnesses',
+    'export': 'save A, C, Q and J^T f as C, MATLAB, Python or CasADi',
+    'formulas': 'print A, C dq, Q and J^T f of a small robot as formulas',
     'generate_urdf': 'write a robot file as URDF',
 }
 

@@ -63,6 +63,17 @@ class SingularityError(KrangDynamicsError, ArithmeticError):
     """The state is singular: a number asked for does not exist there, or would be noise."""
 
 
+class MissingError(KrangDynamicsError):
+    """Something that is not part of the package, and is not on this machine."""
+
+    def __init__(self, what: str, purpose: str, remedy: str) -> None:
+        super().__init__(f'{what}, needed for {purpose}, is not on this machine; {remedy}')
+
+
+class BuildError(KrangDynamicsError):
+    """Generated code that could not be built or loaded."""
+
+
 def unknown_name(kind: str, name: str, known: Iterable[str]) -> ArgumentError:
     """Return the error for a name that is not among the known ones, with the nearest as a hint."""
     names = list(known)

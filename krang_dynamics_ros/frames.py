@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .algebra import Matrix, Vector, add, apply, cos, plus, product, scale, sin, times
+from .algebra import ZERO, Matrix, Vector, add, apply, cos, plus, product, scale, sin, times
 from .robot import Joint, Robot
 
 Joints = Mapping[str, Any]  # a scalar of any kind by joint name; joints that do not move are left out
@@ -21,6 +21,9 @@ class Transform(NamedTuple):
 
     A: Matrix
     P: Vector
+
+
+STILL = Transform(np.eye(3).tolist(), ZERO)
 
 
 def local_transform(joint: Joint, q: Any) -> Transform:
@@ -42,6 +45,15 @@ def _rotation(e: Vector, c: Any, s: Any) -> Matrix:
     ]
 
 
+def own_velocity(joint: Joint, dq: Any) -> tuple[Vector, Vector]:
+    """Return (omega, V) that a joint adds to those of its child, in the child's axes: the last terms of eqs 7 and 8.
+
+    The report has revolute joints only; a prismatic one adds e dq to the linear velocity instead of the angular.
+    """
+    own = scale(dq, joint.axis.tolist())
+    return (ZERO, own) if joint.kind == 'prismatic' else (own, ZERO)
+
+
 def all_local(robot: Robot, q: Joints) -> dict[str, Transform]:
     """Return iT_j of every link but the base, by link name."""
     return {joint.child: local_transform(joint, q.get(joint.name)) for joint in robot.joints}
@@ -49,7 +61,7 @@ def all_local(robot: Robot, q: Joints) -> dict[str, Transform]:
 
 def all_in_base(robot: Robot, local: Mapping[str, Transform]) -> dict[str, Transform]:
     """Return 0T_j of every link, by link name: the report's Tf()."""
-    placed = {robot.base: Transform(np.eye(3).tolist(), (0.0, 0.0, 0.0))}
+    placed = {robot.base: STILL}
     for joint in robot.outward:
         above, T = placed[joint.parent], local[joint.child]
         placed[joint.child] = Transform(product(above.A, T.A), add(above.P, apply(above.A, T.P)))

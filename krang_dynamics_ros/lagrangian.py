@@ -14,8 +14,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .algebra import ZERO, Vector, add, apply, cross, dot, minus, plus, scale, times, total, transpose
+from .bodies import Body, body_of
 from .errors import unknown_name
-from .frames import Joints, Transform, all_in_base, all_local
+from .frames import Joints, Transform, all_in_base, all_local, own_velocity
 from .robot import Robot
 from .spatial import Array
 from .wrench import Wrench
@@ -24,17 +25,13 @@ STEP = 1e-30  # of the complex step: so small that it leaves no trace in the rea
 
 
 def velocities(robot: Robot, local: Mapping[str, Transform], dq: Joints) -> dict[str, tuple[Vector, Vector]]:
-    """Return (omega_j, V_j) of every link in its own axes: eqs 7 and 8, the report's angVel() and linVel().
-
-    The report has revolute joints only; a prismatic one adds e dq to the linear velocity instead of the angular.
-    """
+    """Return (omega_j, V_j) of every link in its own axes: eqs 7 and 8, the report's angVel() and linVel()."""
     moving: dict[str, tuple[Vector, Vector]] = {robot.base: (ZERO, ZERO)}
     for joint in robot.outward:
         omega, V = moving[joint.parent]
         T = local[joint.child]
         jAi = transpose(T.A)
-        own = scale(dq.get(joint.name, 0.0), joint.axis.tolist())
-        turning, sliding = (ZERO, own) if joint.kind == 'prismatic' else (own, ZERO)
+        turning, sliding = own_velocity(joint, dq.get(joint.name, 0.0))
         moving[joint.child] = (
             add(apply(jAi, omega), turning),
             add(apply(jAi, add(V, cross(omega, T.P))), sliding),
@@ -45,23 +42,25 @@ def velocities(robot: Robot, local: Mapping[str, Transform], dq: Joints) -> dict
 def total_KE(robot: Robot, local: Mapping[str, Transform], dq: Joints) -> Any:
     """Return E = sum of (1/2) (omega^T J omega + M V^T V + 2 MS^T (V x omega)), eqs 9 and 11, without rotors."""
     moving = velocities(robot, local, dq)
-    return total([_KE(link.inertia, *moving[link.name]) for link in robot.links if link.inertia.m])
+    return total([KE(body_of(link.inertia), *moving[link.name]) for link in robot.links])
 
 
-def _KE(body: Any, omega: Vector, V: Vector) -> Any:
-    turning = dot(omega, apply(body.J.tolist(), omega))
+def KE(body: Body, omega: Vector, V: Vector) -> Any:
+    """Return the kinetic energy of one body that turns with omega while its frame's origin moves with V, eq. 11."""
+    turning = dot(omega, apply(body.J, omega))
     sliding = times(body.m, dot(V, V))
-    return times(0.5, total([turning, sliding, times(2.0, dot(body.MS.tolist(), cross(V, omega)))]))
+    return times(0.5, total([turning, sliding, times(2.0, dot(body.MS, cross(V, omega)))]))
 
 
 def total_PE(robot: Robot, local: Mapping[str, Transform]) -> Any:
     """Return U = sum of -g^T (M_j 0P_j + 0A_j MS_j), eq. 14."""
     placed, g = all_in_base(robot, local), robot.gravity.tolist()
-    terms = []
-    for link in robot.links:
-        T, body = placed[link.name], link.inertia
-        terms.append(times(-1.0, dot(g, add(scale(body.m, T.P), apply(T.A, body.MS.tolist())))))
-    return total(terms)
+    return total([PE(body_of(link.inertia), placed[link.name], g) for link in robot.links])
+
+
+def PE(body: Body, T: Transform, g: Vector) -> Any:
+    """Return the potential energy of one body whose frame stands in the base as 0T_j, eq. 14."""
+    return times(-1.0, dot(g, add(scale(body.m, T.P), apply(T.A, body.MS))))
 
 
 def find_A(kinetic: Callable[[Array], Any], n: int) -> list[list[Any]]:

@@ -4,22 +4,33 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
+from .compiled import CompiledDynamics
 from .dynamics import Dynamics
-from .errors import ArgumentError
+from .errors import ArgumentError, unknown_name
 from .robot import Robot
 from .robot_file import load_robot
 from .urdf import urdf_text
 
+BACKENDS = ('pinocchio', 'compiled')
 
-def dynamics_of(robot: Robot, urdf: str | None = None) -> Dynamics:
+
+def dynamics_of(robot: Robot, urdf: str | None = None, backend: str = 'pinocchio') -> Dynamics:
     """Return a robot's dynamics by Pinocchio, from its generated URDF or from one that is held against it.
 
-    What a URDF does not carry, gravity and rotor inertia, and the order of the joints come from the robot.
+    What a URDF does not carry, gravity and rotor inertia, and the order of the joints come from the robot. Backend
+    `compiled` takes A, C, Q, C dq and J^T f from the robot's exported C, built when it is first asked for.
     """
+    if backend not in BACKENDS:
+        raise unknown_name('backend', backend, BACKENDS)
     rotors = {joint.name: joint.motor.reflected_inertia for joint in robot.moving_joints}
-    text = urdf_text(robot) if urdf is None else urdf
-    return Dynamics(text, gravity=robot.gravity, joint_names=robot.joint_names, rotor_inertia=rotors)
+    settings: dict[str, Any] = {'gravity': robot.gravity, 'joint_names': robot.joint_names, 'rotor_inertia': rotors}
+    if backend == 'pinocchio':
+        return Dynamics(urdf_text(robot) if urdf is None else urdf, **settings)
+    if urdf is not None:
+        raise ArgumentError("backend 'compiled' is of the robot file alone, must be 'pinocchio' for a URDF of its own")
+    return CompiledDynamics(robot, urdf_text(robot), **settings)
 
 
 def load_urdf(robot_file: str | Path = '') -> str:
@@ -36,12 +47,13 @@ class Model:
     end_effectors: dict[str, str]
 
 
-def load_model(robot_file: str | Path = '', robot_description: str = '') -> Model:
+def load_model(robot_file: str | Path = '', robot_description: str = '', backend: str = 'pinocchio') -> Model:
     """Return the model of a robot file or of a URDF text; of Krang if neither is given."""
     if robot_file and robot_description:
         raise ArgumentError(f"robot_file '{robot_file}' and robot_description are both given, must be one of the two")
+    if robot_description and backend != 'pinocchio':
+        raise ArgumentError(f"backend '{backend}' needs a robot file, must be 'pinocchio' for a robot_description")
     if robot_description:
         return Model(Dynamics(robot_description), robot_description, {})
     robot = load_robot(robot_file)
-    text = urdf_text(robot)
-    return Model(dynamics_of(robot, text), text, robot.end_effectors)
+    return Model(dynamics_of(robot, backend=backend), urdf_text(robot), robot.end_effectors)

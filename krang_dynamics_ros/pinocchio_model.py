@@ -97,6 +97,9 @@ class PinocchioModel:
         vector = np.asarray(value, dtype=float)
         if vector.shape != (3,) or not np.isfinite(vector).all():
             raise ArgumentError(f'gravity: {value!r}, must be 3 finite numbers, m/s^2 in the base frame')
+        self._set_gravity(vector)
+
+    def _set_gravity(self, vector: Array) -> None:
         self._model.gravity.linear = vector
 
     @property
@@ -106,9 +109,12 @@ class PinocchioModel:
 
     @rotor_inertia.setter
     def rotor_inertia(self, value: ArrayLike) -> None:
-        self._rotors = self._not_negative('rotor_inertia', value)
-        self._any_rotor = bool(self._rotors.any())
-        self._model.armature = self._in(self._rotors)
+        self._set_rotor_inertia(self._not_negative('rotor_inertia', value))
+
+    def _set_rotor_inertia(self, vector: Array) -> None:
+        self._rotors = vector
+        self._any_rotor = bool(vector.any())
+        self._model.armature = self._in(vector)
 
     @property
     def viscous(self) -> Array:

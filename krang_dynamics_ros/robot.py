@@ -82,6 +82,7 @@ class Joint:
     limits: Limits | None = None
     motor: Motor = Motor()
     friction: Friction = Friction()
+    position_as: tuple[str, ...] = ('', '', '')  # the length, or minus the length, that each entry is; '' for a number
 
     @property
     def moves(self) -> bool:
@@ -102,6 +103,7 @@ class Link:
     inertia: Inertia = field(default_factory=Inertia)
     visual: tuple[Shape, ...] = ()
     collision: tuple[Shape, ...] = ()
+    com_as: tuple[str, ...] = ('', '', '')  # the length that each entry of the centre of mass is, as in a joint
 
 
 @dataclass(frozen=True, eq=False)

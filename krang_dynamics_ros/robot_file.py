@@ -65,7 +65,7 @@ def _link(name: str, section: Section) -> Link:
     visual = tuple(_shape(item) for item in section.items('visual'))
     collision = tuple(_shape(item) for item in section.items('collision'))
     section.close()
-    return Link(name, inertia, visual, collision)
+    return Link(name, inertia, visual, collision, section.lengths('com'))
 
 
 def _inertia(section: Section) -> Inertia:
@@ -105,7 +105,16 @@ def _joint(name: str, section: Section) -> Joint:
     position, rotation = section.vector('xyz', [0.0, 0.0, 0.0]), _rotation(section)
     if kind == 'fixed':
         section.close()
-        return Joint(name, 'fixed', parent, child, frozen(position), frozen(rotation), frozen(np.zeros(3)))
+        return Joint(
+            name,
+            'fixed',
+            parent,
+            child,
+            frozen(position),
+            frozen(rotation),
+            frozen(np.zeros(3)),
+            position_as=section.lengths('xyz'),
+        )
     axis = section.vector('axis')
     length = float(np.linalg.norm(axis))
     if length == 0:
@@ -121,6 +130,7 @@ def _joint(name: str, section: Section) -> Joint:
         _limits(section, kind),
         _motor(section.section('motor')),
         _friction(section.section('friction')),
+        section.lengths('xyz'),
     )
     section.close()
     return joint

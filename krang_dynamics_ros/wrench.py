@@ -34,4 +34,5 @@ class Wrench:
         vector = np.concatenate([self.force, self.moment], dtype=float)
         if vector.shape != (6,):
             raise ArgumentError(f'wrench: force {self.force!r}, moment {self.moment!r}, must be 3 numbers each')
+        vector.setflags(write=False)
         return vector

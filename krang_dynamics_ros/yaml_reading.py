@@ -121,6 +121,11 @@ class Section:
         self.refuse(key, item, f'must be a finite number{known}')
         return math.nan
 
+    def lengths(self, key: str) -> tuple[str, ...]:
+        """Return how a vector is written, without taking it: a length's name, maybe with a minus, '' for a number."""
+        value = self._data.get(key)
+        return tuple(x if isinstance(x, str) else '' for x in value) if isinstance(value, list) else ('', '', '')
+
     def matrix(self, key: str) -> Array:
         """Return a 3x3 matrix of finite numbers."""
         value = self._take(key)

@@ -50,8 +50,15 @@ def test_the_readmes_python_runs() -> None:
     assert 'dynamics' in names
 
 
+def test_the_readmes_formulas_are_what_is_printed() -> None:
+    pytest.importorskip('sympy', reason='SymPy, for formulas, is not installed')
+    pytest.importorskip('casadi', reason='CasADi, for symbols, is not installed')
+    assert run('formulas', 'config/textbook/pr_robot.yaml').stdout.startswith(blocks(README, 'text')[1].rstrip())
+
+
 @pytest.mark.parametrize(
-    'words', sorted(set(re.findall(r'krang_dynamics_ros (check|generate_urdf)([^|`\n]*)`', README)))
+    'words',
+    sorted(set(re.findall(r'krang_dynamics_ros (check|export|formulas|generate_urdf)([^|`#\n]*)[`#\n]', README))),
 )
 def test_the_readmes_options_exist(words: tuple[str, str]) -> None:
     command, options = words

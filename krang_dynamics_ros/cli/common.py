@@ -23,6 +23,12 @@ def robot_path(arguments: argparse.Namespace) -> Path:
     return arguments.robot_file or krang_file()
 
 
+def show_progress(what: str) -> None:
+    """Show the name of the thing at work, in the place of the one before; on a terminal only."""
+    if sys.stderr.isatty():
+        print(f'\r\033[K{what}', end='', file=sys.stderr, flush=True)
+
+
 def guarded(command: Callable[[], int]) -> int:
     """Run a command; print our own errors, and return its exit code: 0 done, 1 no, 2 not understood."""
     try:

@@ -42,7 +42,10 @@ class DynamicsNode(Node):
 
     def __init__(self) -> None:
         super().__init__('krang_dynamics')
-        self.model = load_model(**declare(self, parameters.MODEL))
+        chosen = declare(self, parameters.MODEL)
+        if chosen['backend'] == 'compiled':
+            self.get_logger().info('backend compiled: the first time, building it takes a few seconds')
+        self.model = load_model(**chosen)
         self.dynamics = self.model.dynamics
         self._specs: dict[str, Spec] = {}
         self._values: dict[str, Any] = {}

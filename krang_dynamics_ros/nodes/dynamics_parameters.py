@@ -7,7 +7,7 @@ from typing import Any
 
 from ..dynamics import Dynamics
 from ..end_effector import MOMENTS_ABOUT, SENSES
-from ..model import Model, load_model
+from ..model import BACKENDS, Model, load_model
 from ..terms import TERMS
 from .parameters import NONE, ROBOT_FILE, Spec
 
@@ -20,6 +20,12 @@ JOINT_SETTINGS = {
 MODEL = (
     ROBOT_FILE,
     Spec('robot_description', '', 'URDF text, instead of a robot file'),
+    Spec(
+        'backend',
+        BACKENDS[0],
+        'who computes A, C, Q and J^T f: Pinocchio, or C compiled from the robot file',
+        choices=BACKENDS,
+    ),
 )
 
 

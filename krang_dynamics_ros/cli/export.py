@@ -1,0 +1,50 @@
+"""Save a robot's symbols for other work."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from ..export import FORMATS, export, usage
+from ..robot_file import load_robot
+from ..symbolic_robot import OPEN
+from ..symbols import identifier
+from .common import add_robot_file, guarded, robot_path, show_progress
+
+_DESCRIPTION = """\
+Save A, C, C dq, Q, J^T f, friction, E and U of a robot as functions of q, dq, wrenches f and parameters p: C99 that
+stands alone, MATLAB and Octave functions, a Python module, or CasADi's own files."""
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command."""
+    parser = argparse.ArgumentParser(prog='export', description=_DESCRIPTION)
+    add_robot_file(parser)
+    parser.add_argument('--to', choices=FORMATS, default='c', help='default: c')
+    parser.add_argument(
+        '--parameters',
+        choices=OPEN,
+        default='settings',
+        help='what stays open as p, the rest being numbers: settings (gravity, rotor inertia, friction; the default), '
+        'or all (the ten inertial parameters of every link and the lengths, too)',
+    )
+    parser.add_argument('-o', '--output', type=Path, metavar='DIR', help='folder to write to; default: ROBOT_FORMAT')
+    arguments = parser.parse_args(argv)
+    return guarded(lambda: _export(robot_path(arguments), arguments.to, arguments.output, arguments.parameters))
+
+
+def _export(path: Path, to: str, folder: Path | None, leave_open: str) -> int:
+    robot = load_robot(path)
+    name = identifier(robot.name)
+    folder = folder or Path(f'{name}_{to}')
+    files = export(robot, to, folder, leave_open, show_progress)
+    show_progress('')
+    print(*files, sep='\n')
+    print(f'\nIn {folder}:  {usage(to, name)}')
+    return 0
+
+
+if __name__ == '__main__':
+    sys.exit(main())

@@ -1,0 +1,61 @@
+"""Print a small robot's equations as formulas."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from ..formulas import formulas, sympy
+from ..robot_file import load_robot
+from ..share import robot_files
+from .common import guarded, show_progress
+
+_DESCRIPTION = """\
+Print A, C dq, Q, J^T f and friction of a small robot as formulas, in the terms of its file: to read beside a textbook's
+or one's own. F and M are what a hand applies, in the base's axes and about the hand's origin."""
+_LEFT = {
+    'A': 'A(q)',
+    'coriolis_torque': 'C(q, dq) dq',
+    'Q': 'Q(q)',
+    'wrench_torque': 'J^T f',
+    'friction_torque': 'friction',
+}
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command."""
+    parser = argparse.ArgumentParser(prog='formulas', description=_DESCRIPTION)
+    parser.add_argument(
+        'robot_file',
+        nargs='?',
+        type=Path,
+        help="robot file (YAML) of at most 3 joints; default: each of the textbooks'",
+    )
+    arguments = parser.parse_args(argv)
+    return guarded(lambda: _print([arguments.robot_file] if arguments.robot_file else robot_files()[1:]))
+
+
+def _print(paths: Sequence[Path]) -> int:
+    unicode = (sys.stdout.encoding or '').lower().startswith('utf')
+    for path in paths:
+        robot = load_robot(path)
+        found = formulas(robot, show_progress)
+        show_progress('')
+        print(f'{robot.name}: q = ({", ".join(robot.joint_names)})\n')
+        for quantity, matrix in found.items():
+            shown = sympy.S.Zero if matrix.is_zero_matrix else matrix if matrix.shape != (1, 1) else matrix[0]
+            print(_beside(_LEFT[quantity], sympy.pretty(shown, use_unicode=unicode, wrap_line=False)), end='\n\n')
+    return 0
+
+
+def _beside(left: str, block: str) -> str:
+    """Return `left =` in front of the middle line of a block."""
+    lines = block.splitlines()
+    middle = len(lines) // 2
+    return '\n'.join(f'{f"{left} =" if k == middle else "":<15}{line}'.rstrip() for k, line in enumerate(lines))
+
+
+if __name__ == '__main__':
+    sys.exit(main())

@@ -1,0 +1,179 @@
+"""Backend compiled: Pinocchio's numbers, whatever is set, asked or passed, and never those of another robot."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import stat
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+pytest.importorskip('casadi', reason='CasADi, for symbols, is not installed')
+if not shutil.which('cc'):
+    pytest.skip('no C compiler is installed', allow_module_level=True)
+
+from dataclasses import replace
+
+from krang_dynamics_ros import Dynamics, KrangDynamicsError, Robot, Wrench, dynamics_of, load_robot, urdf_text
+from krang_dynamics_ros.compiled import CompiledDynamics
+from krang_dynamics_ros.errors import ArgumentError, BuildError, MissingError
+from krang_dynamics_ros.model import load_model
+from krang_dynamics_ros.proof import prove, random_states
+
+from .robots import FILES
+from .test_symbols import assert_same, expected
+
+
+@pytest.fixture
+def compiled(robot: Robot) -> Dynamics:
+    return dynamics_of(robot, backend='compiled')
+
+
+@pytest.fixture
+def empty_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv('XDG_CACHE_HOME', str(tmp_path / 'cache'))
+    return tmp_path / 'cache' / 'krang_dynamics_ros'
+
+
+def assert_alike(one: Any, other: Any, q: np.ndarray, dq: np.ndarray, wrenches: list[Wrench]) -> None:
+    theirs = expected(other, q, dq, wrenches)
+    for name, mine in expected(one, q, dq, wrenches).items():
+        assert np.shape(mine) == np.shape(theirs[name])
+        assert_same(mine, theirs[name], name)
+
+
+@pytest.mark.parametrize('name', FILES)
+def test_every_robot_is_proven_on_it(name: str) -> None:
+    robot = load_robot(FILES[name])
+    findings = prove(robot, dynamics_of(robot, backend='compiled'), 20)
+    assert all(finding.relative <= 1e-12 or what[0] in ('ddq', 'iT_j') for what, finding in findings.items())
+    assert all(finding.agrees for finding in findings.values())
+
+
+def test_what_is_set_is_felt_at_once(compiled: Dynamics, dynamics: Dynamics, robot: Robot) -> None:
+    rng = np.random.default_rng(8)
+    q, dq, _ = (x[0] for x in random_states(robot, 1, 9))
+    for _ in range(3):
+        settings = {'gravity': rng.normal(size=3) * 9, **{x: rng.random(17) for x in ('rotor_inertia', 'viscous')}}
+        for name, value in (settings | {'coulomb': rng.random(17)}).items():
+            setattr(compiled, name, value)
+            setattr(dynamics, name, value)
+            np.testing.assert_array_equal(getattr(compiled, name), value)
+        assert_alike(compiled, dynamics, q, dq, [])
+    with pytest.raises(ArgumentError):
+        compiled.gravity = (0, 0, np.nan)
+    assert_alike(compiled, dynamics, q, dq, [])
+
+
+def test_two_of_one_robot_are_apart(robot: Robot, compiled: Dynamics) -> None:
+    other, q = dynamics_of(robot, backend='compiled'), np.full(17, 0.3)
+    Q = compiled.Q(q)
+    other.gravity = (0, 0, 9.81)
+    np.testing.assert_allclose(other.Q(q), -Q)
+    np.testing.assert_array_equal(compiled.Q(q), Q)
+
+
+def test_wrenches_anywhere(compiled: Dynamics, dynamics: Dynamics, robot: Robot) -> None:
+    rng = np.random.default_rng(10)
+    links, kept = [*robot.link_of], [Wrench('R10l', (1, 2, 3), (4, 5, 6)), Wrench('R10r', (6, 5, 4))]
+    aslant = [Wrench('R10l', (1, 2, 3), axes='R0')]
+    for q in random_states(robot, 30, 12).q:
+        on = [rng.choice(['R10l', 'R10r', 'R10l', 'R7r']) for _ in range(rng.integers(0, 4))]
+        drawn = [
+            Wrench(
+                str(link), *rng.normal(size=(2, 3)), axes=str(rng.choice(['', *links])), about=rng.choice(['', 'R5l'])
+            )
+            for link in on
+        ]
+        for wrenches in (drawn, kept, kept[:1], [], iter(kept), kept[::-1], [*kept, kept[0]], kept, aslant):
+            given = [*wrenches]
+            assert_same(compiled.wrench_torque(q, iter(given)), dynamics.wrench_torque(q, given), 'J^T f', 1e-12)
+    with pytest.raises(ArgumentError, match="link 'R10' is unknown"):
+        compiled.wrench_torque(q, [Wrench('R10', (1, 2, 3))])
+    with pytest.raises(ArgumentError, match='must be 3 numbers each'):
+        compiled.wrench_torque(q, [Wrench('R10l', (1, 2))])
+    assert_same(compiled.wrench_torque(q, kept), dynamics.wrench_torque(q, kept), 'J^T f')
+
+
+@pytest.mark.parametrize('kind', [list, tuple, np.float32, lambda q: q.astype('>f8'), lambda q: np.repeat(q, 2)[::2]])
+def test_joint_vectors_of_any_kind(kind: Any, compiled: Dynamics, dynamics: Dynamics) -> None:
+    q = np.arange(17) / 16
+    for method in ('A', 'Q'):
+        assert_same(getattr(compiled, method)(kind(q)), getattr(dynamics, method)(q), method)
+    assert_same(compiled.C(kind(q), kind(-q)), dynamics.C(q, -q), 'C')
+
+
+@pytest.mark.parametrize('wrong', [0.5, [0.5], np.zeros(16), np.zeros((17, 1)), np.zeros((1, 17)), np.zeros(18)])
+def test_joint_vectors_of_another_shape_are_refused(wrong: Any, compiled: Dynamics) -> None:
+    right = np.zeros(17)
+    for call in (compiled.A, compiled.Q, lambda q: compiled.C(q, right), lambda q: compiled.coriolis_torque(right, q)):
+        with pytest.raises(ArgumentError, match=r'must be \(17,\): q_imu, q_w'):
+            call(wrong)
+
+
+def test_what_is_returned_is_new(compiled: Dynamics) -> None:
+    q = np.full(17, 0.3)
+    for call in (compiled.A, compiled.Q):
+        first = call(q)
+        kept = first.copy()
+        call(q + 1)
+        np.testing.assert_array_equal(first, kept)
+
+
+def test_it_is_built_once_for_the_same_numbers_and_anew_for_others(empty_cache: Path) -> None:
+    robot = load_robot(FILES['arm_2r'])
+    dynamics_of(robot, backend='compiled')
+    (built,) = empty_cache.iterdir()
+    first = built.stat()
+    dynamics_of(robot, backend='compiled')
+    assert [*empty_cache.iterdir()] == [built]
+    assert built.stat() == first
+    assert stat.S_IMODE(empty_cache.stat().st_mode) == 0o700
+    joints = tuple(replace(joint, position=joint.position * 1.5) for joint in robot.joints)
+    other = replace(robot, joints=joints)
+    assert_alike(dynamics_of(other, backend='compiled'), dynamics_of(other), np.ones(2), np.ones(2), [])
+    assert len([*empty_cache.iterdir()]) == 2
+
+
+def test_a_library_of_other_numbers_is_never_used(empty_cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    robot = load_robot(FILES['arm_2r'])
+    dynamics_of(robot, backend='compiled')
+    (built,) = empty_cache.iterdir()
+    joints = tuple(replace(joint, position=joint.position * 1.5) for joint in robot.joints)
+    monkeypatch.setattr('krang_dynamics_ros.library._build', lambda *arguments: shutil.copy(built, arguments[-1]))
+    with pytest.raises(BuildError, match='has the functions of another robot; delete it'):
+        dynamics_of(replace(robot, joints=joints), backend='compiled')
+    built.unlink()  # not written over: it is loaded
+    built.write_bytes(b'not a library')
+    with pytest.raises(BuildError, match='must be a library that can be written and loaded'):
+        dynamics_of(replace(robot, joints=joints[::-1]), backend='compiled')
+
+
+def test_no_compiler_a_broken_one_and_a_cache_that_cannot_be(
+    robot: Robot, empty_cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv('CC', 'no-such-cc -x')
+    with pytest.raises(MissingError, match="C compiler 'no-such-cc -x', needed for backend compiled, is not on this"):
+        dynamics_of(robot, backend='compiled')
+    monkeypatch.setenv('CC', 'false')
+    with pytest.raises(BuildError, match=r'false -std=c99 .*: exit code 1'):
+        dynamics_of(robot, backend='compiled')
+    assert [*empty_cache.iterdir()] == []
+    monkeypatch.delenv('CC')
+    monkeypatch.setenv('XDG_CACHE_HOME', os.devnull)
+    with pytest.raises(BuildError, match='Not a directory'):
+        dynamics_of(robot, backend='compiled')
+
+
+def test_it_is_of_a_robot_file_and_chosen_by_name(robot: Robot) -> None:
+    assert type(dynamics_of(robot)) is Dynamics
+    assert type(load_model(FILES['arm_2r'], backend='compiled').dynamics) is CompiledDynamics
+    with pytest.raises(KrangDynamicsError, match="backend 'compile' is unknown; did you mean 'compiled'"):
+        dynamics_of(robot, backend='compile')
+    with pytest.raises(KrangDynamicsError, match="backend 'compiled' is of the robot file alone"):
+        dynamics_of(robot, urdf_text(robot), backend='compiled')
+    with pytest.raises(KrangDynamicsError, match="backend 'compiled' needs a robot file"):
+        load_model(robot_description=urdf_text(robot), backend='compiled')

@@ -1,0 +1,104 @@
+"""The textbook robots as formulas: term by term those of the seeds, and printed as one would write them."""
+
+from __future__ import annotations
+
+import pytest
+
+pytest.importorskip('casadi', reason='CasADi, for symbols, is not installed')
+pytest.importorskip('sympy', reason='SymPy, for formulas, is not installed')
+
+import sympy
+from sympy import cos, sin, symbols
+
+from krang_dynamics_ros import KrangDynamicsError, Robot, load_robot
+from krang_dynamics_ros.formulas import formulas
+from krang_dynamics_ros.robot_file import read_robot
+
+from .robots import FILES
+from .test_commands import run
+
+g = sympy.Symbol('g')
+
+
+def assert_equal(mine: object, printed: list[object]) -> None:
+    mine = mine if isinstance(mine, sympy.MatrixBase) else sympy.Matrix([mine])
+    assert sympy.simplify(mine - sympy.Matrix(printed)).is_zero_matrix
+
+
+def test_the_pendulum_is_seed_001s() -> None:
+    """I ddtheta + m g0 d sin(theta) = - (b_l + b_m n_r^2) dtheta + l cos(theta) F_x, I = I_l + m d^2 + n_r^2 I_m."""
+    mine = formulas(load_robot(FILES['pendulum']))
+    theta, dtheta, m, d, l, I_l, I_m, n_r, b_l, b_m, F_x = symbols('theta thetadot m d l I_yy J_m N F_v F_vm F_x')  # noqa: E741
+    assert_equal(mine['A'], [I_l + m * d**2 + I_m * n_r**2])
+    assert_equal(mine['Q'], [m * g * d * sin(theta)])
+    assert_equal(mine['coriolis_torque'], [0])
+    assert_equal(mine['friction_torque'], [(b_l + b_m * n_r**2) * dtheta])
+    assert_equal(sympy.diff(mine['wrench_torque'][0], F_x), [l * cos(theta)])
+
+
+def test_the_pr_robot_is_seed_001s() -> None:
+    mine = formulas(load_robot(FILES['pr_robot']))
+    q2, dq2, m1, m2, d, I_zz = symbols('q2 qdot2 m_1 m_2 d_c2 I_2zz')
+    off = -m2 * d * sin(q2)
+    assert_equal(mine['A'], [[m1 + m2, off], [off, I_zz + m2 * d**2]])
+    assert_equal(mine['coriolis_torque'], [-m2 * d * cos(q2) * dq2**2, 0])
+    assert_equal(mine['Q'], [0, 0])
+
+
+def test_the_rotating_mass_is_seed_002s() -> None:
+    m, L = symbols('m L')
+    assert_equal(formulas(load_robot(FILES['rotating_mass']))['A'], [m * L**2])
+
+
+def test_the_2r_arm_is_eq_6_58_and_its_jacobian() -> None:
+    mine = formulas(load_robot(FILES['arm_2r']))
+    t1, t2, d1, d2, m1, m2, l1, l2 = symbols('theta1 theta2 thetadot1 thetadot2 m_1 m_2 l1 l2')
+    dd1, dd2, F_x, F_y, M_z = symbols('dd1 dd2 F_x F_y M_z')
+    c1, c2, s2, c12 = cos(t1), cos(t2), sin(t2), cos(t1 + t2)
+    tau1 = (
+        m2 * l2**2 * (dd1 + dd2) + m2 * l1 * l2 * c2 * (2 * dd1 + dd2) + (m1 + m2) * l1**2 * dd1
+        - m2 * l1 * l2 * s2 * d2**2 - 2 * m2 * l1 * l2 * s2 * d1 * d2
+        + m2 * l2 * g * c12 + (m1 + m2) * l1 * g * c1
+    )  # fmt: skip
+    tau2 = m2 * l1 * l2 * c2 * dd1 + m2 * l1 * l2 * s2 * d1**2 + m2 * l2 * g * c12 + m2 * l2**2 * (dd1 + dd2)
+    assert_equal(mine['A'] * sympy.Matrix([dd1, dd2]) + mine['coriolis_torque'] + mine['Q'], [tau1, tau2])
+    x, y = l1 * c1 + l2 * c12, l1 * sin(t1) + l2 * sin(t1 + t2)
+    JTf = [F_x * sympy.diff(x, t) + F_y * sympy.diff(y, t) + M_z for t in (t1, t2)]
+    assert_equal(mine['wrench_torque'], JTf)
+
+
+def test_they_are_printed_as_one_would_write_them() -> None:
+    done = run('formulas', FILES['pr_robot'])
+    assert (done.returncode, done.stderr) == (0, '')
+    assert done.stdout.startswith('pr_robot: q = (q1, q2)\n')
+    assert '⎡    m₁ + m₂       -d_c2⋅m₂⋅sin(q₂)⎤' in done.stdout
+    assert 'Q(q) =         0\n' in done.stdout
+
+
+def test_the_textbooks_are_the_default() -> None:
+    done = run('formulas')
+    assert done.returncode == 0
+    titles = [line.split(':')[0] for line in done.stdout.splitlines() if ': q = (' in line]
+    assert titles == sorted(set(FILES) - {'krang'})
+
+
+def test_numbers_without_a_name_and_gravity_aslant_are_kept() -> None:
+    robot = read_robot("""
+name: aslant
+gravity: [3, 0, -9]
+links:
+  base: {}
+  body: {mass: 2, com: [0.25, 0, 0], inertia: [1, 0.1, 0, 1, 0, 1]}
+joints:
+  q: {type: revolute, parent: base, child: body, axis: [0, 1, 0], friction: {coulomb: 1}}
+""")
+    mine = formulas(robot)
+    q, dq, m, g_x, g_z, I_yy, F_c = symbols('q qdot m g_x g_z I_yy F_c')
+    assert_equal(mine['A'], [I_yy + m / 16])
+    assert_equal(mine['Q'], [m / 4 * (g_x * sin(q) - g_z * cos(q))])
+    assert_equal(mine['friction_torque'], [F_c * sympy.sign(dq)])
+
+
+def test_a_large_robot_is_refused(robot: Robot) -> None:
+    with pytest.raises(KrangDynamicsError, match="robot 'krang': 17 joints, must have at most 3"):
+        formulas(robot)
