@@ -23,7 +23,6 @@ class _Later:
         try:
             found = getattr(importlib.import_module(self._module), name)
         except ImportError:
-            remedy = f"pip install {self._module}, or with the package: pip install 'krang_dynamics_ros[symbolic]'"
-            raise MissingError(self._module, self._purpose, remedy) from None
+            raise MissingError(self._module, self._purpose, f'pip install {self._module}') from None
         setattr(self, name, found)
         return found

@@ -17,7 +17,7 @@ from std_msgs.msg import String
 from std_srvs.srv import Trigger
 
 from ..dynamics import Dynamics
-from ..errors import KrangDynamicsError
+from ..errors import KrangDynamicsError, MissingError
 from ..spatial import Array
 from ..viewer.now import LEVELS, Line, Now
 from .ears import Ears
@@ -49,7 +49,7 @@ class ViewerNode(Node):
         try:
             from ..viewer.page import Page  # noqa: PLC0415 (viser is not on every ROS machine)
         except ModuleNotFoundError as error:
-            raise KrangDynamicsError(f'viewer_node needs {error.name}: pip install viser') from None
+            raise MissingError(str(error.name), 'the page', 'pip install viser') from None
         self.page = Page(values['host'], values['port'])
         self._remote = Remote(self, values['dynamics_node'])
         self._ears = Ears(self)
