@@ -57,11 +57,11 @@ def test_it_runs_prints_its_address_and_ends(robot: str, tmp_path: Path) -> None
 
 def use_and_end(process: subprocess.Popen[bytes], output: Path, number: int, port: int) -> None:
     deadline = time.monotonic() + PATIENCE
-    while not (page(port) and 'torques are coming' in output.read_text()):
+    said = ('torques are coming', f'open http://127.0.0.1:{port} in a browser')
+    while not (page(port) and all(words in output.read_text() for words in said)):
         assert time.monotonic() < deadline, output.read_text()
         assert process.poll() is None, output.read_text()
         time.sleep(0.1)
-    assert f'open http://127.0.0.1:{port}' in output.read_text()
     assert len(running(number)) > 3
     os.killpg(process.pid, signal.SIGINT)  # as a terminal does
     process.wait(PATIENCE)
