@@ -20,6 +20,20 @@ FLAGS = (
 )  # fmt: skip
 
 
+FIND = """
+const control = (words, type) => {
+    for (const label of document.querySelectorAll('label')) {
+        if (label.innerText.trim() !== words) continue;
+        for (let e = label, up = 0; e && up < 5; e = e.parentElement, ++up) {
+            const input = e.querySelector(`input[type=${type}]`);
+            if (input) return input;
+        }
+    }
+};
+const button = words => [...document.querySelectorAll('button')].find(b => b.innerText.trim() === words);
+"""
+
+
 @contextmanager
 def browser(profile: str, size: tuple[int, int] = SIZE) -> Iterator[Browser]:
     """Start Chromium with an empty profile, or skip the test and say why."""
@@ -80,18 +94,53 @@ class Browser:
             row => [row.dataset.joint, row.querySelector(`td[data-term=${arguments[0]}]`).innerText])"""
         return dict(self.script(code, term))
 
-    def box(self, label: str) -> Any:
-        """The checkbox with a label."""
-        return self._control(label, 'checkbox')
+    # The page redraws itself as it likes, so what is found is used at once, and again if it has gone in between.
 
-    def _control(self, label: str, kind: str) -> Any:
-        code = """for (const label of document.querySelectorAll('label')) {
-            if (label.innerText.trim() !== arguments[0]) continue;
-            for (let e = label, up = 0; e && up < 5; e = e.parentElement, ++up) {
-                const input = e.querySelector(`input[type=${arguments[1]}]`);
-                if (input) return input;
-            }}"""
-        return self.until(lambda: self.script(code, label, kind), f'{kind} {label}')
+    def ticked(self, label: str) -> bool:
+        return bool(self.script(f'{FIND} const box = control(arguments[0], "checkbox"); return box?.checked', label))
+
+    def grey(self, label: str) -> bool:
+        """Whether a checkbox or a button is there and cannot be touched."""
+        code = (
+            f'{FIND} const e = control(arguments[0], "checkbox") ?? button(arguments[0]); return e?.disabled ?? false'
+        )
+        return bool(self.script(code, label))
+
+    def value(self, label: str) -> float:
+        """The number in a field."""
+        return float(self.script(f'{FIND} return control(arguments[0], "text")?.value ?? NaN', label))
+
+    def tick(self, label: str) -> None:
+        """Click on a checkbox."""
+        self._use(f'{FIND} return control(arguments[0], "checkbox")', label, lambda box: box.click())
+
+    def press(self, words: str) -> None:
+        """Click on a button."""
+        self._use(f'{FIND} return button(arguments[0])', words, lambda button: button.click())
+
+    def type(self, label: str, words: str) -> None:
+        """Put words into a field, in place of what is there."""
+        keys = pytest.importorskip('selenium.webdriver').Keys
+        typed = (keys.CONTROL, 'a', keys.NULL, words, keys.ENTER)
+        self._use(f'{FIND} return control(arguments[0], "text")', label, lambda field: field.send_keys(*typed))
+
+    def _use(self, find: str, label: str, use: Callable[[Any], None]) -> None:
+        errors = pytest.importorskip('selenium.common.exceptions')
+
+        def used() -> bool:
+            element = self.script(find, label)
+            if element is None or not element.is_enabled():
+                return False
+            use(element)
+            return True
+
+        def tried() -> bool:
+            try:
+                return used()
+            except (errors.StaleElementReferenceException, errors.ElementNotInteractableException):
+                return False
+
+        self.until(tried, f'{label} to be used')
 
     def unfold(self, words: str) -> None:
         """Click on the title of a folder."""
@@ -99,18 +148,13 @@ class Browser:
             .at(-1).click()"""
         self.script(code, words)
 
-    def field(self, label: str) -> Any:
-        """The field for a number with a label."""
-        return self._control(label, 'text')
+    def forget(self) -> None:
+        """Mark what stands on the page now; `fresh` is so when something else stands there."""
+        self.script("document.querySelector('.health').dataset.old = 'yes'")
 
-    def type(self, label: str, words: str) -> None:
-        """Put words into a field, in place of what is there."""
-        keys = pytest.importorskip('selenium.webdriver').Keys
-        self.field(label).send_keys(keys.CONTROL, 'a', keys.NULL, words, keys.ENTER)
-
-    def button(self, words: str) -> Any:
-        code = 'return [...document.querySelectorAll("button")].find(b => b.innerText.trim() === arguments[0])'
-        return self.until(lambda: self.script(code, words), f'button {words}')
+    @property
+    def fresh(self) -> bool:
+        return bool(self.script("const e = document.querySelector('.health'); return e && !e.dataset.old"))
 
     def picture(self) -> np.ndarray:
         """The page's pixels (height, width, 3), only where the robot is."""

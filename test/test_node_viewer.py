@@ -93,9 +93,9 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
 def at_start(world: World) -> None:
     """Begin every test with gravity alone, at rest, where it started."""
     world.client.set(total_terms=['gravity'])
-    world.page.until(lambda: not world.page.box('wrench').is_selected(), 'gravity alone')
-    world.page.button('Resume').click()
-    world.page.button('Reset').click()
+    world.page.until(lambda: not world.page.ticked('wrench'), 'gravity alone')
+    world.page.press('Resume')
+    world.page.press('Reset')
     world.client.until(lambda: abs(world.q()[1] - 0.6) < 0.01, why='the start')
 
 
@@ -139,18 +139,18 @@ def test_dragging_a_ball_pushes_the_hand_and_letting_go_ends_it(world: World) ->
 
 
 def test_the_switches_set_what_the_motors_get(world: World) -> None:
-    world.page.box('wrench').click()
+    world.page.tick('wrench')
     world.client.until(
         lambda: list(world.client.get('total_terms')) == ['gravity', 'wrench'], why='wrench in the total'
     )
-    world.page.button('Pause').click()
+    world.page.press('Pause')
     world.page.until(lambda: 'simulation: paused' in world.page.text, 'paused')
-    world.page.box('wrench').click()
-    world.page.box('gravity').click()
+    world.page.tick('wrench')
+    world.page.tick('gravity')
     world.client.until(lambda: world.terms() == [''], why='nothing in the total')
     world.client.until(lambda: not any(world.now('torque/total').effort), why='no torque')
     before = world.q()
-    world.page.button('Resume').click()
+    world.page.press('Resume')
     world.client.until(lambda: np.abs(world.q() - before).max() > 0.3, why='it to fall')
 
 
@@ -159,15 +159,13 @@ def test_a_number_beside_a_slider_poses_the_joint(world: World, robot: Robot) ->
     world.page.type('q_torso', '0.35')
     torso = robot.joint_names.index('q_torso')
     world.client.until(lambda: abs(world.q()[torso] - 0.35) < 0.02, why='the torso to turn')
-    world.page.button('Reset').click()
-    world.page.until(
-        lambda: abs(float(world.page.field('q_torso').get_attribute('value'))) < 0.02, 'the slider follows'
-    )
+    world.page.press('Reset')
+    world.page.until(lambda: abs(world.page.value('q_torso')) < 0.02, 'the slider follows')
 
 
 def test_what_somebody_else_sets_shows_on_the_page(world: World) -> None:
     world.client.set(total_terms=['gravity', 'friction'])
-    world.page.until(lambda: world.page.box('friction').is_selected(), 'friction ticked')
+    world.page.until(lambda: world.page.ticked('friction'), 'friction ticked')
 
 
 def test_the_page_recovers_when_the_dynamics_node_comes_back(world: World) -> None:
@@ -175,30 +173,32 @@ def test_the_page_recovers_when_the_dynamics_node_comes_back(world: World) -> No
     world.page.until(lambda: set(world.page.numbers('gravity').values()) == {UNKNOWN}, 'no numbers')
     world.page.until(lambda: world.page.level == 'silent', 'the line to say so')
     assert 'dynamics node: says nothing' in world.page.text
-    assert world.page.box('gravity').get_attribute('disabled')
+    assert world.page.grey('gravity')
     world.dynamics = dynamics(world.number)
     world.page.until(lambda: UNKNOWN not in world.page.numbers('gravity').values(), 'numbers again')
     world.page.until(lambda: world.page.level == 'ok', 'all well')
-    world.page.until(lambda: world.page.box('gravity').is_enabled(), 'the switches')
+    world.page.until(lambda: not world.page.grey('gravity'), 'the switches')
 
 
 def test_a_page_left_open_recovers_when_the_viewer_comes_back(world: World) -> None:
+    world.page.forget()
     assert world.viewer.end() == 0
     world.viewer = viewer(world.number)
     world.client.until(lambda: 'open http://' in world.viewer.output, why='the viewer to serve')
+    world.page.until(lambda: world.page.fresh, 'the page to come back')
     world.page.until(lambda: len(world.page.balls()) == 2, 'the robot')
     world.page.until(lambda: world.page.level == 'ok', 'all well')
-    world.page.box('wrench').click()
+    world.page.tick('wrench')
     world.client.until(lambda: 'wrench' in world.terms(), why='the new viewer to listen')
 
 
 def test_without_a_simulator_one_can_look_but_not_push(world: World) -> None:
     assert world.simulator.end() == 0
     world.page.until(lambda: 'no simulator' in world.page.text, 'the words of a real robot')
-    world.page.until(lambda: not world.page.button('Reset').is_enabled(), 'grey buttons')
+    world.page.until(lambda: world.page.grey('Reset'), 'grey buttons')
     world.page.until(lambda: world.page.level == 'error', 'no joint states, no torque')
     world.simulator = simulator(world.number)
-    world.page.until(lambda: world.page.button('Reset').is_enabled(), 'the buttons again')
+    world.page.until(lambda: not world.page.grey('Reset'), 'the buttons again')
     world.page.until(lambda: world.page.level == 'ok', 'all well')
 
 
