@@ -126,6 +126,11 @@ class Browser:
 
     def _use(self, find: str, label: str, use: Callable[[Any], None]) -> None:
         errors = pytest.importorskip('selenium.common.exceptions')
+        passing = (
+            errors.StaleElementReferenceException,
+            errors.ElementNotInteractableException,
+            errors.ElementClickInterceptedException,  # by a hint that is about to go
+        )
 
         def used() -> bool:
             element = self.script(find, label)
@@ -137,7 +142,7 @@ class Browser:
         def tried() -> bool:
             try:
                 return used()
-            except (errors.StaleElementReferenceException, errors.ElementNotInteractableException):
+            except passing:
                 return False
 
         self.until(tried, f'{label} to be used')
