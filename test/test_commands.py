@@ -27,6 +27,22 @@ def test_check_proves_krang_and_prints_a_table() -> None:
         assert f'\n{quantity}' in done.stdout
 
 
+def test_check_takes_the_backend_that_the_node_would_run_on() -> None:
+    pytest.importorskip('casadi', reason='casadi is not installed: there is no compiled backend')
+    done = run('check', '--backend', 'compiled', '--states', 5)
+    assert (done.returncode, done.stderr) == (0, '')
+    assert "krang.yaml in C, of the Lagrangian's lines" in done.stdout
+    refused = run('check', '--backend', 'compiled', '--urdf', 'urdf/krang.urdf')
+    assert refused.returncode == 2
+    assert "must be 'pinocchio' for a URDF" in refused.stderr
+
+
+def test_who_stops_reading_hears_no_complaint() -> None:
+    line = f'{sys.executable} -m krang_dynamics_ros generate_urdf | true'
+    done = subprocess.run(['/bin/sh', '-c', line], capture_output=True, text=True, cwd=ROOT, timeout=60, check=True)
+    assert done.stderr == ''
+
+
 def test_a_seed_draws_the_same_states_again() -> None:
     first, again, other = (run('check', '--states', 5, '--seed', seed).stdout for seed in (1, 1, 2))
     assert first == again

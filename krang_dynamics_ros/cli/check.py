@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from ..model import dynamics_of
+from ..model import BACKENDS, dynamics_of
 from ..proof import QUANTITIES, TOLERANCE, Finding, Findings, prove
 from ..robot import Robot
 from ..robot_file import load_robot
@@ -17,6 +17,11 @@ _DESCRIPTION = """\
 Are the numbers right? Draws random states of a robot and compares Pinocchio, which the node runs on, with two
 witnesses that see neither URDF nor Pinocchio: the report's Lagrangian, and recursive Newton-Euler. Exit code: 0 all
 agree, 1 some differ, 2 a file was refused."""
+
+_WHO = {
+    'pinocchio': 'Pinocchio, on {urdf}, against two that see neither; largest difference, relative.',
+    'compiled': "{robot} in C, of the Lagrangian's lines: Newton-Euler is the witness; largest difference, relative.",
+}
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -30,8 +35,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         '--states', type=_positive, default=100, metavar='N', help='how many random states (default: 100)'
     )
     parser.add_argument('--seed', type=int, default=0, help='of the random states (default: 0)')
+    parser.add_argument('--backend', choices=BACKENDS, default=BACKENDS[0], help=f'default: {BACKENDS[0]}')
     arguments = parser.parse_args(argv)
-    return guarded(lambda: _check(robot_path(arguments), arguments.urdf, arguments.states, arguments.seed))
+    return guarded(lambda: _check(arguments))
 
 
 def _positive(text: str) -> int:
@@ -41,13 +47,15 @@ def _positive(text: str) -> int:
     return number
 
 
-def _check(path: Path, urdf: Path | None, states: int, seed: int) -> int:
+def _check(arguments: argparse.Namespace) -> int:
+    path, urdf, states, seed = robot_path(arguments), arguments.urdf, arguments.states, arguments.seed
     robot = load_robot(path)
-    dynamics = dynamics_of(robot, urdf.read_text(encoding='utf-8') if urdf else None)
-    source = urdf.name if urdf else f'the URDF of {path.name}'
+    dynamics = dynamics_of(robot, urdf.read_text(encoding='utf-8') if urdf else None, arguments.backend)
     joints = '1 joint' if robot.n == 1 else f'{robot.n} joints'
     print(f'{robot.name}: {joints}, {robot.mass:.3f} kg; {states} random states, seed {seed}.')
-    print(f'Pinocchio, on {source}, against two that see neither; largest difference, relative.\n')
+    print(
+        _WHO[arguments.backend].format(robot=path.name, urdf=urdf.name if urdf else f'the URDF of {path.name}') + '\n'
+    )
     findings = prove(robot, dynamics, states, seed, _progress(states))
     _print_table(findings)
     return _verdict(robot, findings)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -32,7 +33,12 @@ def show_progress(what: str) -> None:
 def guarded(command: Callable[[], int]) -> int:
     """Run a command; print our own errors, and return its exit code: 0 done, 1 no, 2 not understood."""
     try:
-        return command()
+        code = command()
+        sys.stdout.flush()
+        return code
+    except BrokenPipeError:  # who reads has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
     except KrangDynamicsError as error:
         print(error, file=sys.stderr)
         return 2
