@@ -7,7 +7,7 @@ import re
 import numpy as np
 import pytest
 
-from krang_dynamics_ros import Robot, urdf_text
+from krang_dynamics_ros import Robot, dynamics_of, urdf_text
 from krang_dynamics_ros.viewer.bars import BEYOND, COLUMNS, table
 from krang_dynamics_ros.viewer.looks import GREY, Bounds, bounds_of, shapes_of
 from krang_dynamics_ros.viewer.now import Line
@@ -106,3 +106,18 @@ def test_the_curves_hold_the_last_seconds_and_gaps() -> None:
     np.testing.assert_array_equal(when, [0.0])
     np.testing.assert_array_equal(second, [2.0])
     assert np.isnan(unknown).all()
+
+
+def test_a_pull_points_to_the_mouse_is_damped_and_bounded(robot: Robot, rng: np.random.Generator) -> None:
+    hands = pytest.importorskip('krang_dynamics_ros.viewer.hands', reason='viser is not installed')
+    dynamics, q, dq = dynamics_of(robot), rng.uniform(-1, 1, robot.n), rng.uniform(-0.1, 0.1, robot.n)
+    rotation, origin = dynamics.pose(q, 'R10l')
+    still, unknown, away = np.zeros(robot.n), np.full(robot.n, np.nan), np.array([0.1, -0.2, 0.3])
+    for at_rest in (still, unknown):
+        force = rotation @ hands.pull(dynamics, 'R10l', q, at_rest, origin + away)
+        np.testing.assert_allclose(force, hands.STIFFNESS * away)
+    slower = rotation @ hands.pull(dynamics, 'R10l', q, dq, origin)
+    velocity = (dynamics.pose(q + 1e-6 * dq, 'R10l')[1] - origin) / 1e-6
+    np.testing.assert_allclose(slower, -hands.DAMPING * velocity, rtol=1e-4, atol=1e-6)
+    far = rotation @ hands.pull(dynamics, 'R10l', q, still, origin + 100 * away)
+    np.testing.assert_allclose(far, hands.STRONGEST * away / np.linalg.norm(away))

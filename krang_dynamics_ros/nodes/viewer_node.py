@@ -132,13 +132,13 @@ class ViewerNode(Node):
         simulated = self._triggers['reset'].service_is_ready()
         now = Now(**self._heard.now(), terms=self._remote.terms, health=self._health(simulated), simulated=simulated)
         self.page.show(now)
-        if now.q is not None:
-            self._push(now.q)
+        if now.q is not None and now.dq is not None:
+            self._push(now.q, now.dq)
 
     # What is said -----------------------------------------------------------------------------------------------------
 
-    def _push(self, q: Array) -> None:
-        for hand, force in self.page.pushes(q).items():
+    def _push(self, q: Array, dq: Array) -> None:
+        for hand, force in self.page.pushes(q, dq).items():
             message = WrenchStamped()
             message.header.stamp, message.header.frame_id = self.get_clock().now().to_msg(), self._drawn[1][hand]
             f = message.wrench.force

@@ -10,6 +10,7 @@ from ..spatial import Array
 from .now import Reading
 
 STIFFNESS = 150.0  # N/m: of the spring between the hand and where the ball is dragged to
+DAMPING = 20.0  # N s/m: or the hand would swing about the mouse
 STRONGEST = 100.0  # N: what a person leaning on it gives
 ARROW = 0.012  # m/N: beyond the ball, which is 1 / STIFFNESS away
 NOTICEABLE = 0.5  # N: a smaller force shows no arrow
@@ -24,6 +25,7 @@ class Hand:
         self.name, self.link = name, link
         self._dynamics = dynamics
         self._target: Array | None = None  # where the ball is dragged to
+        self._grip: Array = np.zeros(3)  # from the mouse to the ball's middle
         self._by: int | None = None  # which client drags it
         self._enabled = False
         self._ball = scene.add_icosphere(f'/hands/{name}', radius=0.07, color=IDLE, opacity=0.85, cast_shadow=False)
@@ -37,23 +39,20 @@ class Hand:
     async def _on_drag(self, event: viser.SceneNodeDragEvent[viser.IcosphereHandle]) -> None:
         if event.phase == 'end' or not self._enabled:
             self.let_go(event.client_id)
-        else:
-            self._target, self._by = np.array(event.end_position), event.client_id
+            return
+        if event.phase == 'start':  # where the ball is gripped makes no force
+            self._grip = np.array(self._ball.position) - np.array(event.start_position)
+        self._target, self._by = np.array(event.end_position) + self._grip, event.client_id
 
     def let_go(self, client: int) -> None:
         """End a push, if this client gives one."""
         if self._by == client:
             self._target = self._by = None
 
-    def push(self, q: Array) -> Array | None:
+    def push(self, q: Array, dq: Array) -> Array | None:
         """Return the force (3) in the hand's own axes that the world gives it now, or None if nobody drags."""
         target = self._target
-        if target is None or not self._enabled:
-            return None
-        rotation, origin = self._dynamics.pose(q, self.link)
-        force = STIFFNESS * (target - origin)
-        strength = float(np.linalg.norm(force))
-        return np.asarray(rotation.T @ force * min(1.0, STRONGEST / max(strength, 1e-9)))
+        return None if target is None or not self._enabled else pull(self._dynamics, self.link, q, dq, target)
 
     def show(self, q: Array, reading: Reading | None, *, can_be_pushed: bool) -> None:
         """Draw it at joint positions q, with what its sensor reads."""
@@ -79,3 +78,14 @@ class Hand:
         self._arrow.points = np.array([[origin, tip]], dtype=np.float32)
         turning = float(np.linalg.norm(reading.moment))
         return f'{strength:.0f} N' + (f', {turning:.1f} N m' if turning > 0.1 else '')
+
+
+def pull(dynamics: Dynamics, link: str, q: Array, dq: Array, target: Array) -> Array:
+    """Return the force (3) in a link's axes of a spring to a point (3) in the base's axes, and of a damper.
+
+    A velocity (n) that is not known counts as none. The force is never stronger than `STRONGEST`.
+    """
+    rotation, origin = dynamics.pose(q, link)
+    velocity = dynamics.jacobian(q, link)[:3] @ np.nan_to_num(dq)
+    force = STIFFNESS * (target - origin) - DAMPING * velocity
+    return np.asarray(rotation.T @ force * min(1.0, STRONGEST / max(float(np.linalg.norm(force)), 1e-9)))

@@ -101,9 +101,9 @@ class Page:
         for client in self._server.get_clients().values():
             client.add_notification(title, body, auto_close_seconds=6.0)
 
-    def pushes(self, q: Array) -> dict[str, Array]:
+    def pushes(self, q: Array, dq: Array) -> dict[str, Array]:
         """Return the forces (3, in the hand's own axes) that somebody gives hands now, by name."""
-        return {hand.name: force for hand in self._hands if (force := hand.push(q)) is not None}
+        return {hand.name: force for hand in self._hands if (force := hand.push(q, dq)) is not None}
 
     def show(self, now: Now) -> None:
         """Draw what is known now."""
