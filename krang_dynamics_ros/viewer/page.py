@@ -78,16 +78,16 @@ class Page:
         self._figure = Figure(scene, dynamics, shapes_of(urdf))
         self._hands = [Hand(scene, dynamics, name, link) for name, link in hands.items()]
         self._seen = False  # where its joints are
-        self._look_at_it()
+        self._look_at_it(self._figure)
         self._intro, self._health = gui.add_markdown(''), gui.add_html('')
         self._panel = Panel(gui, names, bounds, self._asked.put)
         self._torques = Torques(gui, dynamics, bounds, next(iter(hands.values()), ''))
 
-    def _look_at_it(self) -> None:
-        """Let whoever opens the page from now on see all of the robot, as it stands."""
-        if self._figure:
-            middle, size = self._figure.box
-            camera = self._server.initial_camera
+    def _look_at_it(self, figure: Figure) -> None:
+        """Let everybody see all of the robot, as it stands."""
+        middle, size = figure.box
+        own: list[Any] = [client.camera for client in self._server.get_clients().values()]
+        for camera in [self._server.initial_camera, *own]:
             camera.fov, camera.look_at, camera.position = FIELD, middle, middle + DISTANCE * size * FROM
 
     def act(self, controls: Controls) -> None:
@@ -118,7 +118,7 @@ class Page:
                 self._figure.pose(now.q)
                 if not self._seen:
                     self._seen = True
-                    self._look_at_it()
+                    self._look_at_it(self._figure)
                 for hand in self._hands:
                     hand.show(now.q, now.readings.get(hand.name), can_be_pushed=now.simulated)
             if self._count % SELDOM == 0:
