@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
 
@@ -100,40 +101,29 @@ def _rotation(section: Section) -> Array:
 
 
 def _joint(name: str, section: Section) -> Joint:
-    kind = section.text('type', KINDS)
+    kind = cast(JointKind, section.text('type', KINDS))
     parent, child = section.text('parent'), section.text('child')
-    position, rotation = section.vector('xyz', [0.0, 0.0, 0.0]), _rotation(section)
-    if kind == 'fixed':
-        section.close()
-        return Joint(
-            name,
-            'fixed',
-            parent,
-            child,
-            frozen(position),
-            frozen(rotation),
-            frozen(np.zeros(3)),
-            position_as=section.lengths('xyz'),
+    position, rotation = frozen(section.vector('xyz', [0.0, 0.0, 0.0])), frozen(_rotation(section))
+    written = section.lengths('xyz')
+    joint = Joint(name, kind, parent, child, position, rotation, frozen(np.zeros(3)), position_as=written)
+    if kind != 'fixed':
+        joint = replace(
+            joint,
+            axis=_axis(section),
+            limits=_limits(section, kind),
+            motor=_motor(section.section('motor')),
+            friction=_friction(section.section('friction')),
         )
-    axis = section.vector('axis')
-    length = float(np.linalg.norm(axis))
-    if length == 0:
-        section.refuse('axis', axis.tolist(), 'must not be zero')
-    joint = Joint(
-        name,
-        cast(JointKind, kind),
-        parent,
-        child,
-        frozen(position),
-        frozen(rotation),
-        frozen(axis / length if length else axis),
-        _limits(section, kind),
-        _motor(section.section('motor')),
-        _friction(section.section('friction')),
-        section.lengths('xyz'),
-    )
     section.close()
     return joint
+
+
+def _axis(joint: Section) -> Array:
+    axis = joint.vector('axis')
+    length = float(np.linalg.norm(axis))
+    if length == 0:
+        joint.refuse('axis', axis.tolist(), 'must not be zero')
+    return frozen(axis / length if length else axis)
 
 
 def _limits(joint: Section, kind: str) -> Limits | None:

@@ -16,6 +16,7 @@ from krang_dynamics_ros.robot_file import read_robot
 
 from .robots import FILES
 from .test_commands import run
+from .test_textbook import eq_6_58
 
 g = sympy.Symbol('g')
 
@@ -55,13 +56,8 @@ def test_the_2r_arm_is_eq_6_58_and_its_jacobian() -> None:
     t1, t2, d1, d2, m1, m2, l1, l2 = symbols('theta1 theta2 thetadot1 thetadot2 m_1 m_2 l1 l2')
     dd1, dd2, F_x, F_y, M_z = symbols('dd1 dd2 F_x F_y M_z')
     c1, c2, s2, c12 = cos(t1), cos(t2), sin(t2), cos(t1 + t2)
-    tau1 = (
-        m2 * l2**2 * (dd1 + dd2) + m2 * l1 * l2 * c2 * (2 * dd1 + dd2) + (m1 + m2) * l1**2 * dd1
-        - m2 * l1 * l2 * s2 * d2**2 - 2 * m2 * l1 * l2 * s2 * d1 * d2
-        + m2 * l2 * g * c12 + (m1 + m2) * l1 * g * c1
-    )  # fmt: skip
-    tau2 = m2 * l1 * l2 * c2 * dd1 + m2 * l1 * l2 * s2 * d1**2 + m2 * l2 * g * c12 + m2 * l2**2 * (dd1 + dd2)
-    assert_equal(mine['A'] * sympy.Matrix([dd1, dd2]) + mine['coriolis_torque'] + mine['Q'], [tau1, tau2])
+    torques = eq_6_58((m1, m2), (l1, l2), g, (c1, c2, s2, c12), (d1, d2), (dd1, dd2))
+    assert_equal(mine['A'] * sympy.Matrix([dd1, dd2]) + mine['coriolis_torque'] + mine['Q'], torques)
     x, y = l1 * c1 + l2 * c12, l1 * sin(t1) + l2 * sin(t1 + t2)
     JTf = [F_x * sympy.diff(x, t) + F_y * sympy.diff(y, t) + M_z for t in (t1, t2)]
     assert_equal(mine['wrench_torque'], JTf)

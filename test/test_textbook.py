@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -109,6 +111,18 @@ class TestRotatingMass:
             assert 0.5 * V_C @ I_C @ V_C == pytest.approx(energy)
 
 
+def eq_6_58(m: Any, l: Any, g: Any, cosines: Any, d: Any, dd: Any) -> list[Any]:  # noqa: E741 (the book's letter)
+    """Return the two torques as seed 004 prints them, of numbers or symbols; `cosines` are c1, c2, s2 and c12."""
+    (m1, m2), (l1, l2), (c1, c2, s2, c12), (d1, d2), (dd1, dd2) = m, l, cosines, d, dd
+    tau1 = (
+        m2 * l2**2 * (dd1 + dd2) + m2 * l1 * l2 * c2 * (2 * dd1 + dd2) + (m1 + m2) * l1**2 * dd1
+        - m2 * l1 * l2 * s2 * d2**2 - 2 * m2 * l1 * l2 * s2 * d1 * d2
+        + m2 * l2 * g * c12 + (m1 + m2) * l1 * g * c1
+    )  # fmt: skip
+    tau2 = m2 * l1 * l2 * c2 * dd1 + m2 * l1 * l2 * s2 * d1**2 + m2 * l2 * g * c12 + m2 * l2**2 * (dd1 + dd2)
+    return [tau1, tau2]
+
+
 class TestArm2R:
     """Seed 004: the two torques of eq. (6.58) and the Cartesian terms of eq. (6.99)."""
 
@@ -119,14 +133,9 @@ class TestArm2R:
         _, dynamics = loaded('arm_2r')
         m1, m2, l1, l2 = self.m1, self.m2, self.l1, self.l2
         (t1, t2), (d1, d2), (dd1, dd2) = state[:2], state[2:4], state[4:6]
-        c1, c2, s2, c12 = np.cos(t1), np.cos(t2), np.sin(t2), np.cos(t1 + t2)
-        tau1 = (
-            m2 * l2**2 * (dd1 + dd2) + m2 * l1 * l2 * c2 * (2 * dd1 + dd2) + (m1 + m2) * l1**2 * dd1
-            - m2 * l1 * l2 * s2 * d2**2 - 2 * m2 * l1 * l2 * s2 * d1 * d2
-            + m2 * l2 * G * c12 + (m1 + m2) * l1 * G * c1
-        )  # fmt: skip
-        tau2 = m2 * l1 * l2 * c2 * dd1 + m2 * l1 * l2 * s2 * d1**2 + m2 * l2 * G * c12 + m2 * l2**2 * (dd1 + dd2)
-        np.testing.assert_allclose(dynamics.inverse_dynamics([t1, t2], [d1, d2], [dd1, dd2]), [tau1, tau2], rtol=1e-12)
+        cosines = np.cos(t1), np.cos(t2), np.sin(t2), np.cos(t1 + t2)
+        torques = eq_6_58((m1, m2), (l1, l2), G, cosines, (d1, d2), (dd1, dd2))
+        np.testing.assert_allclose(dynamics.inverse_dynamics([t1, t2], [d1, d2], [dd1, dd2]), torques, rtol=1e-12)
 
     @pytest.mark.parametrize('state', STATES)
     def test_cartesian_terms(self, state: np.ndarray) -> None:

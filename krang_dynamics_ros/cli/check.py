@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from ..model import BACKENDS, dynamics_of
 from ..proof import QUANTITIES, TOLERANCE, Finding, Findings, prove
 from ..robot import Robot
 from ..robot_file import load_robot
-from .common import add_robot_file, guarded, robot_path
+from .common import add_robot_file, guarded, robot_path, show_progress
 
 _DESCRIPTION = """\
 Are the numbers right? Draws random states of a robot and compares Pinocchio, which the node runs on, with two
@@ -56,18 +56,11 @@ def _check(arguments: argparse.Namespace) -> int:
     print(
         _WHO[arguments.backend].format(robot=path.name, urdf=urdf.name if urdf else f'the URDF of {path.name}') + '\n'
     )
-    findings = prove(robot, dynamics, states, seed, _progress(states))
+    findings = prove(
+        robot, dynamics, states, seed, lambda done: show_progress(f'{done}/{states} states' if done < states else '')
+    )
     _print_table(findings)
     return _verdict(robot, findings)
-
-
-def _progress(states: int) -> Callable[[int], None] | None:
-    """Return what shows the number of states done, on a terminal only."""
-    if not sys.stderr.isatty():
-        return None
-    return lambda done: print(
-        f'\r{done}/{states} states' if done < states else '\r\033[K', end='', file=sys.stderr, flush=True
-    )
 
 
 def _print_table(findings: Findings) -> None:

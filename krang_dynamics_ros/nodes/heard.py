@@ -10,11 +10,11 @@ from geometry_msgs.msg import WrenchStamped
 from sensor_msgs.msg import JointState
 
 from ..dynamics import Dynamics
+from ..end_effector import EndEffector
 from ..joint_states import JointStates
 from ..spatial import Array
-from ..terms import TERMS
-from ..viewer.now import Reading
-from .ears import Ear, Ears
+from ..viewer.bars import COLUMNS
+from .ears import Ears
 from .topics import wrench_of
 
 FRESH = 0.5  # s: what was said longer ago is not shown as so
@@ -27,13 +27,12 @@ class Heard:
 
     def __init__(self, ears: Ears, dynamics: Dynamics, hands: dict[str, str]) -> None:
         names = dynamics.joint_names
-        self._links = frozenset(dynamics.link_names)
-        self._hand_links = hands
         self._states, self._ear = JointStates(names, FRESH), ears.listen(JointState, 'joint_states', PARTS)
-        self._torques = {term: JointStates(names, FRESH) for term in ('total', *TERMS)}
+        self._torques = {term: JointStates(names, FRESH) for term in COLUMNS}
         self._torque_ears = {term: ears.listen(JointState, f'torque/{term}') for term in self._torques}
-        self._wrench_ears = {hand: ears.listen(WrenchStamped, f'wrench/{hand}') for hand in hands}
-        self._readings: dict[str, tuple[Reading, int]] = {}
+        links = frozenset(dynamics.link_names)
+        self._hands = [EndEffector(name, link, timeout=FRESH, links=links) for name, link in hands.items()]
+        self._wrench_ears = [ears.listen(WrenchStamped, f'wrench/{name}') for name in hands]
 
     def listen(self) -> None:
         """Take in what has come."""
@@ -44,14 +43,9 @@ class Heard:
         for term, torques in self._torques.items():
             for message in self._torque_ears[term].take():
                 torques.take(message.name, np.asarray(message.effort), NOTHING, (), 0, now)
-        for hand, ear in self._wrench_ears.items():
-            self._hear_wrench(hand, ear, now)
-
-    def _hear_wrench(self, hand: str, ear: Ear, now: int) -> None:
-        for message in ear.take():
-            frame, force, moment = wrench_of(message)
-            if (frame or self._hand_links[hand]) in self._links and np.isfinite([*force, *moment]).all():
-                self._readings[hand] = Reading(np.array(force), np.array(moment), frame), now
+        for hand, ear in zip(self._hands, self._wrench_ears, strict=True):
+            for message in ear.take():
+                hand.take(*wrench_of(message), 0, now)
 
     def now(self) -> dict[str, Any]:
         """Return what is fresh, as `Now` wants it. A joint that is not known is drawn where it was last, or at zero."""
@@ -61,7 +55,7 @@ class Heard:
             'q': self._states.position if known else None,
             'dq': self._states.velocity if known else None,
             'torques': {term: _fresh(torques, now) for term, torques in self._torques.items()},
-            'readings': {hand: reading for hand, (reading, then) in self._readings.items() if now - then < FRESH * 1e9},
+            'readings': {hand.name: wrench for hand in self._hands if (wrench := hand.wrench(0, now))},
         }
 
 

@@ -29,7 +29,7 @@ from ..wrench import Wrench
 from .neighbours import others, publishers, refuse_company
 from .parameters import NONE, ROBOT_FILE, Spec, declare, named, warn_of_unknown
 from .run import run
-from .topics import INPUT, wrench_of
+from .topics import INPUT, wrench_message, wrench_of
 
 LONGEST = 0.05  # s: what a busy machine misses beyond this is not made up for; time then runs slower
 
@@ -102,7 +102,7 @@ class SimulatorNode(Node):
         return 'paused'
 
     def _resume(self) -> str:
-        self._running, self._last, self._owed = True, time.monotonic(), 0.0
+        self._running = True
         return 'running'
 
     def _reset(self) -> str:
@@ -183,12 +183,9 @@ class SimulatorNode(Node):
 
     def _reading(self, hand: EndEffector, stamp: Time) -> WrenchStamped:
         """Return what a sensor in the wrist reads: the world's push on the hand, in its axes, about its origin."""
-        message = WrenchStamped()
-        message.header.stamp, message.header.frame_id = stamp, hand.link
         push = hand.wrench(0, time.monotonic_ns()) or Wrench(hand.link, (0.0, 0.0, 0.0))
-        f, m = message.wrench.force, message.wrench.torque
-        f.x, f.y, f.z, m.x, m.y, m.z = self.simulation.dynamics.wrench_at_link(self.simulation.q, push).tolist()
-        return message
+        read = self.simulation.dynamics.wrench_at_link(self.simulation.q, push)
+        return wrench_message(hand.link, stamp, read.tolist())
 
 
 def _done(action: Callable[[], str], _: Trigger.Request, response: Trigger.Response) -> Trigger.Response:

@@ -32,6 +32,15 @@ def wrench_of(message: WrenchStamped) -> tuple[str, Numbers, Numbers]:
     return message.header.frame_id, (f.x, f.y, f.z), (m.x, m.y, m.z)
 
 
+def wrench_message(frame_id: str, stamp: Time, numbers: Sequence[float]) -> WrenchStamped:
+    """Return a message of [force; moment] (N, N m) in the axes of a frame."""
+    message = WrenchStamped()
+    message.header.stamp, message.header.frame_id = stamp, frame_id
+    f, m = message.wrench.force, message.wrench.torque
+    f.x, f.y, f.z, m.x, m.y, m.z = numbers
+    return message
+
+
 class Topic:
     """One output. `wanted` follows the subscribers, at no cost per message."""
 

@@ -26,6 +26,7 @@ from .neighbours import publishers
 from .parameters import Spec, declare, warn_of_unknown
 from .remote import Remote
 from .run import run
+from .topics import wrench_message
 
 PICTURES = 30.0  # a second
 SILENT = 3.0  # s without diagnostics, which come once a second
@@ -54,7 +55,8 @@ class ViewerNode(Node):
         self._remote = Remote(self, values['dynamics_node'])
         self._ears = Ears(self)
         self._heard: Heard | None = None
-        self._urdf, self._described, self._drawn = '', 0.0, ('', {'': ''})
+        self._urdf, self._described = '', 0.0
+        self._drawn: tuple[str, dict[str, str]] = ('', {})
         self._told: list[Line] = []
         self._told_at, self._paused = 0.0, False
         self._company: list[str] = []
@@ -106,7 +108,7 @@ class ViewerNode(Node):
         try:
             dynamics = Dynamics(urdf)
             there = {hand: link for hand, link in hands.items() if link in dynamics.link_names}
-            self.page.draw(urdf, there)
+            self.page.draw(urdf, dynamics, there)
         except KrangDynamicsError as error:
             self.get_logger().error(f'robot_description: {error}')
             return
@@ -139,11 +141,8 @@ class ViewerNode(Node):
 
     def _push(self, q: Array, dq: Array) -> None:
         for hand, force in self.page.pushes(q, dq).items():
-            message = WrenchStamped()
-            message.header.stamp, message.header.frame_id = self.get_clock().now().to_msg(), self._drawn[1][hand]
-            f = message.wrench.force
-            f.x, f.y, f.z = force.tolist()
-            self._pushes[hand].publish(message)
+            numbers = [*force.tolist(), 0.0, 0.0, 0.0]
+            self._pushes[hand].publish(wrench_message(self._drawn[1][hand], self.get_clock().now().to_msg(), numbers))
 
     def command(self, name: str) -> None:
         """Do `pause`, `resume` or `reset`."""

@@ -7,7 +7,7 @@ import viser
 
 from ..dynamics import Dynamics
 from ..spatial import Array
-from .now import Reading
+from ..wrench import Wrench
 
 STIFFNESS = 150.0  # N/m: of the spring between the hand and where the ball is dragged to
 DAMPING = 20.0  # N s/m: or the hand would swing about the mouse
@@ -54,7 +54,7 @@ class Hand:
         target = self._target
         return None if target is None or not self._enabled else pull(self._dynamics, self.link, q, dq, target)
 
-    def show(self, q: Array, reading: Reading | None, *, can_be_pushed: bool) -> None:
+    def show(self, q: Array, reading: Wrench | None, *, can_be_pushed: bool) -> None:
         """Draw it at joint positions q, with what its sensor reads."""
         self._enabled = can_be_pushed
         _, origin = self._dynamics.pose(q, self.link)
@@ -67,13 +67,13 @@ class Hand:
         if self._label.text != words:
             self._label.text = words
 
-    def _draw_arrow(self, q: Array, origin: Array, reading: Reading | None) -> str:
+    def _draw_arrow(self, q: Array, origin: Array, reading: Wrench | None) -> str:
         """Draw the force on the hand and return its words, or nothing if there is hardly any."""
         strength = 0.0 if reading is None else float(np.linalg.norm(reading.force))
         self._arrow.visible = strength > NOTICEABLE
         if reading is None or strength <= NOTICEABLE:
             return ''
-        rotation, _ = self._dynamics.pose(q, reading.frame or self.link)
+        rotation, _ = self._dynamics.pose(q, reading.axes or self.link)
         tip = origin + rotation @ reading.force * ARROW
         self._arrow.points = np.array([[origin, tip]], dtype=np.float32)
         turning = float(np.linalg.norm(reading.moment))

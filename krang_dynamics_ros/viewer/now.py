@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from ..spatial import Array
+from ..wrench import Wrench
 
 LEVELS = ('ok', 'warn', 'error', 'silent')
 
@@ -19,14 +20,6 @@ class Line(NamedTuple):
     words: str
 
 
-class Reading(NamedTuple):
-    """What a wrist sensor says: force (3) and moment (3), N and N m, in the axes of a link."""
-
-    force: Array
-    moment: Array
-    frame: str
-
-
 @dataclass
 class Now:
     """What is known at this moment. Vectors (n) are in the order of the robot's joints; None is not known."""
@@ -34,7 +27,7 @@ class Now:
     q: Array | None = None
     dq: Array | None = None
     torques: Mapping[str, Array | None] = field(default_factory=dict)  # by column of the bars
-    readings: Mapping[str, Reading] = field(default_factory=dict)  # by hand
+    readings: Mapping[str, Wrench] = field(default_factory=dict)  # of the wrist sensors, as they give them, by hand
     terms: Sequence[str] | None = None  # of torque/total; None: no dynamics node
     health: Sequence[Line] = ()
     simulated: bool = False

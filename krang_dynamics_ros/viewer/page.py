@@ -43,7 +43,8 @@ class Page:
         self._count, self._seen = 0, False
         self._server.gui.configure_theme(show_logo=False, show_share_button=False)
         self._server.on_client_disconnect(self._on_disconnect)
-        self.wait()
+        self._dock()
+        self._server.gui.add_markdown(words.WAITING)
 
     def close(self) -> None:
         """End the server."""
@@ -54,21 +55,13 @@ class Page:
         for hand in self._hands:
             hand.let_go(client.client_id)
 
-    def wait(self) -> None:
-        """Show that there is no robot yet."""
-        self._server.scene.reset()
-        self._server.gui.reset()
-        self._dock()
-        self._server.gui.add_markdown(words.WAITING)
-        self._figure, self._hands = None, []
-
     def _dock(self) -> None:
         self._server.gui.main_panel.dock_right()
         self._server.gui.main_panel.set_width(RIGHT)
 
-    def draw(self, urdf: str, hands: Mapping[str, str]) -> None:
-        """Show another robot: its URDF, and its hands' links by name."""
-        dynamics, bounds = Dynamics(urdf), bounds_of(urdf)
+    def draw(self, urdf: str, dynamics: Dynamics, hands: Mapping[str, str]) -> None:
+        """Show another robot: its URDF, the dynamics of that, and its hands' links by name."""
+        bounds = bounds_of(urdf)
         self._name = escape(dynamics.name)
         gui, scene, names = self._server.gui, self._server.scene, dynamics.joint_names
         gui.reset()
