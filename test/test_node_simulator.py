@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import time
 from collections.abc import Iterator
 
@@ -18,7 +20,8 @@ from std_srvs.srv import Trigger
 
 from krang_dynamics_ros import Robot, dynamics_of
 
-from .ros import Client, Process, domain
+from .robots import ROOT
+from .ros import Client, Process, domain, environment
 
 START = {'q_w': 0.6, 'q_2l': -0.8, 'q_2r': 0.8, 'q_4l': -0.9}
 
@@ -186,3 +189,23 @@ def test_a_second_robot_on_the_domain_is_refused_and_a_second_source_of_torques_
     assert dynamics.end() == 0
     assert first.end() == 0
     client.close()
+
+
+def test_a_second_robot_is_found_at_the_pace_of_everybodys_discovery(number: int) -> None:
+    """Without the tests' quick discovery it takes up to three seconds."""
+    ours = environment(number)
+    ordinary = {name: value for name, value in ours.items() if name != 'FASTRTPS_DEFAULT_PROFILES_FILE'}
+    command = [sys.executable, '-m', 'krang_dynamics_ros.nodes.simulator_node']
+    with subprocess.Popen(command, env=ordinary, cwd=ROOT, stderr=subprocess.PIPE, text=True) as first:
+        try:
+            assert first.stderr
+            while 'waiting for torques' not in first.stderr.readline():
+                assert first.poll() is None
+            for _ in range(3):
+                done = subprocess.run(
+                    command, env=ordinary, cwd=ROOT, capture_output=True, text=True, timeout=20, check=False
+                )
+                assert done.returncode == 1
+                assert 'already; two robots on one ROS domain would drive each other' in done.stderr
+        finally:
+            first.terminate()

@@ -9,7 +9,7 @@ from rclpy.node import Node
 
 from ..errors import TakenError
 
-LOOKING = 1.0  # s: until then, discovery on a machine or in a room has found who is there
+LOOKING = 4.0  # s: a node announces itself every 3 s, and its first announcements may be lost
 
 
 NAMELESS = 'a node that has not said its name yet'
@@ -34,6 +34,8 @@ def others(node: Node, topic: str) -> list[str]:
 
 def refuse_company(node: Node, topic: str) -> None:
     """Wait for discovery; raise `TakenError` if somebody else publishes the topic."""
+    domain = os.environ.get('ROS_DOMAIN_ID', '0')
+    node.get_logger().info(f'looking for {LOOKING:g} s whether another robot is on ROS domain {domain}')
     end = time.monotonic() + LOOKING
     names: list[str] = []
     while time.monotonic() < end and (not names or NAMELESS in names):
@@ -42,5 +44,5 @@ def refuse_company(node: Node, topic: str) -> None:
     if names:
         raise TakenError(
             f'{topic} comes from {", ".join(names)} already; two robots on one ROS domain would drive each other. '
-            f'End that one, or set another ROS_DOMAIN_ID (now {os.environ.get("ROS_DOMAIN_ID", "0")})'
+            f'End that one, or set another ROS_DOMAIN_ID (now {domain})'
         )
