@@ -162,13 +162,17 @@ class Browser:
         return bool(self.script("const e = document.querySelector('.health'); return e && !e.dataset.old"))
 
     def picture(self) -> np.ndarray:
-        """The page's pixels (height, width, 3), only where the robot is."""
+        """The page's pixels (height, width, 3), only where the robot is: white where panels and notes cover it."""
         image = pytest.importorskip('PIL.Image')
         pixels = np.array(image.open(io.BytesIO(self.driver.get_screenshot_as_png())).convert('RGB')).astype(int)
         seen = self.script(
             "const r = document.querySelector('canvas').getBoundingClientRect(); return [r.left, r.right]"
         )
         pixels[:, : int(seen[0]) + 2] = pixels[:, int(seen[1]) - 2 :] = 255
+        notes = """return [...document.querySelectorAll('[class*=Notification-root]')].map(
+            e => e.getBoundingClientRect()).map(r => [r.left, r.right, r.top, r.bottom])"""
+        for left, right, top, bottom in self.script(notes):  # one comes when it likes, with an orange stripe
+            pixels[max(0, int(top) - 2) : int(bottom) + 2, max(0, int(left) - 2) : int(right) + 2] = 255
         return np.asarray(pixels)
 
     def balls(self) -> list[tuple[int, int]]:

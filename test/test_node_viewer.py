@@ -82,6 +82,7 @@ class World:
             with contextlib.suppress(AssertionError):
                 return float(self.client.until(self.push, why='a push'))
             self.page.let_go()
+            self.page.press('Reset')
         raise AssertionError('three times the ball was not gripped')
 
     def push(self) -> float:

@@ -81,7 +81,8 @@ class Page:
         middle, size = figure.box
         own: list[Any] = [client.camera for client in self._server.get_clients().values()]
         for camera in [self._server.initial_camera, *own]:
-            camera.fov, camera.look_at, camera.position = FIELD, middle, middle + DISTANCE * size * FROM
+            camera.fov, camera.position = FIELD, middle + DISTANCE * size * FROM
+            camera.look_at = middle  # last, for a camera that is moved looks elsewhere
 
     def act(self, controls: Controls) -> None:
         """Do what was asked for on the page since the last time."""
