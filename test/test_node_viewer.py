@@ -119,8 +119,12 @@ def at_start(world: World) -> None:
     world.client.set(total_terms=['gravity'])
     world.page.until(lambda: not world.page.ticked('wrench'), 'gravity alone')
     world.page.press('Resume')
-    world.page.press('Reset')
-    world.client.until(lambda: abs(world.q()[1] - 0.6) < 0.01, why='the start')
+    for _ in range(3):  # a call to a service that has only just come may be lost
+        world.page.press('Reset')
+        with contextlib.suppress(AssertionError):
+            world.client.until(lambda: abs(world.q()[1] - 0.6) < 0.01, why='the start')
+            return
+    raise AssertionError('three resets, and not at the start')
 
 
 def test_it_explains_itself_and_draws_the_robot(world: World) -> None:
