@@ -2,7 +2,7 @@
 
 from glob import glob
 
-from setuptools import setup
+from setuptools import find_packages, setup
 
 PACKAGE = 'krang_dynamics_ros'
 SHARE = f'share/{PACKAGE}'
@@ -15,7 +15,7 @@ setup(
     maintainer_email='maintainers@users.noreply.a-seed-f272c60a.example',
     license='Apache-2.0',
     python_requires='>=3.10',
-    packages=[PACKAGE, f'{PACKAGE}.cli', f'{PACKAGE}.nodes', f'{PACKAGE}.viewer'],
+    packages=find_packages(include=[PACKAGE, f'{PACKAGE}.*']),
     package_data={PACKAGE: ['py.typed']},
     data_files=[
         ('share/ament_index/resource_index/packages', [f'resource/{PACKAGE}']),

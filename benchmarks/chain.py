@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from krang_dynamics_ros.inertia import Inertia
-from krang_dynamics_ros.robot import Joint, Link, Robot
-from krang_dynamics_ros.spatial import frozen
+from krang_dynamics_ros.core.inertia import Inertia
+from krang_dynamics_ros.core.spatial import frozen
+from krang_dynamics_ros.robot.robot import Joint, Link, Robot
 
 _AXES = np.eye(3)
 

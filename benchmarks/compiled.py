@@ -15,9 +15,9 @@ from pathlib import Path
 import numpy as np
 
 from krang_dynamics_ros import Wrench, dynamics_of, krang
-from krang_dynamics_ros.export import export
-from krang_dynamics_ros.robot import Robot
-from krang_dynamics_ros.symbols import QUANTITIES, Symbols
+from krang_dynamics_ros.robot.robot import Robot
+from krang_dynamics_ros.symbolic.export import export
+from krang_dynamics_ros.symbolic.expressions import QUANTITIES, Symbols
 
 from .library import Call, microseconds, pairs
 

@@ -12,7 +12,7 @@ import numpy as np
 import pinocchio as pin
 
 from krang_dynamics_ros import Dynamics, Wrench, dynamics_of, krang, urdf_text
-from krang_dynamics_ros.robot import Robot
+from krang_dynamics_ros.robot.robot import Robot
 
 from .chain import chain
 

@@ -1,6 +1,7 @@
 """The dynamics of Golem Krang, a wheeled two-armed humanoid: every torque term apart, by name, and proven.
 
-    from krang_dynamics_ros import dynamics_of, krang
+    from krang_dynamics_ros import dynamics_of
+from krang_dynamics_ros import krang
     robot = krang()
     dynamics = dynamics_of(robot)
     dict(zip(robot.joint_names, dynamics.Q(q)))  # what holds it up, by joint
@@ -8,15 +9,15 @@
 No ROS in here: the nodes alone import rclpy.
 """
 
-from .dynamics import Dynamics
-from .errors import KrangDynamicsError
-from .lagrangian import Lagrangian
-from .model import dynamics_of
-from .newton_euler import NewtonEuler
-from .robot import Robot
-from .robot_file import load_robot
-from .urdf import urdf_text
-from .wrench import Wrench
+from .core.errors import KrangDynamicsError
+from .core.wrench import Wrench
+from .dynamics.dynamics import Dynamics
+from .dynamics.factory import dynamics_of
+from .equations.lagrangian import Lagrangian
+from .equations.newton_euler import NewtonEuler
+from .robot.robot import Robot
+from .robot.robot_file import load_robot
+from .robot.urdf_writer import urdf_text
 
 __all__ = [
     'Dynamics',

@@ -6,7 +6,7 @@ from launch.substitutions import LaunchConfiguration
 from launch_ros.actions import Node
 from launch_ros.parameter_descriptions import ParameterValue
 
-from krang_dynamics_ros.share import share
+from krang_dynamics_ros.core.share import share
 from launch import LaunchContext, LaunchDescription, LaunchDescriptionEntity
 
 

@@ -5,8 +5,8 @@ from launch.conditions import IfCondition
 from launch.substitutions import LaunchConfiguration
 from launch_ros.actions import Node
 
-from krang_dynamics_ros.model import load_urdf
-from krang_dynamics_ros.share import share
+from krang_dynamics_ros.core.share import share
+from krang_dynamics_ros.dynamics.factory import load_urdf
 from launch import LaunchContext, LaunchDescription, LaunchDescriptionEntity
 
 # RViz's file names the topics as they are without a namespace; each is led into the one that was asked for.

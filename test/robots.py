@@ -10,10 +10,10 @@ from xml.etree import ElementTree as ET
 import numpy as np
 from hypothesis import strategies as st
 
-from krang_dynamics_ros.inertia import Inertia
-from krang_dynamics_ros.robot import Friction, Joint, Limits, Link, Motor, Robot
-from krang_dynamics_ros.share import robot_files
-from krang_dynamics_ros.spatial import frozen, rotation_from_rpy
+from krang_dynamics_ros.core.inertia import Inertia
+from krang_dynamics_ros.core.share import robot_files
+from krang_dynamics_ros.core.spatial import frozen, rotation_from_rpy
+from krang_dynamics_ros.robot.robot import Friction, Joint, Limits, Link, Motor, Robot
 
 ROOT = Path(__file__).resolve().parent.parent
 FILES = {path.stem: path for path in robot_files()}

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import settings as with_settings
 
 from krang_dynamics_ros import Robot, dynamics_of, load_robot
-from krang_dynamics_ros.proof import Findings, prove
+from krang_dynamics_ros.proof.agreement import Findings, prove
 
 from .robots import FILES, trees
 

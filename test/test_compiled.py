@@ -18,10 +18,10 @@ if not shutil.which('cc'):
 from dataclasses import replace
 
 from krang_dynamics_ros import Dynamics, KrangDynamicsError, Robot, Wrench, dynamics_of, load_robot, urdf_text
-from krang_dynamics_ros.compiled import CompiledDynamics
-from krang_dynamics_ros.errors import ArgumentError, BuildError, MissingError
-from krang_dynamics_ros.model import load_model
-from krang_dynamics_ros.proof import prove, random_states
+from krang_dynamics_ros.core.errors import ArgumentError, BuildError, MissingError
+from krang_dynamics_ros.dynamics.compiled import CompiledDynamics
+from krang_dynamics_ros.dynamics.factory import load_model
+from krang_dynamics_ros.proof.agreement import prove, random_states
 
 from .robots import FILES
 from .test_symbols import assert_same, expected
@@ -143,7 +143,8 @@ def test_a_library_of_other_numbers_is_never_used(empty_cache: Path, monkeypatch
     dynamics_of(robot, backend='compiled')
     (built,) = empty_cache.iterdir()
     joints = tuple(replace(joint, position=joint.position * 1.5) for joint in robot.joints)
-    monkeypatch.setattr('krang_dynamics_ros.library._build', lambda *arguments: shutil.copy(built, arguments[-1]))
+    copied = lambda *arguments: shutil.copy(built, arguments[-1])  # noqa: E731
+    monkeypatch.setattr('krang_dynamics_ros.symbolic.build._build', copied)
     with pytest.raises(BuildError, match='has the functions of another robot; delete it'):
         dynamics_of(replace(robot, joints=joints), backend='compiled')
     built.unlink()  # not written over: it is loaded

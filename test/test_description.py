@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from krang_dynamics_ros import Dynamics
-from krang_dynamics_ros.errors import DescriptionError
+from krang_dynamics_ros.core.errors import DescriptionError
 
 GOOD = """<robot name="arm">
   <link name="base"><inertial><mass value="5"/><origin xyz="0.1 0 0.2"/>

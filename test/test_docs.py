@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from krang_dynamics_ros.robot_file import read_robot
+from krang_dynamics_ros.robot.robot_file import read_robot
 
 from .robots import ROOT
 from .test_commands import run
@@ -18,6 +18,8 @@ README = (ROOT / 'README.md').read_text()
 NOTATION = (ROOT / 'docs' / 'notation.md').read_text()
 ROBOT_FILE = (ROOT / 'docs' / 'robot_file.md').read_text()
 LIBRARY = importlib.import_module('krang_dynamics_ros')
+PACKAGE = ROOT / 'krang_dynamics_ros'
+MODULES = {path.stem: '.'.join(path.relative_to(ROOT).with_suffix('').parts) for path in PACKAGE.rglob('*.py')}
 OWNERS = ('robot', 'inertia', 'dynamics', 'pinocchio_model')
 
 
@@ -94,13 +96,13 @@ def test_names_in_the_notation_exist(name: str) -> None:
     owner, _, member = name.rpartition('.')
     if not owner:
         known = hasattr(LIBRARY, member) or name in {'R0', 'R1', 'R10r'}
-        assert known or (ROOT / 'krang_dynamics_ros' / f'{member}.py').exists()
+        assert known or member in MODULES
     elif owner[0].isupper():
-        holders = [importlib.import_module(f'krang_dynamics_ros.{module}') for module in OWNERS]
+        holders = [importlib.import_module(MODULES[module]) for module in OWNERS]
         held = [getattr(holder, owner, None) or getattr(LIBRARY, owner, None) for holder in holders]
         assert any(hasattr(one, member) or member in getattr(one, '__dataclass_fields__', {}) for one in held)
     else:
-        assert hasattr(importlib.import_module(f'krang_dynamics_ros.{owner}'), member)
+        assert hasattr(importlib.import_module(MODULES[owner]), member)
 
 
 def test_the_example_of_a_robot_file_is_a_robot(tmp_path: Path) -> None:

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from krang_dynamics_ros import Dynamics, Robot, Wrench, dynamics_of, urdf_text
-from krang_dynamics_ros.errors import ArgumentError, SingularityError
-from krang_dynamics_ros.task_space import task_space
+from krang_dynamics_ros.core.errors import ArgumentError, SingularityError
+from krang_dynamics_ros.dynamics.task_space import task_space
 
 Q0 = np.linspace(0.1, 0.9, 17)
 

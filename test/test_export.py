@@ -20,10 +20,10 @@ pytest.importorskip('casadi', reason='CasADi, for symbols, is not installed')
 import casadi
 
 from krang_dynamics_ros import KrangDynamicsError, Lagrangian, Robot, load_robot
-from krang_dynamics_ros.export import FORMATS, export
-from krang_dynamics_ros.proof import random_states
-from krang_dynamics_ros.robot_file import read_robot
-from krang_dynamics_ros.symbols import QUANTITIES, Symbols, identifier
+from krang_dynamics_ros.proof.agreement import random_states
+from krang_dynamics_ros.robot.robot_file import read_robot
+from krang_dynamics_ros.symbolic.export import FORMATS, export
+from krang_dynamics_ros.symbolic.expressions import QUANTITIES, Symbols, identifier
 
 from .robots import FILES, ROOT
 from .test_commands import run

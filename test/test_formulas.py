@@ -11,8 +11,8 @@ import sympy
 from sympy import cos, sin, symbols
 
 from krang_dynamics_ros import KrangDynamicsError, Robot, load_robot
-from krang_dynamics_ros.formulas import formulas
-from krang_dynamics_ros.robot_file import read_robot
+from krang_dynamics_ros.robot.robot_file import read_robot
+from krang_dynamics_ros.symbolic.formulas import formulas
 
 from .robots import FILES
 from .test_commands import run

@@ -9,12 +9,14 @@ import numpy as np
 import pytest
 import yaml
 
-from krang_dynamics_ros import KrangDynamicsError, Robot, dynamics_of, krang, lagrangian, report, urdf_text
-from krang_dynamics_ros.bodies import Body
-from krang_dynamics_ros.inertia import Inertia
-from krang_dynamics_ros.proof import prove
-from krang_dynamics_ros.robot import Friction, Motor
-from krang_dynamics_ros.spatial import frozen, hat, rotation_from_rpy, rpy_from_rotation, symmetric, upper_triangle
+from krang_dynamics_ros import KrangDynamicsError, Robot, dynamics_of, krang, urdf_text
+from krang_dynamics_ros.core.inertia import Inertia
+from krang_dynamics_ros.core.spatial import frozen, hat, rotation_from_rpy, rpy_from_rotation, symmetric, upper_triangle
+from krang_dynamics_ros.equations import lagrangian
+from krang_dynamics_ros.equations import report_print as report
+from krang_dynamics_ros.equations.bodies import Body
+from krang_dynamics_ros.proof.agreement import prove
+from krang_dynamics_ros.robot.robot import Friction, Motor
 
 from .robots import FILES, inertials
 

@@ -18,7 +18,7 @@ from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import Imu, JointState
 
 from krang_dynamics_ros import Lagrangian, Robot
-from krang_dynamics_ros.spatial import rotation_from_rpy
+from krang_dynamics_ros.core.spatial import rotation_from_rpy
 
 from .ros import TORQUES, Client, Process, domain, effort
 

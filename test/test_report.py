@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 import yaml
 
-from krang_dynamics_ros import Robot, report, urdf_text
+from krang_dynamics_ros import Robot, urdf_text
 from krang_dynamics_ros.cli.generate_urdf import described
-from krang_dynamics_ros.frames import local_transform
+from krang_dynamics_ros.equations import report_print as report
+from krang_dynamics_ros.equations.frames import local_transform
 
 from .robots import FILES, ROOT, inertials
 

@@ -9,8 +9,8 @@ import pytest
 import yaml
 
 from krang_dynamics_ros import load_robot
-from krang_dynamics_ros.errors import RobotError
-from krang_dynamics_ros.robot_file import read_robot
+from krang_dynamics_ros.core.errors import RobotError
+from krang_dynamics_ros.robot.robot_file import read_robot
 
 from .robots import FILES
 

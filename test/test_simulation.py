@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from krang_dynamics_ros import Robot, Wrench, load_robot
-from krang_dynamics_ros.errors import ArgumentError
-from krang_dynamics_ros.robot import Friction, Limits
-from krang_dynamics_ros.simulation import Simulation, _gauss_seidel, bounded_impulses
+from krang_dynamics_ros.core.errors import ArgumentError
+from krang_dynamics_ros.dynamics.simulation import Simulation, _gauss_seidel, bounded_impulses
+from krang_dynamics_ros.robot.robot import Friction, Limits
 
 from .robots import FILES
 

@@ -8,7 +8,7 @@ import importlib
 import re
 import subprocess
 import sys
-from pathlib import Path
+from graphlib import TopologicalSorter
 from xml.etree import ElementTree as ET
 
 import pytest
@@ -17,127 +17,99 @@ from .robots import ROOT
 
 PACKAGE = ROOT / 'krang_dynamics_ros'
 
-# What each module may import of the package. A module that is not here may import whatever stands above it.
-ALLOWED = {
-    'errors': set(),
-    'spatial': set(),
-    'algebra': set(),
-    'inertia': {'spatial'},
-    'wrench': {'errors', 'spatial'},
-    'motors': {'spatial'},
-    'refusals': set(),
-    'imu': {'errors'},
-    'joint_states': {'refusals', 'spatial'},
-    'end_effector': {'errors', 'joint_states', 'refusals', 'wrench'},
-    'robot': {'errors', 'inertia', 'spatial'},
-    'share': {'errors'},
-    'report': set(),
-    'urdf': {'robot', 'inertia', 'spatial'},
-    'description': {'errors', 'inertia', 'robot', 'spatial'},
-    'yaml_reading': {'errors', 'spatial'},
-    'robot_file': {'errors', 'inertia', 'robot', 'share', 'spatial', 'yaml_reading'},
-    'frames': {'algebra', 'robot'},
-    'bodies': {'algebra', 'frames', 'inertia', 'robot'},
-    'lagrangian': {'algebra', 'bodies', 'errors', 'frames', 'robot', 'spatial', 'wrench'},
-    'newton_euler': {'algebra', 'errors', 'frames', 'robot', 'spatial', 'wrench'},
-    'pinocchio_model': {'description', 'errors', 'spatial'},
-    'dynamics': {'errors', 'pinocchio_model', 'spatial', 'wrench'},
-    'optional': {'errors'},
-    'symbolic_robot': {'errors', 'inertia', 'optional', 'robot', 'spatial'},
-    'symbols': {'algebra', 'bodies', 'errors', 'frames', 'lagrangian', 'optional', 'robot', 'symbolic_robot'},
-    'instructions': {'optional'},
-    'languages': {'instructions'},
-    'export_tables': {'symbols'},
-    'export_c': {'export_tables', 'languages', 'symbols'},
-    'export': {'errors', 'export_c', 'export_tables', 'languages', 'optional', 'robot', 'symbols'},
-    'formulas': {
-        'algebra',
-        'bodies',
-        'errors',
-        'frames',
-        'instructions',
-        'optional',
-        'robot',
-        'symbolic_robot',
-        'symbols',
-    },
-    'library': {'errors', 'export_c', 'symbols'},
-    'compiled': {'dynamics', 'library', 'robot', 'spatial', 'symbols', 'wrench'},
-    'terms': {'dynamics', 'spatial', 'wrench'},
-    'task_space': {'dynamics', 'errors', 'spatial'},
-    'model': {'compiled', 'dynamics', 'errors', 'robot', 'robot_file', 'share', 'urdf'},
-    'simulation': {'errors', 'model', 'robot', 'spatial', 'wrench'},
-    'proof': {'dynamics', 'lagrangian', 'newton_euler', 'report', 'robot', 'spatial', 'wrench'},
+# What each room may import of the others, a room standing for all files of its folder.
+ROOMS: dict[str, set[str]] = {
+    'core': set(),
+    'robot': {'core'},
+    'equations': {'core', 'robot'},
+    'symbolic': {'core', 'robot', 'equations'},
+    'dynamics': {'core', 'robot', 'symbolic'},
+    'inputs': {'core'},
+    'proof': {'core', 'robot', 'equations', 'dynamics'},
+    'viewer': {'core', 'robot', 'dynamics'},
+    'nodes': {'core', 'robot', 'dynamics', 'inputs', 'viewer'},
+    'cli': {'core', 'robot', 'equations', 'symbolic', 'dynamics', 'proof'},
 }
-ORDER = [*ALLOWED]
+ROS = {
+    'ament_index_python', 'builtin_interfaces', 'diagnostic_msgs', 'geometry_msgs', 'launch', 'launch_ros',
+    'rcl_interfaces', 'rclpy', 'rosgraph_msgs', 'sensor_msgs', 'std_msgs', 'std_srvs',
+}  # fmt: skip
+FILES = {str(path.relative_to(PACKAGE).with_suffix('')): path for path in sorted(PACKAGE.rglob('*.py'))}
+MODULES = [name for name in FILES if '/' in name]
 
 
-def imports_of(path: Path) -> tuple[set[str], set[str]]:
-    """Return the modules of the package, and the others, that a file imports."""
-    ours, others = set(), set()
-    for node in ast.walk(ast.parse(path.read_text())):
+def imports_of(name: str) -> tuple[set[str], set[str]]:
+    """Return the modules of the package (room/module), and the others, that a module imports."""
+    room, ours, others = name.split('/', maxsplit=1)[0], set(), set()
+    for node in ast.walk(ast.parse(FILES[name].read_text())):
         if isinstance(node, ast.Import):
             others |= {alias.name.split('.')[0] for alias in node.names}
         elif isinstance(node, ast.ImportFrom) and not node.level:
             others.add((node.module or '').split('.')[0])
         elif isinstance(node, ast.ImportFrom):
-            ours |= {node.module.split('.')[0]} if node.module else {alias.name for alias in node.names}
-    return ours, others
+            path = '/'.join(filter(None, [room if node.level == 1 else '', *(node.module or '').split('.')]))
+            ours |= {path} if path in FILES else {f'{path}/{alias.name}' for alias in node.names}
+    assert 'krang_dynamics_ros' not in others, f'{name}: imports within the package are relative'
+    return ours & set(FILES), others
 
 
-def modules() -> list[str]:
-    return sorted(path.stem for path in PACKAGE.glob('*.py') if not path.stem.startswith('__'))
-
-
-def test_every_module_has_its_place() -> None:
-    assert modules() == sorted(ALLOWED)
-
-
-@pytest.mark.parametrize('name', modules())
-def test_imports_go_one_way(name: str) -> None:
-    ours, _ = imports_of(PACKAGE / f'{name}.py')
-    assert ours <= ALLOWED[name]
-    assert all(ORDER.index(other) < ORDER.index(name) for other in ours)
-
-
-@pytest.mark.parametrize('name', modules())
-def test_only_two_modules_know_pinocchio_and_none_knows_ros(name: str) -> None:
-    _, others = imports_of(PACKAGE / f'{name}.py')
-    assert ('pinocchio' in others) == (name in {'pinocchio_model', 'dynamics'})
-    assert not others & {'rclpy', 'sensor_msgs', 'geometry_msgs', 'std_msgs', 'ament_index_python', 'launch'}
-
-
-@pytest.mark.parametrize('path', sorted((PACKAGE / 'viewer').glob('*.py')), ids=lambda path: path.stem)
-def test_the_page_knows_no_ros_and_nothing_else_knows_viser(path: Path) -> None:
-    assert not imports_of(path)[1] & {'rclpy', 'sensor_msgs', 'geometry_msgs', 'std_msgs', 'std_srvs'}
-    for other in PACKAGE.rglob('*.py'):
-        assert other.parent == path.parent or 'viser' not in imports_of(other)[1]
-
-
-@pytest.mark.parametrize('witness', ['lagrangian', 'newton_euler'])
-def test_a_witness_sees_neither_urdf_nor_pinocchio(witness: str) -> None:
-    seen, waiting = set(), {witness}
+def reached_from(name: str) -> set[str]:
+    """Return a module and all that it imports, and that these import."""
+    seen: set[str] = set()
+    waiting = {name}
     while waiting:
-        name = waiting.pop()
-        seen.add(name)
-        ours, others = imports_of(PACKAGE / f'{name}.py')
-        waiting |= ours - seen
-        assert 'pinocchio' not in others
-    assert not seen & {'urdf', 'description', 'dynamics', 'pinocchio_model'}
+        seen.add(module := waiting.pop())
+        waiting |= imports_of(module)[0] - seen
+    return seen
 
 
-def test_the_library_loads_fast_and_without_ros() -> None:
-    code = (
-        'import sys, time; start = time.perf_counter(); import krang_dynamics_ros; '
-        'print(time.perf_counter() - start, "rclpy" in sys.modules)'
-    )
-    times = []
-    for _ in range(3):  # the best of three: the first may read from a cold disk
-        out = subprocess.run([sys.executable, '-c', code], capture_output=True, text=True, cwd=ROOT, check=True).stdout
-        seconds, ros = out.split()
-        assert ros == 'False'
-        times.append(float(seconds))
-    assert min(times) <= 0.6
+def test_every_module_has_a_room() -> None:
+    assert {name.split('/')[0] for name in MODULES} == set(ROOMS)
+    assert set(FILES) - set(MODULES) == {'__init__', '__main__'}
+
+
+@pytest.mark.parametrize('name', MODULES)
+def test_imports_go_one_way(name: str) -> None:
+    room = name.split('/', maxsplit=1)[0]
+    others = {module.split('/')[0] for module in imports_of(name)[0]} - {room}
+    assert others <= ROOMS[room], f'{room} may import {sorted(ROOMS[room])}'
+    order = [*ROOMS]
+    assert all(order.index(other) < order.index(room) for other in others)
+
+
+def test_no_two_modules_import_each_other() -> None:
+    list(TopologicalSorter({name: imports_of(name)[0] for name in MODULES}).static_order())
+
+
+def test_two_modules_know_pinocchio_nodes_know_ros_and_the_page_knows_viser() -> None:
+    outside = {name: imports_of(name)[1] for name in MODULES}
+    assert {name for name, others in outside.items() if 'pinocchio' in others} == {
+        'dynamics/pinocchio_model',
+        'dynamics/dynamics',
+    }
+    assert {name.split('/')[0] for name, others in outside.items() if others & ROS} == {'nodes'}
+    assert {name.split('/')[0] for name, others in outside.items() if 'viser' in others} == {'viewer'}
+
+
+def test_only_the_viewer_node_knows_the_page() -> None:
+    knowing = {name for name in MODULES if any(x.startswith('viewer/') for x in imports_of(name)[0])}
+    assert {name for name in knowing if not name.startswith('viewer/')} == {'nodes/viewer_node', 'nodes/listener'}
+
+
+@pytest.mark.parametrize('witness', ['equations/lagrangian', 'equations/newton_euler'])
+def test_a_witness_sees_neither_urdf_nor_pinocchio(witness: str) -> None:
+    seen = reached_from(witness)
+    assert not any('pinocchio' in imports_of(name)[1] for name in seen)
+    assert not any('urdf' in name or name.startswith('dynamics/') for name in seen)
+
+
+def test_the_library_loads_without_ros_and_without_exporters() -> None:
+    code = 'import sys, krang_dynamics_ros; print(*sys.modules)'
+    out = subprocess.run([sys.executable, '-c', code], capture_output=True, text=True, cwd=ROOT, check=True).stdout
+    loaded = set(out.split())
+    assert not loaded & ROS
+    assert not any(name.startswith('krang_dynamics_ros.symbolic') for name in loaded)
+    assert not loaded & {'casadi', 'sympy', 'viser'}
 
 
 def test_package_xml_is_a_ros_2_package() -> None:

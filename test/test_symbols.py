@@ -17,14 +17,14 @@ import casadi
 from hypothesis import given, settings
 
 from krang_dynamics_ros import KrangDynamicsError, Lagrangian, Robot, Wrench, dynamics_of, load_robot
-from krang_dynamics_ros.bodies import body_of, moved
-from krang_dynamics_ros.frames import Transform, all_local
-from krang_dynamics_ros.inertia import Inertia
-from krang_dynamics_ros.lagrangian import total_KE, total_PE
-from krang_dynamics_ros.proof import random_states
-from krang_dynamics_ros.robot_file import read_robot
-from krang_dynamics_ros.spatial import frozen, inertia_in_parent, rotation_from_rpy
-from krang_dynamics_ros.symbols import QUANTITIES, Symbols
+from krang_dynamics_ros.core.inertia import Inertia
+from krang_dynamics_ros.core.spatial import frozen, inertia_in_parent, rotation_from_rpy
+from krang_dynamics_ros.equations.bodies import body_of, moved
+from krang_dynamics_ros.equations.frames import Transform, all_local
+from krang_dynamics_ros.equations.lagrangian import total_KE, total_PE
+from krang_dynamics_ros.proof.agreement import random_states
+from krang_dynamics_ros.robot.robot_file import read_robot
+from krang_dynamics_ros.symbolic.expressions import QUANTITIES, Symbols
 
 from .robots import FILES, ROOT, random_body, trees
 

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from krang_dynamics_ros import Dynamics, Robot, Wrench, dynamics_of, load_robot
-from krang_dynamics_ros.motors import joint_positions, motor_inertia, motor_torque
-from krang_dynamics_ros.spatial import adjoint, inertia_in_parent
-from krang_dynamics_ros.task_space import task_space
+from krang_dynamics_ros.core.spatial import adjoint, inertia_in_parent
+from krang_dynamics_ros.dynamics.task_space import task_space
+from krang_dynamics_ros.robot.motors import joint_positions, motor_inertia, motor_torque
 
 from .robots import FILES
 

@@ -9,9 +9,9 @@ import pytest
 
 from krang_dynamics_ros import Robot, dynamics_of, urdf_text
 from krang_dynamics_ros.viewer.bars import BEYOND, COLUMNS, table
-from krang_dynamics_ros.viewer.looks import GREY, Bounds, bounds_of, shapes_of
-from krang_dynamics_ros.viewer.now import Line
-from krang_dynamics_ros.viewer.words import COLORS, health
+from krang_dynamics_ros.viewer.shapes import GREY, Bounds, bounds_of, shapes_of
+from krang_dynamics_ros.viewer.snapshot import Line
+from krang_dynamics_ros.viewer.texts import COLORS, health
 
 SOMEBODYS = """<robot name="somebody"><material name="red"><color rgba="1 0 0 0.5"/></material>
 <link name="base"><visual><geometry><mesh filename="package://x/y.stl"/></geometry></visual></link>

@@ -7,10 +7,10 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from ..model import BACKENDS, dynamics_of
-from ..proof import QUANTITIES, TOLERANCE, Finding, Findings, prove
-from ..robot import Robot
-from ..robot_file import load_robot
+from ..dynamics.factory import BACKENDS, dynamics_of
+from ..proof.agreement import QUANTITIES, TOLERANCE, Finding, Findings, prove
+from ..robot.robot import Robot
+from ..robot.robot_file import load_robot
 from .common import add_robot_file, guarded, robot_path, show_progress
 
 _DESCRIPTION = """\

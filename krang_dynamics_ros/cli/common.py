@@ -8,8 +8,8 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from ..errors import KrangDynamicsError
-from ..share import krang_file
+from ..core.errors import KrangDynamicsError
+from ..core.share import krang_file
 
 
 def add_robot_file(parser: argparse.ArgumentParser) -> None:

@@ -7,10 +7,10 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from ..export import FORMATS, export, usage
-from ..robot_file import load_robot
-from ..symbolic_robot import OPEN
-from ..symbols import identifier
+from ..robot.robot_file import load_robot
+from ..symbolic.export import FORMATS, export, usage
+from ..symbolic.expressions import identifier
+from ..symbolic.parameters import OPEN
 from .common import add_robot_file, guarded, robot_path, show_progress
 
 _DESCRIPTION = """\

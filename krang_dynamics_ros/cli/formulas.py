@@ -7,9 +7,9 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from ..formulas import formulas, sympy
-from ..robot_file import load_robot
-from ..share import robot_files
+from ..core.share import robot_files
+from ..robot.robot_file import load_robot
+from ..symbolic.formulas import formulas, sympy
 from .common import guarded, show_progress
 
 _DESCRIPTION = """\

@@ -7,10 +7,10 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from ..robot import Robot
-from ..robot_file import load_robot
-from ..share import PACKAGE
-from ..urdf import urdf_text
+from ..core.share import PACKAGE
+from ..robot.robot import Robot
+from ..robot.robot_file import load_robot
+from ..robot.urdf_writer import urdf_text
 from .common import add_robot_file, guarded, robot_path
 
 

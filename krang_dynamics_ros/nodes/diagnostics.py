@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 from rclpy.node import Node
 
-from ..end_effector import EndEffector
-from ..joint_states import JointStates
+from ..inputs.end_effector import EndEffector
+from ..inputs.joint_states import JointStates
 
 OK, WARN, ERROR = DiagnosticStatus.OK, DiagnosticStatus.WARN, DiagnosticStatus.ERROR
 PERIOD = 1.0  # s

@@ -22,12 +22,12 @@ from rclpy.qos_overriding_options import QoSOverridingOptions
 from sensor_msgs.msg import Imu, JointState
 from std_msgs.msg import String
 
-from ..end_effector import EndEffector
-from ..errors import ArgumentError, KrangDynamicsError, unknown_name
-from ..imu import pitch
-from ..joint_states import JointStates
-from ..model import load_model
-from ..terms import TERMS, Terms
+from ..core.errors import ArgumentError, KrangDynamicsError, unknown_name
+from ..dynamics.factory import load_model
+from ..dynamics.terms import TERMS, Terms
+from ..inputs.end_effector import EndEffector
+from ..inputs.imu import pitch
+from ..inputs.joint_states import JointStates
 from . import dynamics_parameters as parameters
 from .diagnostics import PERIOD, Reporter
 from .parameters import Spec, declare, named, warn_of_unknown

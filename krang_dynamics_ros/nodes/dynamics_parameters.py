@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ..dynamics import Dynamics
-from ..end_effector import MOMENTS_ABOUT, SENSES
-from ..model import BACKENDS, Model, load_model
-from ..terms import TERMS
+from ..dynamics.dynamics import Dynamics
+from ..dynamics.factory import BACKENDS, Model, load_model
+from ..dynamics.terms import TERMS
+from ..inputs.end_effector import MOMENTS_ABOUT, SENSES
 from .parameters import NONE, ROBOT_FILE, Spec
 
 JOINT_SETTINGS = {

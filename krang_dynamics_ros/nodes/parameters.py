@@ -9,7 +9,7 @@ from typing import Any
 from rcl_interfaces.msg import FloatingPointRange, IntegerRange, ParameterDescriptor
 from rclpy.node import Node
 
-from ..errors import ArgumentError, did_you_mean
+from ..core.errors import ArgumentError, did_you_mean
 
 NONE = ['']  # a list without entries has no type in ROS 2, so nothing is one empty name
 

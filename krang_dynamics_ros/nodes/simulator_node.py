@@ -19,14 +19,14 @@ from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import JointState
 from std_srvs.srv import Trigger
 
-from ..end_effector import EndEffector
-from ..errors import ArgumentError
-from ..joint_states import JointStates
-from ..robot_file import load_robot
-from ..simulation import STEP, Simulation
-from ..spatial import Array
-from ..wrench import Wrench
-from .neighbours import others, publishers, refuse_company
+from ..core.errors import ArgumentError
+from ..core.spatial import Array
+from ..core.wrench import Wrench
+from ..dynamics.simulation import STEP, Simulation
+from ..inputs.end_effector import EndEffector
+from ..inputs.joint_states import JointStates
+from ..robot.robot_file import load_robot
+from .other_publishers import others, publishers, refuse_company
 from .parameters import NONE, ROBOT_FILE, Spec, declare, named, warn_of_unknown
 from .run import run
 from .topics import INPUT, wrench_message, wrench_of

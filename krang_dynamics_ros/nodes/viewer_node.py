@@ -16,15 +16,15 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import String
 from std_srvs.srv import Trigger
 
-from ..dynamics import Dynamics
-from ..errors import KrangDynamicsError, MissingError
-from ..spatial import Array
-from ..viewer.now import LEVELS, Line, Now
-from .ears import Ears
-from .heard import Heard
-from .neighbours import publishers
+from ..core.errors import KrangDynamicsError, MissingError
+from ..core.spatial import Array
+from ..dynamics.dynamics import Dynamics
+from ..viewer.snapshot import LEVELS, Line, Now
+from .dynamics_client import Remote
+from .listener import Heard
+from .other_publishers import publishers
 from .parameters import Spec, declare, warn_of_unknown
-from .remote import Remote
+from .polling import Ears
 from .run import run
 from .topics import wrench_message
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from html import escape
 
-from ..spatial import Array
-from ..terms import TERMS
-from .looks import Bounds
+from ..core.spatial import Array
+from ..dynamics.terms import TERMS
+from .shapes import Bounds
 
 COLUMNS = ('total', *TERMS)
 COLORS = {'total': '#475569', 'gravity': '#2563eb', 'coriolis': '#0d9488', 'friction': '#b45309', 'wrench': '#c026d3'}

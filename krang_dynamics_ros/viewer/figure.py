@@ -6,9 +6,9 @@ import numpy as np
 import viser
 from viser import transforms
 
-from ..dynamics import Dynamics
-from ..spatial import Array
-from .looks import Shape
+from ..core.spatial import Array
+from ..dynamics.dynamics import Dynamics
+from .shapes import Shape
 
 JOINT_BALL = 0.02  # m: what stands for a link that shows no shape
 FLOOR = (222, 226, 232)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import viser
 
-from ..dynamics import Dynamics
-from ..spatial import Array
-from ..wrench import Wrench
+from ..core.spatial import Array
+from ..core.wrench import Wrench
+from ..dynamics.dynamics import Dynamics
 
 STIFFNESS = 150.0  # N/m: of the spring between the hand and where the ball is dragged to
 DAMPING = 20.0  # N s/m: or the hand would swing about the mouse

@@ -13,15 +13,15 @@ from typing import Any
 import numpy as np
 import viser
 
-from ..dynamics import Dynamics
-from ..errors import TakenError
-from ..spatial import Array
-from . import words
+from ..core.errors import TakenError
+from ..core.spatial import Array
+from ..dynamics.dynamics import Dynamics
+from . import texts as words
 from .figure import Figure
 from .hands import Hand
-from .looks import bounds_of, shapes_of
-from .now import Now
 from .panel import Controls, Panel
+from .shapes import bounds_of, shapes_of
+from .snapshot import Now
 from .torques import Torques
 
 RIGHT = 380  # pixels

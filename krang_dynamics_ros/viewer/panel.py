@@ -9,9 +9,9 @@ from typing import Any, Protocol
 
 import viser
 
-from ..spatial import Array
-from ..terms import TERMS
-from .looks import Bounds
+from ..core.spatial import Array
+from ..dynamics.terms import TERMS
+from .shapes import Bounds
 
 PATIENCE = 1.0  # s: for so long what a user set is not overwritten by what is said to be so
 CLOSE = 0.01  # rad, m: a slider that is this near is right

@@ -9,7 +9,7 @@ import numpy as np
 import viser
 from viser import uplot
 
-from ..spatial import Array
+from ..core.spatial import Array
 from .bars import COLUMNS
 
 SECONDS, PERIOD = 20.0, 0.1  # s: how much is kept, and how often

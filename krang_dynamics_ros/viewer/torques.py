@@ -7,12 +7,12 @@ from collections.abc import Mapping
 import numpy as np
 import viser
 
-from ..dynamics import Dynamics
-from ..spatial import Array
-from . import words
+from ..core.spatial import Array
+from ..dynamics.dynamics import Dynamics
+from . import texts as words
 from .bars import table
-from .looks import Bounds
 from .plot import Plot
+from .shapes import Bounds
 
 LEFT = 540  # pixels
 

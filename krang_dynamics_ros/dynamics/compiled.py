@@ -1,0 +1,120 @@
+"""`Dynamics` whose A, C, Q, C dq and J^T f at the hands come from the robot's exported C; the rest is Pinocchio's."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable, Iterable
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ..core.spatial import Array
+from ..core.wrench import Wrench
+from ..robot.robot import Robot
+from ..symbolic.build import load_library, places
+from ..symbolic.expressions import Symbols
+from .dynamics import Dynamics
+
+
+class CompiledDynamics(Dynamics):
+    """A robot's dynamics by compiled C. What can be set at any time of `Dynamics` can be here."""
+
+    def __init__(self, robot: Robot, urdf: str, **settings: Any) -> None:
+        """Build the robot's functions, or load those built before; the rest is as for `Dynamics`."""
+        symbols = Symbols(robot)
+        place = places(symbols)
+        self._work = np.zeros(place['output'].stop)
+        self._p = self._work[place['p']]
+        self._p[:] = symbols.values
+        super().__init__(urdf, **settings)
+        self._q, self._dq, f = [_view(self._work[place[x]]) for x in ('q', 'dq', 'f')]
+        self._hands: dict[str, Any] = {link: f[6 * k : 6 * k + 6] for k, link in enumerate(symbols.hands.values())}
+        self._no_wrench = np.zeros(6)
+        self._in_place: tuple[Wrench, ...] | None = None  # wrenches that the function would read as they are
+        output = self._work[place['output']]
+        self._vector, self._matrix = output[: self.n].copy, output.reshape(self.n, self.n).copy
+        library, work = load_library(symbols), ctypes.c_void_p(self._work.ctypes.data)
+        self._A, self._C, self._Q, self._coriolis_torque, self._wrench_torque = (
+            _call(library, name, work) for name in ('A', 'C', 'Q', 'coriolis_torque', 'wrench_torque')
+        )
+
+    def _set_gravity(self, vector: Array) -> None:
+        super()._set_gravity(vector)
+        self._p[:3] = vector
+
+    def _set_rotor_inertia(self, vector: Array) -> None:
+        super()._set_rotor_inertia(vector)
+        self._p[3 : 3 + self.n] = vector
+
+    def A(self, q: ArrayLike) -> Array:
+        """Inertia matrix (n, n), eq. 2, rotor inertia included (eq. 18)."""
+        self._take(self._q, q)
+        self._A()
+        return self._matrix()
+
+    def C(self, q: ArrayLike, dq: ArrayLike) -> Array:
+        """Coriolis matrix (n, n), eq. 4."""
+        self._take(self._q, q)
+        self._take(self._dq, dq)
+        self._C()
+        return self._matrix()
+
+    def Q(self, q: ArrayLike) -> Array:
+        """Gravity torque (n), eq. 5."""
+        try:  # _take, without the call: a tenth of the whole here
+            self._q[:] = q
+        except (TypeError, ValueError):
+            self._q[:] = self._checked(q)
+        self._Q()
+        return self._vector()
+
+    def coriolis_torque(self, q: ArrayLike, dq: ArrayLike) -> Array:
+        """C(q, dq) dq (n)."""
+        self._take(self._q, q)
+        self._take(self._dq, dq)
+        self._coriolis_torque()
+        return self._vector()
+
+    def wrench_torque(self, q: ArrayLike, wrenches: Iterable[Wrench]) -> Array:
+        """J^T f (n), eq. 16; by Pinocchio if a wrench is on another link than a hand, or a second one on a hand."""
+        self._take(self._q, q)
+        given = tuple(wrenches)
+        if given != self._in_place and not self._put(q, given):
+            return super().wrench_torque(q, given)
+        self._wrench_torque()
+        return self._vector()
+
+    def _put(self, q: ArrayLike, wrenches: tuple[Wrench, ...]) -> bool:
+        """Put wrenches where the function reads them, and tell whether that can be."""
+        self._in_place, free, moving = None, self._hands.copy(), False
+        for wrench in wrenches:
+            hand = free.pop(wrench.link, None)
+            if hand is None:
+                return False
+            elsewhere = bool(wrench.axes or wrench.about)  # then what the hand feels depends on q
+            hand[:] = self.wrench_at_link(q, wrench) if elsewhere else wrench.vector
+            moving = moving or elsewhere
+        for hand in free.values():
+            hand[:] = self._no_wrench
+        self._in_place = None if moving else wrenches
+        return True
+
+    def _take(self, place: Any, x: ArrayLike) -> None:
+        """Put a joint vector where the functions read it."""
+        try:
+            place[:] = x  # takes n doubles and nothing else
+        except (TypeError, ValueError):
+            place[:] = self._checked(x)
+
+
+def _call(library: ctypes.PyDLL, quantity: str, work: ctypes.c_void_p) -> Callable[[], None]:
+    function = getattr(library, f'call_{quantity}')
+    function.restype = None
+    return partial(function, work)
+
+
+def _view(array: Any) -> Any:
+    """Return an array as memory that takes doubles of the same number, quicker than NumPy copies."""
+    return memoryview(array)

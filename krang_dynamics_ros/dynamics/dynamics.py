@@ -1,0 +1,130 @@
+"""The numbers of the equations of motion, by Pinocchio, from URDF text.
+
+    Gamma = A(q) ddq + C(q, dq) dq + Q(q) + friction (17) + J^T f (16), rotor inertia (18) being in A
+
+Letters and equation numbers: M. Zafar, "Equations Of Motion of Krang on Fixed Wheels" (2015).
+Units: m, kg, s, rad, N, N m. "Base" is the link without a parent, which does not move.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from typing import Literal
+
+import numpy as np
+import pinocchio as pin
+from numpy.typing import ArrayLike
+
+from ..core.errors import SingularityError, unknown_name
+from ..core.spatial import Array
+from ..core.wrench import Wrench
+from .pinocchio_model import PinocchioModel
+
+Frame = Literal['base', 'link']
+_REFERENCE = {'base': pin.LOCAL_WORLD_ALIGNED, 'link': pin.LOCAL}
+
+
+class Dynamics(PinocchioModel):
+    """A robot's dynamics. Joint vectors (n,) are in the order of `joint_names`; what is returned is new."""
+
+    def A(self, q: ArrayLike) -> Array:
+        """Inertia matrix (n, n), eq. 2, rotor inertia included (eq. 18)."""
+        return self._square(pin.crba(self._model, self._data, self._in(q)))
+
+    def C(self, q: ArrayLike, dq: ArrayLike) -> Array:
+        """Coriolis matrix (n, n) by Christoffel symbols, eq. 4: dA/dt - 2C is skew."""
+        return self._square(pin.computeCoriolisMatrix(self._model, self._data, self._in(q), self._in(dq)))
+
+    def Q(self, q: ArrayLike) -> Array:
+        """Gravity torque (n), eq. 5: what holds the robot up."""
+        return self._out(pin.computeGeneralizedGravity(self._model, self._data, self._in(q)))
+
+    def coriolis_torque(self, q: ArrayLike, dq: ArrayLike) -> Array:
+        """C(q, dq) dq (n), Coriolis and centrifugal torque."""
+        return self._out(pin.rnea(self._bare, self._data, self._in(q), self._in(dq), self._zero))
+
+    def friction_torque(self, dq: ArrayLike) -> Array:
+        """Friction torque (n), eq. 17: F_v dq + F_c sign(dq), what a motor must give to overcome it."""
+        velocity = self._checked(dq)
+        return self._viscous * velocity + self._coulomb * np.sign(velocity)
+
+    def inverse_dynamics(self, q: ArrayLike, dq: ArrayLike, ddq: ArrayLike) -> Array:
+        """A ddq + C dq + Q (n), without friction and wrenches: each has its own method."""
+        return self._out(pin.rnea(self._model, self._data, self._in(q), self._in(dq), self._in(ddq)))
+
+    def forward_dynamics(self, q: ArrayLike, dq: ArrayLike, torque: ArrayLike) -> Array:
+        """Acceleration ddq (n) with A ddq + C dq + Q = torque; subtract friction and J^T f from `torque` yourself."""
+        ddq = self._out(pin.aba(self._model, self._data, self._in(q), self._in(dq), self._in(torque)))
+        if not math.isfinite(ddq @ ddq):
+            raise SingularityError('the acceleration is not finite: a joint moves no mass, or the state is not finite')
+        return ddq
+
+    def E(self, q: ArrayLike, dq: ArrayLike) -> float:
+        """Kinetic energy (J), eq. 2, rotors included: they are added here, for Pinocchio 4.1 forgets some of them."""
+        links: float = pin.computeKineticEnergy(self._bare, self._data, self._in(q), self._in(dq))
+        return links + 0.5 * float(self._rotors @ np.square(dq)) if self._any_rotor else links
+
+    def U(self, q: ArrayLike) -> float:
+        """Potential energy (J) of all links, the base included, zero at the base's origin (eqs 12, 15)."""
+        moving = pin.computePotentialEnergy(self._model, self._data, self._in(q))
+        return float(moving - self._base_mass * self._model.gravity.linear @ self._base_com)
+
+    def center_of_mass(self, q: ArrayLike) -> Array:
+        """Centre of mass (3) of all links, the base included, in the base frame."""
+        com: Array = pin.centerOfMass(self._model, self._data, self._in(q))
+        if not self._base_mass:
+            return com
+        moving = self._data.mass[0]
+        return np.asarray((moving * com + self._base_mass * self._base_com) / (moving + self._base_mass))
+
+    def pose(self, q: ArrayLike, link: str) -> tuple[Array, Array]:
+        """Rotation (3, 3) and origin (3) of a link's frame in the base frame."""
+        frame = self._frame(link)
+        pin.forwardKinematics(self._model, self._data, self._in(q))
+        placement = pin.updateFramePlacement(self._model, self._data, frame)
+        return placement.rotation.copy(), placement.translation.copy()
+
+    def jacobian(self, q: ArrayLike, link: str, frame: Frame = 'base') -> Array:
+        """Jacobian J (6, n): [v; omega] = J dq of the link's origin, in the axes of the base or of the link."""
+        return self._columns(
+            pin.computeFrameJacobian(self._model, self._data, self._in(q), self._frame(link), _reference(frame))
+        )
+
+    def jacobian_rate(self, q: ArrayLike, dq: ArrayLike, link: str, frame: Frame = 'base') -> Array:
+        """Return (dJ/dt) dq (6), the acceleration of the link's frame that the velocities alone cause."""
+        pin.forwardKinematics(self._model, self._data, self._in(q), self._in(dq), self._zero)
+        acceleration = pin.getFrameClassicalAcceleration if frame == 'base' else pin.getFrameAcceleration
+        return np.array(acceleration(self._model, self._data, self._frame(link), _reference(frame)).vector)
+
+    def wrench_torque(self, q: ArrayLike, wrenches: Iterable[Wrench]) -> Array:
+        """J^T f (n), eq. 16, summed over wrenches: what the joints must give for the robot to APPLY them."""
+        position = self._in(q)
+        torque = np.zeros(self.n)
+        for wrench in wrenches:
+            link = self._frame(wrench.link)
+            J = pin.computeFrameJacobian(self._model, self._data, position, link, pin.LOCAL)
+            torque += J.T @ self._at_link(position, link, wrench)
+        return self._out(torque)
+
+    def wrench_at_link(self, q: ArrayLike, wrench: Wrench) -> Array:
+        """Return [f; moment] (6) of a wrench in its link's own axes, about its link's own origin."""
+        return self._at_link(self._in(q), self._frame(wrench.link), wrench)
+
+    def _at_link(self, position: Array, link: int, wrench: Wrench) -> Array:
+        """Return a wrench (6) in its link's own axes, about its link's own origin."""
+        f = wrench.vector
+        axes = self._frame(wrench.axes) if wrench.axes else link
+        about = self._frame(wrench.about) if wrench.about else link
+        if axes == link and about == link:
+            return f
+        pin.forwardKinematics(self._model, self._data, position)  # the Jacobian placed its own chain only
+        place = [pin.updateFramePlacement(self._model, self._data, frame).copy() for frame in (link, axes, about)]
+        given = pin.SE3(place[1].rotation, place[2].translation)
+        return np.array(place[0].actInv(given).act(pin.Force(f)).vector)
+
+
+def _reference(frame: Frame) -> pin.ReferenceFrame:
+    if frame not in _REFERENCE:
+        raise unknown_name('frame', frame, _REFERENCE)
+    return _REFERENCE[frame]

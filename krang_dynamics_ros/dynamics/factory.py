@@ -1,0 +1,60 @@
+"""From a robot to its dynamics: the one place where the robot's data, its URDF and Pinocchio meet."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ..core.errors import ArgumentError, unknown_name
+from ..robot.robot import Robot
+from ..robot.robot_file import load_robot
+from ..robot.urdf_writer import urdf_text
+from .dynamics import Dynamics
+
+BACKENDS = ('pinocchio', 'compiled')
+
+
+def dynamics_of(robot: Robot, urdf: str | None = None, backend: str = 'pinocchio') -> Dynamics:
+    """Return a robot's dynamics by Pinocchio, from its generated URDF or from one that is held against it.
+
+    What a URDF does not carry, gravity and rotor inertia, and the order of the joints come from the robot. Backend
+    `compiled` takes A, C, Q, C dq and J^T f from the robot's exported C, built when it is first asked for.
+    """
+    if backend not in BACKENDS:
+        raise unknown_name('backend', backend, BACKENDS)
+    rotors = {joint.name: joint.motor.reflected_inertia for joint in robot.moving_joints}
+    settings: dict[str, Any] = {'gravity': robot.gravity, 'joint_names': robot.joint_names, 'rotor_inertia': rotors}
+    if backend == 'pinocchio':
+        return Dynamics(urdf_text(robot) if urdf is None else urdf, **settings)
+    if urdf is not None:
+        raise ArgumentError("backend 'compiled' is of the robot file alone, must be 'pinocchio' for a URDF of its own")
+    from .compiled import CompiledDynamics  # noqa: PLC0415 (it loads every exporter)
+
+    return CompiledDynamics(robot, urdf_text(robot), **settings)
+
+
+def load_urdf(robot_file: str | Path = '') -> str:
+    """Return the URDF of a robot file; of Krang if none is given."""
+    return urdf_text(load_robot(robot_file))
+
+
+@dataclass(frozen=True)
+class Model:
+    """What a node runs on: the dynamics, the URDF they came from, and the hands by name."""
+
+    dynamics: Dynamics
+    urdf: str
+    end_effectors: dict[str, str]
+
+
+def load_model(robot_file: str | Path = '', robot_description: str = '', backend: str = 'pinocchio') -> Model:
+    """Return the model of a robot file or of a URDF text; of Krang if neither is given."""
+    if robot_file and robot_description:
+        raise ArgumentError(f"robot_file '{robot_file}' and robot_description are both given, must be one of the two")
+    if robot_description and backend != 'pinocchio':
+        raise ArgumentError(f"backend '{backend}' needs a robot file, must be 'pinocchio' for a robot_description")
+    if robot_description:
+        return Model(Dynamics(robot_description), robot_description, {})
+    robot = load_robot(robot_file)
+    return Model(dynamics_of(robot, backend=backend), urdf_text(robot), robot.end_effectors)

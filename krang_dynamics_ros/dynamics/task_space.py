@@ -1,0 +1,67 @@
+"""The dynamics as a hand feels them: F = M_x ddx + V_x + G_x (seed 004, Craig's eq. 6.99), for redundant arms too."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ..core.errors import ArgumentError, SingularityError
+from ..core.spatial import Array
+from .dynamics import Dynamics, Frame
+
+DIRECTIONS = ('x', 'y', 'z', 'about x', 'about y', 'about z')
+SINGULAR = 1e-8  # least to largest mobility, below which M_x would have fewer than about eight true digits
+
+
+@dataclass(frozen=True, eq=False)
+class TaskSpace:
+    """Cartesian dynamics of a link's origin in m directions. Units: kg, N and N m."""
+
+    J: Array  # (m, n), [v; omega] = J dq
+    J_bar: Array  # (n, m), the dynamically consistent inverse A^-1 J^T M_x of J
+    M_x: Array  # (m, m)
+    V_x: Array  # (m)
+    G_x: Array  # (m)
+
+
+def task_space(
+    dynamics: Dynamics,
+    q: ArrayLike,
+    dq: ArrayLike,
+    link: str,
+    frame: Frame = 'base',
+    directions: Sequence[int] = range(6),
+) -> TaskSpace:
+    """Return M_x, V_x and G_x of a link's origin, in the axes of the base or of the link.
+
+    `directions` picks rows of [v; omega]: (0, 1) is the plane x, y. For a square Jacobian these are eq. 6.99 as
+    printed; for a redundant one J^-1 is the dynamically consistent inverse. Where the robot cannot move the link in
+    all the directions, `SingularityError` says which it has lost.
+    """
+    rows = list(directions)
+    if not rows or len(set(rows)) != len(rows) or not set(rows) <= set(range(6)):
+        raise ArgumentError(f'directions: {rows}, must be different numbers out of 0 ... 5: {", ".join(DIRECTIONS)}')
+    J = dynamics.jacobian(q, link, frame)[rows]
+    A_inv_JT = np.linalg.solve(dynamics.A(q), J.T)
+    M_x = _inverse(J @ A_inv_JT, rows, link)
+    J_bar = A_inv_JT @ M_x
+    V_x = J_bar.T @ dynamics.coriolis_torque(q, dq) - M_x @ dynamics.jacobian_rate(q, dq, link, frame)[rows]
+    return TaskSpace(J, J_bar, M_x, V_x, J_bar.T @ dynamics.Q(q))
+
+
+def _inverse(mobility: Array, rows: Sequence[int], link: str) -> Array:
+    """Return the inverse of J A^-1 J^T, unless it is singular or so near to it that the inverse is noise."""
+    values, vectors = np.linalg.eigh(mobility)
+    ratio = values[0] / values[-1] if values[-1] > 0 else 0.0
+    if not ratio > SINGULAR:
+        lost = ', '.join(
+            f'{DIRECTIONS[row]} {part:+.2f}' for row, part in zip(rows, vectors[:, 0], strict=True) if abs(part) > 0.1
+        )
+        raise SingularityError(
+            f"task space of '{link}': singular, no motion along ({lost}); the ratio of mobilities is {ratio:.1e}, "
+            f'must be above {SINGULAR:g}. Ask for fewer directions, or leave this posture'
+        )
+    return np.asarray((vectors / values) @ vectors.T)

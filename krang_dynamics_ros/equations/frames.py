@@ -1,0 +1,68 @@
+"""iT_j(q_j): where the frame of a joint's child stands in its parent's, for numbers or symbols.
+
+The two witnesses, `lagrangian` and `newton_euler`, stand on this and on nothing else but the robot's data.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..core.algebra import ZERO, Matrix, Vector, add, apply, cos, plus, product, scale, sin, times
+from ..robot.robot import Joint, Robot
+
+Joints = Mapping[str, Any]  # a scalar of any kind by joint name; joints that do not move are left out
+
+
+class Transform(NamedTuple):
+    """iT_j (report, eq. 6): the rotation iA_j and the position iP_j of frame j in frame i."""
+
+    A: Matrix
+    P: Vector
+
+
+STILL = Transform(np.eye(3).tolist(), ZERO)
+
+
+def local_transform(joint: Joint, q: Any) -> Transform:
+    """Return iT_j at joint position q: the transform at zero, then the motion along or about the axis j_e_j."""
+    A0, P0, e = joint.rotation.tolist(), joint.position.tolist(), joint.axis.tolist()
+    if joint.kind == 'fixed':
+        return Transform(A0, P0)
+    if joint.kind == 'prismatic':
+        return Transform(A0, add(P0, apply(A0, scale(q, e))))
+    return Transform(product(A0, _rotation(e, cos(q), sin(q))), P0)
+
+
+def _rotation(e: Vector, c: Any, s: Any) -> Matrix:
+    """Return the rotation about a unit axis, e e^T + c (1 - e e^T) + s e^, entry by entry (Rodrigues)."""
+    skew = ((0.0, -e[2], e[1]), (e[2], 0.0, -e[0]), (-e[1], e[0], 0.0))
+    return [
+        [plus(e[i] * e[j], plus(times(c, float(i == j) - e[i] * e[j]), times(s, skew[i][j]))) for j in range(3)]
+        for i in range(3)
+    ]
+
+
+def own_velocity(joint: Joint, dq: Any) -> tuple[Vector, Vector]:
+    """Return (omega, V) that a joint adds to those of its child, in the child's axes: the last terms of eqs 7 and 8.
+
+    The report has revolute joints only; a prismatic one adds e dq to the linear velocity instead of the angular.
+    """
+    own = scale(dq, joint.axis.tolist())
+    return (ZERO, own) if joint.kind == 'prismatic' else (own, ZERO)
+
+
+def all_local(robot: Robot, q: Joints) -> dict[str, Transform]:
+    """Return iT_j of every link but the base, by link name."""
+    return {joint.child: local_transform(joint, q.get(joint.name)) for joint in robot.joints}
+
+
+def all_in_base(robot: Robot, local: Mapping[str, Transform]) -> dict[str, Transform]:
+    """Return 0T_j of every link, by link name: the report's Tf()."""
+    placed = {robot.base: STILL}
+    for joint in robot.outward:
+        above, T = placed[joint.parent], local[joint.child]
+        placed[joint.child] = Transform(product(above.A, T.A), add(above.P, apply(above.A, T.P)))
+    return placed

@@ -1,0 +1,213 @@
+"""The report's own derivation: energies of the links, then A, C and Q from them (sections 1.2, 2 and 3).
+
+M. Zafar, "Equations Of Motion of Krang on Fixed Wheels" (2015). This is a witness: it sees neither URDF nor
+Pinocchio. The equations are written once, over whatever has + * sin cos; below them, `Lagrangian` runs them on NumPy,
+where derivatives by complex step and the coefficients of E by polarization are exact to rounding.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ..core.algebra import ZERO, Vector, add, apply, cross, dot, minus, plus, scale, times, total, transpose
+from ..core.errors import unknown_name
+from ..core.spatial import Array
+from ..core.wrench import Wrench
+from ..robot.robot import Robot
+from .bodies import Body, body_of
+from .frames import Joints, Transform, all_in_base, all_local, own_velocity
+
+STEP = 1e-30  # of the complex step: so small that it leaves no trace in the real part
+
+
+def velocities(robot: Robot, local: Mapping[str, Transform], dq: Joints) -> dict[str, tuple[Vector, Vector]]:
+    """Return (omega_j, V_j) of every link in its own axes: eqs 7 and 8, the report's angVel() and linVel()."""
+    moving: dict[str, tuple[Vector, Vector]] = {robot.base: (ZERO, ZERO)}
+    for joint in robot.outward:
+        omega, V = moving[joint.parent]
+        T = local[joint.child]
+        jAi = transpose(T.A)
+        turning, sliding = own_velocity(joint, dq.get(joint.name, 0.0))
+        moving[joint.child] = (
+            add(apply(jAi, omega), turning),
+            add(apply(jAi, add(V, cross(omega, T.P))), sliding),
+        )
+    return moving
+
+
+def total_KE(robot: Robot, local: Mapping[str, Transform], dq: Joints) -> Any:
+    """Return E = sum of (1/2) (omega^T J omega + M V^T V + 2 MS^T (V x omega)), eqs 9 and 11, without rotors."""
+    moving = velocities(robot, local, dq)
+    return total([KE(body_of(link.inertia), *moving[link.name]) for link in robot.links])
+
+
+def KE(body: Body, omega: Vector, V: Vector) -> Any:
+    """Return the kinetic energy of one body that turns with omega while its frame's origin moves with V, eq. 11."""
+    turning = dot(omega, apply(body.J, omega))
+    sliding = times(body.m, dot(V, V))
+    return times(0.5, total([turning, sliding, times(2.0, dot(body.MS, cross(V, omega)))]))
+
+
+def total_PE(robot: Robot, local: Mapping[str, Transform]) -> Any:
+    """Return U = sum of -g^T (M_j 0P_j + 0A_j MS_j), eq. 14."""
+    placed, g = all_in_base(robot, local), robot.gravity.tolist()
+    return total([PE(body_of(link.inertia), placed[link.name], g) for link in robot.links])
+
+
+def PE(body: Body, T: Transform, g: Vector) -> Any:
+    """Return the potential energy of one body whose frame stands in the base as 0T_j, eq. 14."""
+    return times(-1.0, dot(g, add(scale(body.m, T.P), apply(T.A, body.MS))))
+
+
+def find_A(kinetic: Callable[[Array], Any], n: int) -> list[list[Any]]:
+    """Return A from E(dq) (section 1.2): A_ij is the coefficient of dq_i dq_j, A_ii twice that of dq_i^2.
+
+    `kinetic` takes velocities (n, pairs) and returns an energy for each: the coefficients are read off by
+    polarization, E(e_i + e_j) - E(e_i) - E(e_j).
+    """
+    unit = np.eye(n)
+    i, j = np.triu_indices(n, 1)
+    single, pair = kinetic(unit), kinetic(unit[:, i] + unit[:, j])
+    A: list[list[Any]] = [[None] * n for _ in range(n)]
+    for k in range(n):
+        A[k][k] = 2.0 * single[..., k]
+    for k, (a, b) in enumerate(zip(i, j, strict=True)):
+        A[a][b] = A[b][a] = pair[..., k] - single[..., a] - single[..., b]
+    return A
+
+
+def find_C(dA_dq: Any, dq: Any) -> Any:
+    """Return C by Christoffel symbols, eq. 4, from dA_dq[..., i, j, k] = dA_ij/dq_k and velocities dq[..., k]."""
+    ijk = dA_dq
+    ikj = np.swapaxes(dA_dq, -1, -2)  # dA_ik/dq_j
+    jki = np.moveaxis(dA_dq, -1, -3)  # dA_jk/dq_i
+    return np.einsum('...ijk,...k->...ij', 0.5 * (ijk + ikj - jki), dq)
+
+
+def find_Jacobian(robot: Robot, placed: Mapping[str, Transform], link: str) -> dict[str, tuple[Vector, Vector]]:
+    """Return the columns [e_j x L_jn; e_j] of the Jacobian of a link, in base axes, by joint (section 3)."""
+    columns: dict[str, tuple[Vector, Vector]] = {}
+    for joint in robot.chain(link):
+        T = placed[joint.child]
+        e = apply(T.A, joint.axis.tolist())
+        L = [minus(x, y) for x, y in zip(placed[link].P, T.P, strict=True)]
+        if joint.moves:
+            columns[joint.name] = (e, ZERO) if joint.kind == 'prismatic' else (cross(e, L), e)
+    return columns
+
+
+class Lagrangian:
+    """The witness on NumPy. Methods are those of `Dynamics`; q and dq may be (n,), or (states, n) for many at once."""
+
+    def __init__(self, robot: Robot) -> None:
+        self.robot = robot
+        self.joint_names = robot.joint_names
+        self.n = robot.n
+
+    def _local(self, q: Any, extra: int = 0) -> dict[str, Transform]:
+        """Place every frame, with `extra` axes left open behind those of the states."""
+        by_name = {name: q[..., k].reshape(q.shape[:-1] + (1,) * extra) for k, name in enumerate(self.joint_names)}
+        return all_local(self.robot, by_name)
+
+    def _stepped(self, q: Array) -> Any:
+        """Return q (..., n, n) with one joint a complex step off in each row: f(q).imag / STEP is df/dq_k."""
+        return q[..., None, :] + 1j * STEP * np.eye(self.n)
+
+    def A(self, q: ArrayLike) -> Array:
+        """Inertia matrix (..., n, n) by findA, rotor inertia included (eq. 18)."""
+        return np.asarray(self._A(np.asarray(q, dtype=float)) + np.diag(self.robot.rotor_inertia))
+
+    def _A(self, q: Any) -> Any:
+        local = self._local(q, extra=1)
+
+        def kinetic(dq: Array) -> Any:
+            energy = total_KE(self.robot, local, dict(zip(self.joint_names, dq, strict=True)))
+            return np.broadcast_to(energy, (*q.shape[:-1], dq.shape[1]))
+
+        rows = find_A(kinetic, self.n)
+        return np.stack([np.stack(row, axis=-1) for row in rows], axis=-2)
+
+    def dA_dq(self, q: ArrayLike) -> Array:
+        """dA_ij/dq_k (..., n, n, n) by complex step."""
+        return np.moveaxis(self._A(self._stepped(np.asarray(q, dtype=float))).imag / STEP, -3, -1)
+
+    def C(self, q: ArrayLike, dq: ArrayLike) -> Array:
+        """Coriolis matrix (..., n, n) by findC, eq. 4."""
+        return np.asarray(find_C(self.dA_dq(q), np.asarray(dq, dtype=float)))
+
+    def coriolis_torque(self, q: ArrayLike, dq: ArrayLike) -> Array:
+        """C(q, dq) dq (..., n)."""
+        return np.asarray(np.einsum('...ij,...j->...i', self.C(q, dq), np.asarray(dq, dtype=float)))
+
+    def Q(self, q: ArrayLike) -> Array:
+        """Gravity torque (..., n) by findQ: dU/dq_i, eq. 5."""
+        stepped = self._stepped(np.asarray(q, dtype=float))
+        return np.asarray(np.broadcast_to(total_PE(self.robot, self._local(stepped)), stepped.shape[:-1]).imag / STEP)
+
+    def E(self, q: ArrayLike, dq: ArrayLike) -> Array:
+        """Kinetic energy (...), eqs 9 and 11, and (1/2) I_a dq^2 of every rotor (section 4.2)."""
+        velocity = np.asarray(dq, dtype=float)
+        by_name = {name: velocity[..., k] for k, name in enumerate(self.joint_names)}
+        links = total_KE(self.robot, self._local(np.asarray(q, dtype=float)), by_name)
+        return np.asarray(links + 0.5 * (velocity**2) @ self.robot.rotor_inertia)
+
+    def U(self, q: ArrayLike) -> Array:
+        """Potential energy (...), eq. 15."""
+        position = np.asarray(q, dtype=float)
+        return np.asarray(np.broadcast_to(total_PE(self.robot, self._local(position)), position.shape[:-1]))
+
+    def inverse_dynamics(self, q: ArrayLike, dq: ArrayLike, ddq: ArrayLike) -> Array:
+        """A ddq + C dq + Q (..., n), eq. 3."""
+        inertial = np.einsum('...ij,...j->...i', self.A(q), np.asarray(ddq, dtype=float))
+        return np.asarray(inertial + self.coriolis_torque(q, dq) + self.Q(q))
+
+    def friction_torque(self, dq: ArrayLike) -> Array:
+        """F_v dq + F_c sign(dq) (..., n), eq. 17."""
+        velocity = np.asarray(dq, dtype=float)
+        return np.asarray(self.robot.viscous * velocity + self.robot.coulomb * np.sign(velocity))
+
+    def pose(self, q: ArrayLike, link: str) -> tuple[Array, Array]:
+        """Rotation (..., 3, 3) and origin (..., 3) of a link's frame in the base frame."""
+        T = self._placed(np.asarray(q, dtype=float), link)[link]
+        shape = np.shape(q)[:-1]
+        return np.stack([_stack(row, shape) for row in T.A], axis=-2), _stack(T.P, shape)
+
+    def _placed(self, q: Array, *links: str) -> dict[str, Transform]:
+        for link in links:
+            if link not in self.robot.link_of:
+                raise unknown_name('link', link, self.robot.link_of)
+        return all_in_base(self.robot, self._local(q))
+
+    def jacobian(self, q: ArrayLike, link: str) -> Array:
+        """Jacobian (..., 6, n) of a link's origin, in base axes (section 3)."""
+        columns = find_Jacobian(self.robot, self._placed(np.asarray(q, dtype=float), link), link)
+        still = (ZERO, ZERO)
+        shape = np.shape(q)[:-1]
+        parts = [columns.get(name, still) for name in self.joint_names]
+        return np.stack(
+            [np.concatenate([_stack(half, shape) for half in column], axis=-1) for column in parts], axis=-1
+        )
+
+    def wrench_torque(self, q: ArrayLike, wrenches: Iterable[Wrench]) -> Array:
+        """J^T f (..., n), eq. 16, each wrench brought into base axes and to its link's origin."""
+        torque: Any = np.zeros(np.shape(q))
+        for wrench in wrenches:
+            link, axes, about = wrench.link, wrench.axes or wrench.link, wrench.about or wrench.link
+            placed = self._placed(np.asarray(q, dtype=float), link, axes, about)
+            force, moment = (apply(placed[axes].A, list(part)) for part in (wrench.force, wrench.moment))
+            arm = [minus(x, y) for x, y in zip(placed[about].P, placed[link].P, strict=True)]
+            moment = add(moment, cross(arm, force))
+            columns = find_Jacobian(self.robot, placed, link)
+            for k, name in enumerate(self.joint_names):
+                if name in columns:
+                    linear, angular = columns[name]
+                    torque[..., k] += plus(dot(linear, force), dot(angular, moment))
+        return np.asarray(torque)
+
+
+def _stack(vector: Vector, shape: tuple[int, ...]) -> Array:
+    return np.stack([np.broadcast_to(np.asarray(x, dtype=float), shape) for x in vector], axis=-1)

@@ -1,0 +1,142 @@
+"""Recursive Newton-Euler as seed 004 prints it (Craig, eqs 6.45-6.53), for any tree of revolute and prismatic joints.
+
+The third witness: outward go velocities and accelerations, inward forces and moments, and no energy anywhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ..core.algebra import ZERO, Vector, add, apply, cross, dot, minus, scale, transpose
+from ..core.errors import unknown_name
+from ..core.spatial import Array
+from ..core.wrench import Wrench
+from ..robot.robot import Joint, Robot
+from .frames import Joints, Transform, all_in_base, all_local
+
+Motion = tuple[Vector, Vector, Vector]  # omega, d omega/dt, dv/dt of a link's frame, in its own axes
+Force = tuple[Vector, Vector]  # f, n: exerted on a link at its frame's origin, in its own axes
+
+
+def outward(
+    robot: Robot, local: Mapping[str, Transform], dq: Joints, ddq: Joints, gravity: Vector
+) -> dict[str, Motion]:
+    """Return the motion of every link (6.45-6.47). Gravity enters as the base accelerating against it."""
+    motions: dict[str, Motion] = {robot.base: (ZERO, ZERO, scale(-1.0, gravity))}
+    for joint in robot.outward:
+        motions[joint.child] = _next(joint, local[joint.child], motions[joint.parent], dq, ddq)
+    return motions
+
+
+def _next(joint: Joint, T: Transform, below: Motion, dq: Joints, ddq: Joints) -> Motion:
+    R, Z = transpose(T.A), joint.axis.tolist()
+    omega, alpha, acceleration = below
+    w, a = apply(R, omega), apply(R, alpha)
+    v = apply(R, add(cross(alpha, T.P), cross(omega, cross(omega, T.P)), acceleration))
+    speed, rate = scale(dq.get(joint.name, 0.0), Z), scale(ddq.get(joint.name, 0.0), Z)
+    if joint.kind == 'prismatic':
+        return w, a, add(v, scale(2.0, cross(w, speed)), rate)
+    return add(w, speed), add(a, cross(w, speed), rate), v
+
+
+def inertial_force(body: Any, motion: Motion) -> Force:
+    """Return the force and moment about the frame's origin that a link's motion takes (6.48-6.50)."""
+    omega, alpha, acceleration = motion
+    com, I_C = body.com.tolist(), body.I_G.tolist()
+    at_com = add(cross(alpha, com), cross(omega, cross(omega, com)), acceleration)
+    F = scale(body.m, at_com)
+    N = add(apply(I_C, alpha), cross(omega, apply(I_C, omega)))
+    return F, add(N, cross(com, F))
+
+
+def inward(robot: Robot, local: Mapping[str, Transform], forces: dict[str, Force]) -> dict[str, Any]:
+    """Return the torque (force, if prismatic) of every moving joint (6.51-6.53), from what each link takes itself."""
+    total, torques = dict(forces), {}
+    for joint in reversed(robot.outward):
+        f, n = total[joint.child]
+        torques[joint.name] = dot(f if joint.kind == 'prismatic' else n, joint.axis.tolist())
+        T = local[joint.child]
+        below_f, below_n = total[joint.parent]
+        carried = apply(T.A, f)
+        total[joint.parent] = add(below_f, carried), add(below_n, apply(T.A, n), cross(T.P, carried))
+    return torques
+
+
+class NewtonEuler:
+    """The witness on NumPy. Methods are those of `Dynamics`; vectors are (n,), or (..., n) for many states."""
+
+    def __init__(self, robot: Robot) -> None:
+        self.robot = robot
+        self.joint_names = robot.joint_names
+        self.n = robot.n
+
+    def inverse_dynamics(self, q: ArrayLike, dq: ArrayLike, ddq: ArrayLike) -> Array:
+        """Torque (..., n) for a motion under gravity, rotor inertia included."""
+        gravity = self.robot.gravity.tolist()
+        links = self._torque(q, dq, ddq, gravity)
+        return np.asarray(links + self.robot.rotor_inertia * np.asarray(ddq, dtype=float))
+
+    def _torque(self, q: ArrayLike, dq: ArrayLike, ddq: ArrayLike, gravity: Vector) -> Array:
+        position, velocity, acceleration = np.broadcast_arrays(*(np.asarray(x, dtype=float) for x in (q, dq, ddq)))
+        local = all_local(self.robot, self._by_name(position))
+        motions = outward(self.robot, local, self._by_name(velocity), self._by_name(acceleration), gravity)
+        forces = {link.name: inertial_force(link.inertia, motions[link.name]) for link in self.robot.links}
+        return self._vector(inward(self.robot, local, forces), position.shape)
+
+    def _by_name(self, x: Array) -> dict[str, Any]:
+        return {name: x[..., k] for k, name in enumerate(self.joint_names)}
+
+    def _vector(self, torques: Mapping[str, Any], shape: tuple[int, ...]) -> Array:
+        return np.stack(
+            [np.broadcast_to(np.asarray(torques[name], dtype=float), shape[:-1]) for name in self.joint_names], axis=-1
+        )
+
+    def A(self, q: ArrayLike) -> Array:
+        """Inertia matrix (..., n, n): column j is the torque for unit acceleration of joint j at rest."""
+        position = np.asarray(q, dtype=float)[..., None, :]
+        still = np.zeros(self.n)
+        columns = self._torque(position, still, np.eye(self.n), ZERO)
+        return np.swapaxes(columns, -1, -2) + np.diag(self.robot.rotor_inertia)
+
+    def C(self, q: ArrayLike, dq: ArrayLike) -> Array:
+        """Coriolis matrix (..., n, n) of eq. 4: the symmetric bilinear form behind c(dq), column by column."""
+        position, velocity = (np.asarray(x, dtype=float)[..., None, :] for x in (q, dq))
+        unit = np.eye(self.n)
+        both, alone, units = (self.coriolis_torque(position, v) for v in (velocity + unit, velocity, unit))
+        return np.swapaxes(0.5 * (both - alone - units), -1, -2)
+
+    def coriolis_torque(self, q: ArrayLike, dq: ArrayLike) -> Array:
+        """C(q, dq) dq (..., n)."""
+        return self._torque(q, dq, np.zeros(self.n), ZERO)
+
+    def Q(self, q: ArrayLike) -> Array:
+        """Gravity torque (..., n)."""
+        still = np.zeros(self.n)
+        return self._torque(q, still, still, self.robot.gravity.tolist())
+
+    def wrench_torque(self, q: ArrayLike, wrenches: Iterable[Wrench]) -> Array:
+        """Torque (..., n) for the robot to apply wrenches: each one is carried inward from the link that feels it."""
+        position = np.asarray(q, dtype=float)
+        local = all_local(self.robot, self._by_name(position))
+        placed = all_in_base(self.robot, local)
+        forces: dict[str, Force] = {link.name: (ZERO, ZERO) for link in self.robot.links}
+        for wrench in wrenches:
+            f, n = forces[wrench.link] if wrench.link in forces else self._unknown(wrench.link)
+            force, moment = self._at_link(placed, wrench)
+            forces[wrench.link] = add(f, force), add(n, moment)
+        return self._vector(inward(self.robot, local, forces), position.shape)
+
+    def _unknown(self, link: str) -> Force:
+        raise unknown_name('link', link, self.robot.link_of)
+
+    def _at_link(self, placed: Mapping[str, Transform], wrench: Wrench) -> Force:
+        """Return a wrench in its link's own axes, about its link's own origin."""
+        link, axes, about = (placed[name or wrench.link] for name in (wrench.link, wrench.axes, wrench.about))
+        force, moment = (apply(axes.A, list(part)) for part in (wrench.force, wrench.moment))
+        arm = [minus(x, y) for x, y in zip(about.P, link.P, strict=True)]
+        into = transpose(link.A)
+        return apply(into, force), apply(into, add(moment, cross(arm, force)))

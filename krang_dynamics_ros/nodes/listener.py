@@ -1,0 +1,63 @@
+"""What a robot's topics say at this moment, put together for the page."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import numpy as np
+from geometry_msgs.msg import WrenchStamped
+from sensor_msgs.msg import JointState
+
+from ..core.spatial import Array
+from ..dynamics.dynamics import Dynamics
+from ..inputs.end_effector import EndEffector
+from ..inputs.joint_states import JointStates
+from ..viewer.bars import COLUMNS
+from .polling import Ears
+from .topics import wrench_of
+
+FRESH = 0.5  # s: what was said longer ago is not shown as so
+PARTS = 10  # messages: a state may come in parts from several publishers
+NOTHING = np.empty(0)
+
+
+class Heard:
+    """Joint states, torques and wrenches of one robot."""
+
+    def __init__(self, ears: Ears, dynamics: Dynamics, hands: dict[str, str]) -> None:
+        names = dynamics.joint_names
+        self._states, self._ear = JointStates(names, FRESH), ears.listen(JointState, 'joint_states', PARTS)
+        self._torques = {term: JointStates(names, FRESH) for term in COLUMNS}
+        self._torque_ears = {term: ears.listen(JointState, f'torque/{term}') for term in self._torques}
+        links = frozenset(dynamics.link_names)
+        self._hands = [EndEffector(name, link, timeout=FRESH, links=links) for name, link in hands.items()]
+        self._wrench_ears = [ears.listen(WrenchStamped, f'wrench/{name}') for name in hands]
+
+    def listen(self) -> None:
+        """Take in what has come."""
+        now = time.monotonic_ns()  # stamps are the dynamics node's business; here only the time of arrival counts
+        for message in self._ear.take():
+            position, velocity = np.asarray(message.position), np.asarray(message.velocity)
+            self._states.take(message.name, position, velocity, (), 0, now)
+        for term, torques in self._torques.items():
+            for message in self._torque_ears[term].take():
+                torques.take(message.name, np.asarray(message.effort), NOTHING, (), 0, now)
+        for hand, ear in zip(self._hands, self._wrench_ears, strict=True):
+            for message in ear.take():
+                hand.take(*wrench_of(message), 0, now)
+
+    def now(self) -> dict[str, Any]:
+        """Return what is fresh, as `Now` wants it. A joint that is not known is drawn where it was last, or at zero."""
+        now = time.monotonic_ns()
+        known = len(self._states.missing(now)) < len(self._states.joint_names)
+        return {
+            'q': self._states.position if known else None,
+            'dq': self._states.velocity if known else None,
+            'torques': {term: _fresh(torques, now) for term, torques in self._torques.items()},
+            'readings': {hand.name: wrench for hand in self._hands if (wrench := hand.wrench(0, now))},
+        }
+
+
+def _fresh(torques: JointStates, now: int) -> Array | None:
+    return torques.position if torques.complete(now) else None

@@ -1,0 +1,48 @@
+"""Who else publishes on a topic: two robots on one ROS domain would drive each other."""
+
+from __future__ import annotations
+
+import os
+import time
+
+from rclpy.node import Node
+
+from ..core.errors import TakenError
+
+LOOKING = 4.0  # s: a node announces itself every 3 s, and its first announcements may be lost
+
+
+NAMELESS = 'a node that has not said its name yet'
+
+
+def publishers(node: Node, topic: str) -> list[str]:
+    """Return the full names of the nodes that publish a topic; one that publishes it twice stands there twice."""
+    found = node.get_publishers_info_by_topic(node.resolve_topic_name(topic))
+    return sorted(
+        NAMELESS if 'UNKNOWN' in one.node_name else f'{one.node_namespace.rstrip("/")}/{one.node_name}' for one in found
+    )
+
+
+def others(node: Node, topic: str) -> list[str]:
+    """Return who publishes a topic besides this node, which does so once."""
+    names = publishers(node, topic)
+    own = node.get_fully_qualified_name()
+    if own in names:
+        names.remove(own)
+    return names
+
+
+def refuse_company(node: Node, topic: str) -> None:
+    """Wait for discovery; raise `TakenError` if somebody else publishes the topic."""
+    domain = os.environ.get('ROS_DOMAIN_ID', '0')
+    node.get_logger().info(f'looking for {LOOKING:g} s whether another robot is on ROS domain {domain}')
+    end = time.monotonic() + LOOKING
+    names: list[str] = []
+    while time.monotonic() < end and (not names or NAMELESS in names):
+        time.sleep(0.05)
+        names = others(node, topic)
+    if names:
+        raise TakenError(
+            f'{topic} comes from {", ".join(names)} already; two robots on one ROS domain would drive each other. '
+            f'End that one, or set another ROS_DOMAIN_ID (now {domain})'
+        )

@@ -1,0 +1,1 @@
+"""Who must agree with whom, and the laws that hold."""

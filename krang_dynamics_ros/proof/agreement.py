@@ -1,0 +1,225 @@
+"""Are the numbers right? Pinocchio's against the report's Lagrangian and Newton-Euler, at random states, term by term.
+
+The two witnesses see neither the URDF nor Pinocchio; the laws at the end need no witness at all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from ..core.spatial import Array
+from ..core.wrench import Wrench
+from ..dynamics.dynamics import Dynamics
+from ..equations import report_print
+from ..equations.lagrangian import Lagrangian, find_C
+from ..equations.newton_euler import NewtonEuler
+from ..robot.robot import Robot
+
+TOLERANCE = 1e-9  # relative to the largest value that a quantity takes
+NOTHING = 1e-12  # a quantity that stays below this (in its SI unit) is zero, and its difference absolute
+CHUNK = 8  # states at a time: what the Lagrangian keeps in the processor's cache
+
+QUANTITIES = {
+    'iT_j': ("the report's transforms, as printed", '6'),
+    '0T_j': ('frame of every link', '6'),
+    'A': ('inertia matrix, rotors included', '2, 18'),
+    'C': ('Coriolis matrix', '4'),
+    'C dq': ('Coriolis and centrifugal torque', '4'),
+    'Q': ('gravity torque', '5'),
+    'Gamma': ('inverse dynamics', '3'),
+    'J^T f': ('wrench torque, random links and frames', '16'),
+    'Gamma_f': ('friction torque', '17'),
+    'E': ('kinetic energy', '11'),
+    'U': ('potential energy', '15'),
+    'A - A^T': ('is zero: A is symmetric', '2'),
+    'dA/dt - 2C': ('is skew-symmetric', '4'),
+    'ddq': ('forward undoes inverse dynamics', '3'),
+}
+
+
+class States(NamedTuple):
+    """Random states of a robot: positions, velocities and accelerations, each (states, n)."""
+
+    q: Array
+    dq: Array
+    ddq: Array
+
+
+@dataclass
+class Finding:
+    """The largest difference of one quantity between Pinocchio and a witness, and where it stands."""
+
+    difference: float = 0.0  # absolute, over all states
+    scale: float = 0.0  # the largest value of the quantity, over all states
+    where: str = ''  # the joint or link of the largest difference
+
+    def add(self, mine: Array, theirs: Array, labels: Sequence[str]) -> None:
+        """Take in a few states: arrays (states, ...), whose second axis `labels` names."""
+        if not mine.size:
+            return
+        gap = np.abs(mine - theirs)
+        gap[np.isnan(gap)] = np.inf
+        self.scale = max(self.scale, float(np.abs(theirs).max()))
+        if gap.max() > self.difference:
+            self.difference = float(gap.max())
+            self.where = labels[int(np.unravel_index(gap.argmax(), gap.shape)[1])] if labels else ''
+
+    @property
+    def relative(self) -> float:
+        """The difference relative to the scale; infinite if a number is not one."""
+        return self.difference / self.scale if self.scale > NOTHING else self.difference
+
+    @property
+    def agrees(self) -> bool:
+        """Whether it is within the tolerance."""
+        return self.relative <= TOLERANCE
+
+
+Findings = dict[tuple[str, str], Finding]  # by quantity and witness
+
+
+def random_states(robot: Robot, count: int, seed: int) -> States:
+    """Draw states: positions within the limits, or one turn, velocities and accelerations normally distributed."""
+    rng = np.random.default_rng(seed)
+    bounds = [
+        (j.limits.lower, j.limits.upper) if j.limits and j.limits.lower is not None else (-np.pi, np.pi)
+        for j in robot.moving_joints
+    ]
+    lower, upper = np.array(bounds, dtype=float).T
+    q = rng.uniform(lower, upper, (count, robot.n))
+    return States(q, rng.normal(size=(count, robot.n)), rng.normal(size=(count, robot.n)))
+
+
+def prove(
+    robot: Robot, dynamics: Dynamics, states: int = 100, seed: int = 0, progress: Callable[[int], None] | None = None
+) -> Findings:
+    """Compare every quantity at random states; `progress` is told the number of states done."""
+    drawn, rng = random_states(robot, states, seed), np.random.default_rng([seed, 1])
+    links = [name for name in robot.link_of if name in dynamics.link_names]
+    findings: Findings = {}
+    for start in range(0, states, CHUNK):
+        part = States(*(x[start : start + CHUNK] for x in drawn))
+        for witness, quantity, mine, theirs in _pairs(
+            robot, dynamics, part, _random_wrenches(robot, links, rng), links
+        ):
+            finding = findings.setdefault((quantity, witness), Finding())
+            finding.add(mine, theirs, _labels(robot, quantity, links))
+        if progress:
+            progress(min(start + CHUNK, states))
+    return findings
+
+
+def _pairs(
+    robot: Robot, dynamics: Dynamics, s: States, wrenches: Sequence[Wrench], links: Sequence[str]
+) -> Iterator[tuple[str, str, Array, Array]]:
+    """Yield (witness, quantity, our value, the witness's value) for a few states."""
+    ours = by_pinocchio(dynamics, s, wrenches, links)
+    lagrangian, recursive = by_lagrangian(robot, s, wrenches, links), by_newton_euler(robot, s, wrenches)
+    for quantity, mine in ours.items():
+        yield 'Lagrangian', quantity, mine, lagrangian[quantity]
+        if quantity in recursive:
+            yield 'Newton-Euler', quantity, mine, recursive[quantity]
+    if robot.name == 'krang' and len(links) == len(robot.links):
+        yield (
+            'Lagrangian',
+            'iT_j',
+            *_against_report(robot, s, dict(zip(links, np.moveaxis(ours['0T_j'], 1, 0), strict=True))),
+        )
+    yield from _laws(dynamics, s, ours, lagrangian['dA/dt'])
+
+
+def _laws(
+    dynamics: Dynamics, s: States, ours: dict[str, Array], dA_dt: Array
+) -> Iterator[tuple[str, str, Array, Array]]:
+    """Yield what must hold of our numbers by themselves."""
+    A, N = ours['A'], dA_dt - 2 * ours['C']
+    yield 'law', 'A - A^T', A, np.swapaxes(A, 1, 2)
+    yield 'law', 'dA/dt - 2C', N, -np.swapaxes(N, 1, 2)
+    again = [dynamics.forward_dynamics(q, dq, torque) for q, dq, torque in zip(s.q, s.dq, ours['Gamma'], strict=True)]
+    yield 'law', 'ddq', np.array(again), s.ddq
+
+
+def _against_report(robot: Robot, s: States, placed: dict[str, Array]) -> tuple[Array, Array]:
+    """Return iT_j of every joint (states, joints, 3, 4) by Pinocchio and as the report prints it."""
+    printed = report_print.transforms(robot.lengths, {name: s.q[:, k] for k, name in enumerate(robot.joint_names)})
+    mine, theirs = [], []
+    for joint in robot.moving_joints:
+        above, below = placed[joint.parent], placed[joint.child]
+        below_in_base = np.concatenate([below[..., :3], below[..., 3:] - above[..., 3:]], axis=-1)
+        mine.append(np.swapaxes(above[..., :3], 1, 2) @ below_in_base)
+        theirs.append(
+            np.array([[np.broadcast_to(entry, len(s.q)) for entry in row] for row in printed[joint.name][:3]])
+        )
+    return np.stack(mine, axis=1), np.moveaxis(np.array(theirs, dtype=float), -1, 0)
+
+
+def _labels(robot: Robot, quantity: str, links: Sequence[str]) -> Sequence[str]:
+    """Return what the first index behind the states stands for."""
+    return () if quantity in ('E', 'U') else links if quantity == '0T_j' else robot.joint_names
+
+
+def _random_wrenches(robot: Robot, links: Sequence[str], rng: np.random.Generator) -> list[Wrench]:
+    """Draw a wrench on every end of the tree and on one more link, in random links' axes and about random origins."""
+    if not links:
+        return []
+    carrying = {joint.parent for joint in robot.joints}
+    ends = [link for link in links if link not in carrying]
+    drawn = [(on, *rng.normal(size=(2, 3)), *rng.choice(links, 2).tolist()) for on in (*ends, str(rng.choice(links)))]
+    return [Wrench(*numbers) for numbers in drawn]
+
+
+def by_pinocchio(dynamics: Dynamics, s: States, wrenches: Sequence[Wrench], links: Sequence[str]) -> dict[str, Array]:
+    """Return every quantity at every state, by the code that users run."""
+    d = dynamics
+    poses = [[np.column_stack(d.pose(q, link)) for link in links] for q in s.q]
+    return {
+        '0T_j': np.array(poses),
+        'A': np.array([d.A(q) for q in s.q]),
+        'C': np.array([d.C(q, dq) for q, dq in zip(s.q, s.dq, strict=True)]),
+        'C dq': np.array([d.coriolis_torque(q, dq) for q, dq in zip(s.q, s.dq, strict=True)]),
+        'Q': np.array([d.Q(q) for q in s.q]),
+        'Gamma': np.array([d.inverse_dynamics(*state) for state in zip(*s, strict=True)]),
+        'J^T f': np.array([d.wrench_torque(q, wrenches) for q in s.q]),
+        'Gamma_f': np.array([d.friction_torque(dq) for dq in s.dq]),
+        'E': np.array([d.E(q, dq) for q, dq in zip(s.q, s.dq, strict=True)]),
+        'U': np.array([d.U(q) for q in s.q]),
+    }
+
+
+def by_lagrangian(robot: Robot, s: States, wrenches: Sequence[Wrench], links: Sequence[str]) -> dict[str, Array]:
+    """Return the same quantities by the report's equations."""
+    lagrangian = Lagrangian(robot)
+    A, dA_dq, Q = lagrangian.A(s.q), lagrangian.dA_dq(s.q), lagrangian.Q(s.q)
+    C = find_C(dA_dq, s.dq)
+    coriolis = np.einsum('sij,sj->si', C, s.dq)
+    poses = [np.concatenate([R, p[..., None]], axis=-1) for R, p in (lagrangian.pose(s.q, link) for link in links)]
+    return {
+        '0T_j': np.stack(poses, axis=1) if poses else np.zeros((len(s.q), 0)),
+        'A': A,
+        'C': C,
+        'C dq': coriolis,
+        'Q': Q,
+        'Gamma': np.einsum('sij,sj->si', A, s.ddq) + coriolis + Q,
+        'J^T f': lagrangian.wrench_torque(s.q, wrenches),
+        'Gamma_f': lagrangian.friction_torque(s.dq),
+        'E': lagrangian.E(s.q, s.dq),
+        'U': lagrangian.U(s.q),
+        'dA/dt': np.einsum('sijk,sk->sij', dA_dq, s.dq),
+    }
+
+
+def by_newton_euler(robot: Robot, s: States, wrenches: Sequence[Wrench]) -> dict[str, Array]:
+    """Return the quantities that recursive Newton-Euler knows."""
+    recursive = NewtonEuler(robot)
+    return {
+        'A': recursive.A(s.q),
+        'C': recursive.C(s.q, s.dq),
+        'C dq': recursive.coriolis_torque(s.q, s.dq),
+        'Q': recursive.Q(s.q),
+        'Gamma': recursive.inverse_dynamics(*s),
+        'J^T f': recursive.wrench_torque(s.q, wrenches),
+    }

@@ -1,0 +1,1 @@
+"""A robot as data: its parts, reading and writing its file, reading and writing URDF."""

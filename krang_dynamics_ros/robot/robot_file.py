@@ -1,0 +1,174 @@
+"""A robot from its YAML file. A file with faults is refused with all of them at once (docs/robot_file.md)."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, cast
+
+import numpy as np
+
+from ..core.errors import Fault, RobotError, fault
+from ..core.inertia import Inertia
+from ..core.share import krang_file, robot_files
+from ..core.spatial import Array, frozen, is_rotation, rotation_from_rpy, symmetric
+from .robot import Friction, Joint, JointKind, Limits, Link, Motor, Robot, Shape, tree_faults
+from .yaml_reading import MISSING, UNREADABLE, Section, parse
+
+KINDS = ('revolute', 'prismatic', 'fixed')
+SHAPES = {'box': 3, 'cylinder': 2, 'sphere': 1}
+
+
+def load_robot(path: str | Path = '') -> Robot:
+    """Read a robot from a YAML file, Krang's if none is named, or raise `RobotError` with every fault of it."""
+    path = path or krang_file()
+    try:
+        text = Path(path).read_text(encoding='utf-8')
+    except (OSError, UnicodeDecodeError) as error:
+        shipped = ', '.join(str(file) for file in robot_files())
+        raise RobotError(
+            str(path), [Fault('file', str(error), f'must be a readable robot file; with the package come {shipped}')]
+        ) from None
+    return read_robot(text, str(path))
+
+
+def read_robot(text: str, source: str = 'robot') -> Robot:
+    """Read a robot from YAML text; `source` names it in the error."""
+    data, faults = parse(text)
+    robot = None if data is UNREADABLE else _robot(data, faults)
+    if robot is None or faults:
+        raise RobotError(source, faults)
+    return robot
+
+
+def _robot(data: Any, faults: list[Fault]) -> Robot | None:
+    root = Section(data, '', faults)
+    if not isinstance(data, dict):
+        return None
+    root.names = root.numbers('lengths')
+    name = root.text('name')
+    gravity = root.vector('gravity')
+    links = [_link(link, section) for link, section in root.sections('links')]
+    joints = [_joint(joint, section) for joint, section in root.sections('joints')]
+    hands = root.section('end_effectors')
+    end_effectors = {hand: hands.text(hand, [link.name for link in links]) for hand in hands.given()}
+    root.close()
+    if links and joints and all(joint.parent and joint.child for joint in joints):
+        faults += tree_faults([link.name for link in links], joints)
+    return (
+        None if faults else Robot(name, tuple(links), tuple(joints), frozen(gravity), dict(root.names), end_effectors)
+    )
+
+
+def _link(name: str, section: Section) -> Link:
+    inertia = _inertia(section)
+    visual = tuple(_shape(item) for item in section.items('visual'))
+    collision = tuple(_shape(item) for item in section.items('collision'))
+    section.close()
+    return Link(name, inertia, visual, collision, section.lengths('com'))
+
+
+def _inertia(section: Section) -> Inertia:
+    """Read `mass`, and either `com` and `inertia` (about it) or the report's `MS` and `J` (about the origin)."""
+    about_origin = section.has('MS') or section.has('J')
+    massless = not (section.has('mass') or section.has('com') or section.has('inertia') or about_origin)
+    mass = section.number('mass', 0.0 if massless else None, above=0 if not massless else -math.inf)
+    first, second = ('MS', 'J') if about_origin else ('com', 'inertia')
+    no_vector, no_inertia = ([0.0] * 3, [0.0] * 6) if massless else (None, None)
+    vector = section.vector(first, no_vector)
+    matrix = symmetric(section.vector(second, no_inertia, count=6))
+    if not np.isfinite([mass, *vector, *matrix.flat]).all() or massless:
+        return Inertia()
+    inertia = Inertia(mass, frozen(vector), frozen(matrix)) if about_origin else Inertia.about_com(mass, vector, matrix)
+    impossible = inertia.impossibility()
+    if impossible:
+        section.refuse(second, [round(x, 9) for x in matrix[np.triu_indices(3)].tolist()], impossible)
+    return inertia
+
+
+def _rotation(section: Section) -> Array:
+    """Read `rotation` (3 rows: the child's axes in the parent's) or `rpy` (URDF's angles), or neither."""
+    if not section.has('rotation'):
+        return rotation_from_rpy(section.vector('rpy', [0.0, 0.0, 0.0]))
+    rotation = section.matrix('rotation')
+    if section.has('rpy'):
+        rpy = section.vector('rpy')
+        section.refuse('rpy', rpy.tolist(), 'must not be given beside rotation')
+    if np.isfinite(rotation).all() and not is_rotation(rotation):
+        section.refuse('rotation', rotation.tolist(), 'must be a rotation: orthonormal columns, right-handed')
+    return rotation
+
+
+def _joint(name: str, section: Section) -> Joint:
+    kind = cast(JointKind, section.text('type', KINDS))
+    parent, child = section.text('parent'), section.text('child')
+    position, rotation = frozen(section.vector('xyz', [0.0, 0.0, 0.0])), frozen(_rotation(section))
+    written = section.lengths('xyz')
+    joint = Joint(name, kind, parent, child, position, rotation, frozen(np.zeros(3)), position_as=written)
+    if kind != 'fixed':
+        joint = replace(
+            joint,
+            axis=_axis(section),
+            limits=_limits(section, kind),
+            motor=_motor(section.section('motor')),
+            friction=_friction(section.section('friction')),
+        )
+    section.close()
+    return joint
+
+
+def _axis(joint: Section) -> Array:
+    axis = joint.vector('axis')
+    length = float(np.linalg.norm(axis))
+    if length == 0:
+        joint.refuse('axis', axis.tolist(), 'must not be zero')
+    return frozen(axis / length if length else axis)
+
+
+def _limits(joint: Section, kind: str) -> Limits | None:
+    """Read the limits; `lower` and `upper` go together, and a prismatic joint has them (URDF wants it)."""
+    if not joint.has('limits'):
+        if kind == 'prismatic':
+            joint.refuse('limits', MISSING, 'must be given for a prismatic joint')
+        return None
+    section = joint.section('limits')
+    effort, velocity = section.number('effort', above=0), section.number('velocity', above=0)
+    lower = upper = None
+    if section.has('lower') or section.has('upper') or kind == 'prismatic':
+        lower, upper = section.number('lower'), section.number('upper')
+        if lower >= upper:
+            section.refuse('lower', lower, f'must be less than upper ({upper})')
+    section.close()
+    return Limits(effort, velocity, lower, upper)
+
+
+def _motor(section: Section) -> Motor:
+    ratio = section.number('gear_ratio', 1.0)
+    if ratio == 0:
+        section.refuse('gear_ratio', ratio, 'must not be zero')
+    motor = Motor(ratio, section.number('rotor_inertia', 0.0, least=0), section.number('viscous', 0.0, least=0))
+    section.close()
+    return motor
+
+
+def _friction(section: Section) -> Friction:
+    friction = Friction(section.number('viscous', 0.0, least=0), section.number('coulomb', 0.0, least=0))
+    section.close()
+    return friction
+
+
+def _shape(section: Section) -> Shape:
+    given = [kind for kind in SHAPES if section.has(kind)]
+    if len(given) != 1:
+        section.refuse(None, given, f'must have exactly one of {", ".join(SHAPES)}')
+    kind = given[0] if given else 'sphere'
+    size = section.vector(kind, [1.0] if not given else None, count=SHAPES[kind])
+    if (size <= 0).any():
+        section.faults.append(fault(f'{section.path}.{kind}', size.tolist(), 'must be positive'))
+    position, rotation = section.vector('xyz', [0.0, 0.0, 0.0]), _rotation(section)
+    rgba = section.vector('rgba', [0.7, 0.7, 0.7, 1.0], count=4)
+    if ((rgba < 0) | (rgba > 1)).any():
+        section.refuse('rgba', rgba.tolist(), 'must be between 0 and 1')
+    section.close()
+    return Shape(cast(Any, kind), tuple(size.tolist()), frozen(position), frozen(rotation), tuple(rgba.tolist()))

@@ -1,0 +1,173 @@
+"""A, C, Q, E, U and J^T f as CasADi's expressions of q, dq, wrenches f and parameters p.
+
+The report's end product (section 1.2: AA, CC and QQ in Lagrange.mat), by the very lines of `lagrangian`: symbols run
+through them, and CasADi differentiates. A and C come from one energy per joint j, that of all that j carries taken as
+one body: whatever moves q_i of a joint i before j moves it as one. The size of the expressions is a quarter, and a test
+holds that they are those of the whole robot.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import cached_property
+from typing import Any, NamedTuple
+
+from ..core.algebra import dot, plus
+from ..core.errors import unknown_name
+from ..core.optional import optional
+from ..equations.bodies import carried_bodies, carried_momenta
+from ..equations.frames import STILL, all_in_base, all_local
+from ..equations.lagrangian import KE, PE, total_KE, velocities
+from ..robot.robot import Joint, Robot
+from .parameters import symbolic
+
+casadi = optional('casadi', 'symbols')
+
+
+class Quantity(NamedTuple):
+    """What a function computes: from which arguments, in words, and by which equation of the report."""
+
+    inputs: tuple[str, ...]
+    meaning: str
+    equation: str
+
+
+QUANTITIES = {
+    'A': Quantity(('q', 'p'), 'inertia matrix, rotors included', '2, 18'),
+    'C': Quantity(('q', 'dq', 'p'), 'Coriolis matrix', '4'),
+    'coriolis_torque': Quantity(('q', 'dq', 'p'), 'C dq, Coriolis and centrifugal torque', '4'),
+    'Q': Quantity(('q', 'p'), 'gravity torque', '5'),
+    'wrench_torque': Quantity(('q', 'f', 'p'), 'J^T f, what the joints must give to apply the wrenches f', '16'),
+    'friction_torque': Quantity(('dq', 'p'), 'F_v dq + F_c sign(dq)', '17'),
+    'E': Quantity(('q', 'dq', 'p'), 'kinetic energy, rotors included', '11'),
+    'U': Quantity(('q', 'p'), 'potential energy', '15'),
+}
+
+
+class Symbols:
+    """A robot's expressions. `p` holds its settings, or all its parameters; `symbolic_robot` says which they are.
+
+    `f` holds [force; moment] of every hand in `hands`, in the hand's own axes and about its own origin, as the robot
+    applies it. A robot file without end effectors has a hand at each end of its tree.
+    """
+
+    def __init__(self, robot: Robot, leave_open: str = 'settings') -> None:
+        self.robot, self._open = robot, symbolic(robot, leave_open)
+        self.parameters, self.values, self.p = self._open.parameters, self._open.values, self._open.p
+        self.hands = _hands(robot)
+        self._functions: dict[str, Any] = {}
+        self.q, self.dq = casadi.SX.sym('q', robot.n), casadi.SX.sym('dq', robot.n)
+        self.f = casadi.SX.sym('f', 6 * len(self.hands))
+        self._index = {name: k for k, name in enumerate(robot.joint_names)}
+        self._dq_of = {name: self.dq[k] for name, k in self._index.items()}
+        self._local = all_local(self._open.robot, {name: self.q[k] for name, k in self._index.items()})
+        self._moving = velocities(self._open.robot, self._local, self._dq_of)
+
+    @cached_property
+    def E(self) -> Any:
+        """Kinetic energy, eqs 9 and 11, and (1/2) I_a dq^2 of every rotor."""
+        links = total_KE(self._open.robot, self._local, self._dq_of)
+        return links + casadi.dot(self._open.rotor_inertia, self.dq**2) / 2
+
+    @cached_property
+    def U(self) -> Any:
+        """Potential energy, eqs 14 and 15, of all that the base carries, taken as one body."""
+        return casadi.SX(PE(self._bodies[self.robot.base], STILL, self._open.robot.gravity.tolist()))
+
+    @cached_property
+    def Q(self) -> Any:
+        """Gravity torque dU/dq, eq. 5."""
+        return casadi.gradient(self.U, self.q)
+
+    @cached_property
+    def coriolis_torque(self) -> Any:
+        """C dq = dA/dt dq - dE/dq: what Lagrange's equation has besides ddq and U (section 1.2)."""
+        return casadi.jtimes(casadi.gradient(self.E, self.dq), self.q, self.dq) - casadi.gradient(self.E, self.q)
+
+    @cached_property
+    def wrench_torque(self) -> Any:
+        """J^T f, eq. 16, the joints' part in the power of the wrenches: d(f.V + m.omega)/ddq at the hands."""
+        power = casadi.SX(0)
+        for k, link in enumerate(self.hands.values()):
+            omega, V = self._moving[link]
+            f, m = (casadi.vertsplit(part) for part in casadi.vertsplit(self.f[6 * k : 6 * k + 6], 3))
+            power += plus(dot(f, V), dot(m, omega))
+        return casadi.gradient(power, self.dq)
+
+    def axes(self, link: str) -> Any:
+        """Return 0A_j of a link (3, 3): its axes in the base's."""
+        rows = all_in_base(self._open.robot, self._local)[link].A
+        return casadi.vertcat(*(casadi.horzcat(*row) for row in rows))
+
+    @cached_property
+    def friction_torque(self) -> Any:
+        """F_v dq + F_c sign(dq), eq. 17."""
+        return self._open.viscous * self.dq + self._open.coulomb * casadi.sign(self.dq)
+
+    @cached_property
+    def A(self) -> Any:
+        """Inertia matrix, eq. 2, rotor inertia included (eq. 18): A_ij = d/ddq_i of dE/ddq_j, E of all beyond j."""
+        A = casadi.diag(self._open.rotor_inertia)
+        for j, joint in enumerate(self.robot.moving_joints):
+            row = casadi.gradient(casadi.jacobian(self._energy(joint), self.dq[j]), self.dq)
+            for i in self._before(joint):
+                A[i, j] += row[i]
+                A[j, i] = A[i, j]
+        return A
+
+    @cached_property
+    def C(self) -> Any:
+        """Coriolis matrix, eq. 4: twice C_ij is dA_ij/dt + dp_i/dq_j - dp_j/dq_i, with momenta p = A dq.
+
+        Eq. 4 sums Christoffel symbols over k; dA_ij/dq_k dq_k is dA_ij/dt, and dA_ik/dq_j dq_k is dp_i/dq_j.
+        """
+        C = casadi.SX(self.robot.n, self.robot.n)
+        momenta = carried_momenta(self._open.robot, self._local, self._bodies, self._dq_of)
+        rate = casadi.SX.sym('rate', self.robot.n)  # dq as the rate of q alone
+        for j, joint in enumerate(self.robot.moving_joints):
+            (V, omega), energy = momenta[joint.child], self._energy(joint)
+            turning, sliding = self._moving[joint.child]
+            whole = plus(energy, plus(dot(omega, turning), dot(V, sliding)))  # joints beyond j move too
+            p_j = casadi.jacobian(energy, self.dq[j])
+            dA_dt = casadi.substitute(casadi.gradient(casadi.jtimes(p_j, self.q, rate), self.dq), rate, self.dq)
+            dp_dq_j = casadi.gradient(casadi.jacobian(whole, self.q[j]), self.dq)
+            dp_j_dq = casadi.gradient(casadi.jacobian(whole, self.dq[j]), self.q)
+            for i in self._before(joint):
+                turn = 0 if i == j else dp_dq_j[i] - dp_j_dq[i]
+                C[i, j], C[j, i] = (dA_dt[i] + turn) / 2, (dA_dt[i] - turn) / 2
+        return C
+
+    @cached_property
+    def _bodies(self) -> Any:
+        return carried_bodies(self._open.robot, self._local)
+
+    def _energy(self, joint: Joint) -> Any:
+        """Return the kinetic energy of all that a joint carries, taken as one body."""
+        return casadi.SX(KE(self._bodies[joint.child], *self._moving[joint.child]))
+
+    def _before(self, joint: Joint) -> list[int]:
+        """Return the indices of the joints from the base to this one, itself included."""
+        return [self._index[other.name] for other in self.robot.chain(joint.child) if other.moves]
+
+    def function(self, name: str) -> Any:
+        """Return one of `QUANTITIES` as a `casadi.Function`, common terms computed once."""
+        if name not in QUANTITIES:
+            raise unknown_name('quantity', name, QUANTITIES)
+        if name not in self._functions:
+            inputs = QUANTITIES[name].inputs
+            symbols, expression = [getattr(self, x) for x in inputs], casadi.cse(casadi.densify(getattr(self, name)))
+            full_name = f'{identifier(self.robot.name)}_{name}'
+            self._functions[name] = casadi.Function(full_name, symbols, [expression], [*inputs], [name])
+        return self._functions[name]
+
+
+def _hands(robot: Robot) -> dict[str, str]:
+    """Return the end effectors, or where there are none the links at the ends of the tree, by name."""
+    carrying = {joint.parent for joint in robot.joints}
+    return robot.end_effectors or {link.name: link.name for link in robot.links if link.name not in carrying}
+
+
+def identifier(name: str) -> str:
+    """Return a robot's name as C, MATLAB, Python and CasADi take one."""
+    word = re.sub(r'[\W_]+', '_', name, flags=re.ASCII).strip('_')
+    return word if word[:1].isalpha() else f'robot_{word}'.strip('_')

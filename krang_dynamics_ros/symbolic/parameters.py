@@ -1,0 +1,122 @@
+"""A robot whose numbers are CasADi's symbols: what the equations of `lagrangian` run on to become expressions.
+
+The symbols are the robot's parameters p. `settings` leaves open what the library lets be set at any time: gravity,
+rotor inertia and friction. `all` leaves open the report's ten inertial parameters of each link and the named lengths
+too; A, C and Q are linear in the former (section 5.1).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..core.errors import unknown_name
+from ..core.inertia import Inertia
+from ..core.optional import optional
+from ..core.spatial import Array
+from ..robot.robot import Joint, Link, Robot
+
+casadi = optional('casadi', 'symbols')
+OPEN = ('settings', 'all')
+TEN = (
+    ('m', 'mass', 'kg'),
+    *((f'M{x}', f'first moment M{x}', 'kg m') for x in 'XYZ'),
+    *((xx, f'inertia {xx} about the origin', 'kg m^2') for xx in ('XX', 'XY', 'XZ', 'YY', 'YZ', 'ZZ')),
+)
+
+
+class Parameter(NamedTuple):
+    """One entry of p: its name, its number in the robot file, and what it is, with the unit."""
+
+    name: str
+    value: float
+    meaning: str
+
+
+@dataclass
+class SymbolicRobot:
+    """A robot with symbols among its numbers, which are p, and the vectors of p that its data cannot hold."""
+
+    robot: Robot
+    parameters: tuple[Parameter, ...]
+    p: Any
+    rotor_inertia: Any
+    viscous: Any
+    coulomb: Any
+
+    @property
+    def values(self) -> Array:
+        """The numbers that the robot file has for p."""
+        return np.array([parameter.value for parameter in self.parameters])
+
+
+def symbolic(robot: Robot, leave_open: str = 'settings') -> SymbolicRobot:
+    """Return a robot whose parameters are symbols: the settings, or all."""
+    if leave_open not in OPEN:
+        raise unknown_name('parameters', leave_open, OPEN)
+    table = _Table()
+    gravity = [table.symbol(f'g{x}', g, f'gravity along {x}, m/s^2') for x, g in zip('xyz', robot.gravity, strict=True)]
+    Ia = table.of_joints(robot, 'Ia', robot.rotor_inertia, 'rotor inertia N^2 J_m', 'kg m^2', 'kg')
+    Fv = table.of_joints(robot, 'Fv', robot.viscous, 'viscous friction', 'N m s/rad', 'N s/m')
+    Fc = table.of_joints(robot, 'Fc', robot.coulomb, 'Coulomb friction', 'N m', 'N')
+    links, joints = robot.links, robot.joints
+    if leave_open == 'all':
+        written = {name.lstrip('-') for joint in joints for name in joint.position_as}
+        lengths = {name: table.symbol(name, x, 'length, m') for name, x in robot.lengths.items() if name in written}
+        joints = tuple(replace(joint, position=_position(joint, robot, lengths)) for joint in joints)
+        links = tuple(replace(link, inertia=table.inertia(link)) if link.inertia.m else link for link in links)
+    open_robot = replace(robot, gravity=_array(gravity), joints=joints, links=links)
+    return SymbolicRobot(open_robot, tuple(table.rows), casadi.vertcat(*table.symbols), Ia, Fv, Fc)
+
+
+class _Table:
+    """The parameters, as they are taken up."""
+
+    def __init__(self) -> None:
+        self.rows: list[Parameter] = []
+        self.symbols: list[Any] = []
+
+    def symbol(self, name: str, value: float, meaning: str) -> Any:
+        """Take up one parameter, and return its symbol."""
+        self.rows.append(Parameter(name, float(value), meaning))
+        self.symbols.append(casadi.SX.sym(name))
+        return self.symbols[-1]
+
+    def of_joints(self, robot: Robot, letters: str, values: Array, meaning: str, turning: str, sliding: str) -> Any:
+        """Take up one parameter of every joint, and return the vector."""
+        units = [sliding if joint.kind == 'prismatic' else turning for joint in robot.moving_joints]
+        rows = zip(robot.joint_names, values, units, strict=True)
+        return casadi.vertcat(
+            *(self.symbol(f'{letters}_{name}', x, f'{meaning} of {name}, {unit}') for name, x, unit in rows)
+        )
+
+    def inertia(self, link: Link) -> Inertia:
+        """Take up the ten parameters of a link (section 5.1)."""
+        numbers = zip(TEN, link.inertia.parameters, strict=True)
+        m, *rest = [
+            self.symbol(f'{letters}_{link.name}', x, f'{meaning} of {link.name}, {unit}')
+            for (letters, meaning, unit), x in numbers
+        ]
+        XX, XY, XZ, YY, YZ, ZZ = rest[3:]
+        return Inertia(m, _array(rest[:3]), _array([[XX, XY, XZ], [XY, YY, YZ], [XZ, YZ, ZZ]]))
+
+
+def _position(joint: Joint, robot: Robot, symbols: dict[str, Any]) -> Any:
+    """Return iP_j with symbols where the file has lengths; a number that was changed since is not the length."""
+    entries: list[Any] = joint.position.tolist()
+    for k, written in enumerate(joint.position_as):
+        name, sign = written.lstrip('-'), -1.0 if written.startswith('-') else 1.0
+        if name in symbols and entries[k] == sign * robot.lengths[name]:
+            entries[k] = sign * symbols[name]
+    return _array(entries)
+
+
+def _array(entries: Sequence[Any]) -> Any:
+    """Return scalars of any kind as an array; NumPy would take a symbol apart."""
+    array = np.empty((len(entries), len(entries[0])) if isinstance(entries[0], list) else len(entries), dtype=object)
+    for index in np.ndindex(array.shape):
+        array[index] = entries[index[0]] if array.ndim == 1 else entries[index[0]][index[1]]
+    return array

@@ -1,0 +1,33 @@
+"""What the page is told."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from ..core.spatial import Array
+from ..core.wrench import Wrench
+
+LEVELS = ('ok', 'warn', 'error', 'silent')
+
+
+class Line(NamedTuple):
+    """One line of the robot's health: a level of `LEVELS`, what it is about, and words."""
+
+    level: str
+    about: str
+    words: str
+
+
+@dataclass
+class Now:
+    """What is known at this moment. Vectors (n) are in the order of the robot's joints; None is not known."""
+
+    q: Array | None = None
+    dq: Array | None = None
+    torques: Mapping[str, Array | None] = field(default_factory=dict)  # by column of the bars
+    readings: Mapping[str, Wrench] = field(default_factory=dict)  # of the wrist sensors, as they give them, by hand
+    terms: Sequence[str] | None = None  # of torque/total; None: no dynamics node
+    health: Sequence[Line] = ()
+    simulated: bool = False
