@@ -133,19 +133,22 @@ def same_kinetic_energy_other_sign(body: Body, omega: list, V: list) -> object:
 # What is broken, and with what.
 CODE: dict[str, tuple[str, object]] = {
     'J = I_G + M S^ S^': (
-        'inertia.Inertia.about_com',
+        'core.inertia.Inertia.about_com',
         classmethod(lambda cls, m, com, I_G: cls(m, frozen(m * com), frozen(I_G + m * hat(com) @ hat(com)))),
     ),
-    'I_G = J - M S^ S^': ('inertia.Inertia.I_G', property(lambda b: b.J - b.m * hat(b.com) @ hat(b.com))),
-    'XX YY ZZ XY XZ YZ read': ('robot_file.symmetric', other_order),
-    'XX YY ZZ XY XZ YZ written': ('urdf.upper_triangle', lambda M: upper_triangle(M)[[0, 3, 5, 1, 2, 4]]),
-    'rpy in the other order': ('urdf.rpy_from_rotation', lambda R: rpy_from_rotation(R)[::-1]),
-    'rpy of the transpose': ('urdf.rpy_from_rotation', lambda R: rpy_from_rotation(R.T)),
-    'sin with the other sign': ('frames.sin', flipped(np.sin)),
-    'MS^T (omega x V)': ('lagrangian.KE', same_kinetic_energy_other_sign),
-    'no rotors in A': ('robot.Motor.reflected_inertia', property(lambda motor: motor.gear_ratio * motor.rotor_inertia)),
+    'I_G = J - M S^ S^': ('core.inertia.Inertia.I_G', property(lambda b: b.J - b.m * hat(b.com) @ hat(b.com))),
+    'XX YY ZZ XY XZ YZ read': ('robot.robot_file.symmetric', other_order),
+    'XX YY ZZ XY XZ YZ written': ('robot.urdf_writer.upper_triangle', lambda M: upper_triangle(M)[[0, 3, 5, 1, 2, 4]]),
+    'rpy in the other order': ('robot.urdf_writer.rpy_from_rotation', lambda R: rpy_from_rotation(R)[::-1]),
+    'rpy of the transpose': ('robot.urdf_writer.rpy_from_rotation', lambda R: rpy_from_rotation(R.T)),
+    'sin with the other sign': ('equations.frames.sin', flipped(np.sin)),
+    'MS^T (omega x V)': ('equations.lagrangian.KE', same_kinetic_energy_other_sign),
+    'no rotors in A': (
+        'robot.robot.Motor.reflected_inertia',
+        property(lambda motor: motor.gear_ratio * motor.rotor_inertia),
+    ),
     'axis of the parent': (
-        'urdf._join',
+        'robot.urdf_writer._join',
         lambda values: ' '.join(repr(float(x)) for x in np.asarray(values) * (-1 if np.shape(values) == (3,) else 1)),
     ),
 }
