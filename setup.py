@@ -25,6 +25,7 @@ setup(
         (f'{SHARE}/urdf', glob('urdf/*.urdf')),
         (f'{SHARE}/launch', glob('launch/*.launch.py')),
         (f'{SHARE}/rviz', glob('rviz/*.rviz')),
+        (f'lib/{PACKAGE}', glob('scripts/*')),  # for `ros2 run`; entry points would all be on the path of who uses pip
     ],
     install_requires=['numpy', 'PyYAML', 'pin>=4.1,<5'],
     extras_require={
@@ -33,15 +34,5 @@ setup(
         'test': ['pytest', 'hypothesis', 'mujoco', 'casadi', 'sympy', 'viser', 'selenium'],
     },
     zip_safe=False,
-    entry_points={
-        'console_scripts': [
-            f'check = {PACKAGE}.cli.check:main',
-            f'export = {PACKAGE}.cli.export:main',
-            f'formulas = {PACKAGE}.cli.formulas:main',
-            f'generate_urdf = {PACKAGE}.cli.generate_urdf:main',
-            f'dynamics_node = {PACKAGE}.nodes.dynamics_node:main',
-            f'simulator_node = {PACKAGE}.nodes.simulator_node:main',
-            f'viewer_node = {PACKAGE}.nodes.viewer_node:main',
-        ],
-    },
+    entry_points={'console_scripts': [f'krang = {PACKAGE}.__main__:main']},
 )

@@ -1,10 +1,14 @@
-"""`python -m krang_dynamics_ros <command>`."""
+"""`krang <command>`: one command for all, of which pip puts no other on the path; `python -m krang_dynamics_ros` too.
+
+`ros2 run krang_dynamics_ros <command>` runs the same ones, each by the script of its name in `scripts/`.
+"""
 
 from __future__ import annotations
 
 import argparse
 import importlib
 import sys
+from collections.abc import Sequence
 
 COMMANDS = {
     'check': 'hold the numbers of a robot against two independent witnesses',
@@ -12,25 +16,35 @@ COMMANDS = {
     'formulas': 'print A, C dq, Q and J^T f of a small robot as formulas',
     'generate_urdf': 'write a robot file as URDF',
 }
+NODES = {
+    'dynamics_node': 'joint states and wrenches in, torques by name out',
+    'simulator_node': 'a simulated robot that takes torques',
+    'viewer_node': 'a page in the browser with the robot and its torques',
+}
 
 
-def main() -> int:
-    """Run the command that is named first; the rest is its own."""
-    lines = [f'  {name:<15}{what}' for name, what in COMMANDS.items()]
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command or node that is named first; the rest is its own."""
+    words = list(sys.argv[1:] if argv is None else argv)
     parser = argparse.ArgumentParser(
-        prog='python -m krang_dynamics_ros',
-        description='The dynamics of Golem Krang.',
-        epilog='\n'.join(['commands:', *lines, '', 'COMMAND --help tells more.']),
+        prog='krang',
+        description='The dynamics of Golem Krang, or of another robot.',
+        epilog=_listed('commands', COMMANDS) + _listed('nodes', NODES) + '\nkrang COMMAND --help tells more.',
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument('command', choices=COMMANDS, metavar='COMMAND', help='one of those below')
+    parser.add_argument('command', choices=COMMANDS | NODES, metavar='COMMAND', help='one of those below')
     parser.add_argument('arguments', nargs=argparse.REMAINDER, metavar='...', help='what the command takes')
-    if len(sys.argv) == 1:
+    if not words:
         parser.print_help()
         return 2
-    arguments = parser.parse_args()
-    command = importlib.import_module(f'.cli.{arguments.command}', __package__)
-    return int(command.main(arguments.arguments))
+    chosen = parser.parse_args(words)
+    room = 'nodes' if chosen.command in NODES else 'cli'
+    module = importlib.import_module(f'.{room}.{chosen.command}', __package__)
+    return int(module.main(chosen.arguments))
+
+
+def _listed(title: str, what: dict[str, str]) -> str:
+    return '\n'.join([f'{title}:', *(f'  {name:<16}{words}' for name, words in what.items()), ''])
 
 
 if __name__ == '__main__':

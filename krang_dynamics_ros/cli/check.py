@@ -11,7 +11,7 @@ from ..dynamics.factory import BACKENDS, dynamics_of
 from ..proof.agreement import QUANTITIES, TOLERANCE, Finding, Findings, prove
 from ..robot.robot import Robot
 from ..robot.robot_file import load_robot
-from .common import add_robot_file, guarded, robot_path, show_progress
+from .common import add_robot_file, command_parser, guarded, robot_path, show_progress
 
 _DESCRIPTION = """\
 Are the numbers right? Draws random states of a robot and compares Pinocchio, which the node runs on, with two
@@ -26,7 +26,7 @@ _WHO = {
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command."""
-    parser = argparse.ArgumentParser(prog='check', description=_DESCRIPTION)
+    parser = command_parser('check', _DESCRIPTION)
     add_robot_file(parser)
     parser.add_argument(
         '--urdf', type=Path, help="somebody's URDF to hold against the robot file, instead of the generated one"

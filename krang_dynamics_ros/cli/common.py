@@ -12,6 +12,12 @@ from ..core.errors import KrangDynamicsError
 from ..core.share import krang_file
 
 
+def command_parser(name: str, description: str) -> argparse.ArgumentParser:
+    """Return a command's parser, which names the command as it was called: by itself, or after `krang`."""
+    alone = Path(sys.argv[0]).name == name
+    return argparse.ArgumentParser(prog=name if alone else f'krang {name}', description=description)
+
+
 def add_robot_file(parser: argparse.ArgumentParser) -> None:
     """Give a command its robot file, Krang's by default."""
     parser.add_argument(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -11,7 +10,7 @@ from ..robot.robot_file import load_robot
 from ..symbolic.export import FORMATS, export, usage
 from ..symbolic.expressions import identifier
 from ..symbolic.parameters import OPEN
-from .common import add_robot_file, guarded, robot_path, show_progress
+from .common import add_robot_file, command_parser, guarded, robot_path, show_progress
 
 _DESCRIPTION = """\
 Save A, C, C dq, Q, J^T f, friction, E and U of a robot as functions of q, dq, wrenches f and parameters p: C99 that
@@ -20,7 +19,7 @@ stands alone, MATLAB and Octave functions, a Python module, or CasADi's own file
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command."""
-    parser = argparse.ArgumentParser(prog='export', description=_DESCRIPTION)
+    parser = command_parser('export', _DESCRIPTION)
     add_robot_file(parser)
     parser.add_argument('--to', choices=FORMATS, default='c', help='default: c')
     parser.add_argument(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -10,7 +9,7 @@ from pathlib import Path
 from ..core.share import robot_files
 from ..robot.robot_file import load_robot
 from ..symbolic.formulas import formulas, sympy
-from .common import guarded, show_progress
+from .common import command_parser, guarded, show_progress
 
 _DESCRIPTION = """\
 Print A, C dq, Q, J^T f and friction of a small robot as formulas, in the terms of its file: to read beside a textbook's
@@ -26,7 +25,7 @@ _LEFT = {
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command."""
-    parser = argparse.ArgumentParser(prog='formulas', description=_DESCRIPTION)
+    parser = command_parser('formulas', _DESCRIPTION)
     parser.add_argument(
         'robot_file',
         nargs='?',

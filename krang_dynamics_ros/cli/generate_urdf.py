@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -11,12 +10,12 @@ from ..core.share import PACKAGE
 from ..robot.robot import Robot
 from ..robot.robot_file import load_robot
 from ..robot.urdf_writer import urdf_text
-from .common import add_robot_file, guarded, robot_path
+from .common import add_robot_file, command_parser, guarded, robot_path
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command."""
-    parser = argparse.ArgumentParser(prog='generate_urdf', description='Write a robot file as URDF.')
+    parser = command_parser('generate_urdf', 'Write a robot file as URDF.')
     add_robot_file(parser)
     parser.add_argument('-o', '--output', type=Path, help='file to write; default: standard output')
     arguments = parser.parse_args(argv)
