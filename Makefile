@@ -57,7 +57,7 @@ $(RUNS): requirements.txt setup.py
 	@$(PIP) -r requirements.txt | $(COUNT)
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-build-isolation --no-deps --editable .
 	@touch $@
-	@echo "Ready. Try: make run, or $(BIN)/python -m krang_dynamics_ros check"
+	@echo "Ready. Try: make run, or $(BIN)/krang check"
 
 $(TESTS): $(RUNS) requirements-dev.txt
 	@echo "Adding what tests need."

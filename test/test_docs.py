@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import importlib
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 import yaml
 
+from krang_dynamics_ros.__main__ import COMMANDS, NODES
 from krang_dynamics_ros.robot.robot_file import read_robot
 
 from .robots import ROOT
 from .test_commands import run
 
-README = (ROOT / 'README.md').read_text()
-NOTATION = (ROOT / 'docs' / 'notation.md').read_text()
-ROBOT_FILE = (ROOT / 'docs' / 'robot_file.md').read_text()
+DOCUMENTS = {path.name: path.read_text() for path in (*ROOT.glob('*.md'), *(ROOT / 'docs').glob('*.md'))}
+README, NOTATION, ROBOT_FILE = DOCUMENTS['README.md'], DOCUMENTS['notation.md'], DOCUMENTS['robot_file.md']
+EVERYTHING = '\n'.join(DOCUMENTS.values())
 LIBRARY = importlib.import_module('krang_dynamics_ros')
 PACKAGE = ROOT / 'krang_dynamics_ros'
 MODULES = {path.stem: '.'.join(path.relative_to(ROOT).with_suffix('').parts) for path in PACKAGE.rglob('*.py')}
@@ -32,13 +35,13 @@ def shape(table: str) -> list[str]:
     return re.sub(r'\d\.\de[+-]\d\d', '#', table).strip().splitlines()
 
 
-def test_the_readmes_parameters_are_the_nodes() -> None:
-    parameters = pytest.importorskip('krang_dynamics_ros.nodes.dynamics_parameters', reason='rclpy is not installed')
-    table = importlib.import_module('krang_dynamics_ros.nodes.parameters').markdown_table(parameters.documented())
-    assert table in README
+def test_the_tables_of_parameters_are_the_nodes() -> None:
+    parameters = pytest.importorskip('krang_dynamics_ros.nodes.parameters', reason='rclpy is not installed')
+    dynamics = importlib.import_module('krang_dynamics_ros.nodes.dynamics_parameters')
+    assert parameters.markdown_table(dynamics.documented()) in README
     for node in ('simulator_node', 'viewer_node'):
         declared = importlib.import_module(f'krang_dynamics_ros.nodes.{node}').PARAMETERS
-        assert importlib.import_module('krang_dynamics_ros.nodes.parameters').markdown_table(declared) in README
+        assert parameters.markdown_table(declared) in DOCUMENTS['demo.md']
 
 
 def test_the_readmes_table_is_what_check_prints() -> None:
@@ -52,34 +55,61 @@ def test_the_readmes_python_runs() -> None:
     assert 'dynamics' in names
 
 
-def test_the_readmes_formulas_are_what_is_printed() -> None:
+def test_the_formulas_are_what_is_printed() -> None:
     pytest.importorskip('sympy', reason='SymPy, for formulas, is not installed')
     pytest.importorskip('casadi', reason='CasADi, for symbols, is not installed')
-    assert run('formulas', 'config/textbook/pr_robot.yaml').stdout.startswith(blocks(README, 'text')[1].rstrip())
+    assert run('formulas', 'config/textbook/pr_robot.yaml').stdout.startswith(
+        blocks(DOCUMENTS['export.md'], 'text')[0].rstrip()
+    )
 
 
-@pytest.mark.parametrize(
-    'words',
-    sorted(set(re.findall(r'krang_dynamics_ros (check|export|formulas|generate_urdf)([^|`#\n]*)[`#\n]', README))),
-)
-def test_the_readmes_options_exist(words: tuple[str, str]) -> None:
+@pytest.mark.parametrize('words', sorted(set(re.findall(r'\.venv/bin/krang (\w+)([^|`#\n]*)[`#\n]', EVERYTHING))))
+def test_options_that_are_named_exist(words: tuple[str, str]) -> None:
     command, options = words
+    if command in NODES:
+        return
+    assert command in COMMANDS
     help_text = run(command, '--help').stdout
-    for option in re.findall(r'--?\w+', options):
+    for option in re.findall(r'(?<!\w)--?\w+', options):
         assert option in help_text
 
 
-@pytest.mark.parametrize('name', re.findall(r'^make (\w*)', '\n'.join(blocks(README, 'bash')), re.MULTILINE))
-def test_the_readmes_make_targets_exist(name: str) -> None:
-    assert re.search(rf'^{name or "venv"}:', (ROOT / 'Makefile').read_text(), re.MULTILINE)
+@pytest.mark.parametrize('name', sorted(set(re.findall(r'(?:^|`)make( \w*)?', EVERYTHING, re.MULTILINE))))
+def test_make_targets_that_are_named_exist(name: str) -> None:
+    assert re.search(rf'^{name.strip() or "venv"}:', (ROOT / 'Makefile').read_text(), re.MULTILINE)
 
 
-@pytest.mark.parametrize('document', [README, NOTATION, ROBOT_FILE])
-def test_files_that_are_named_exist(document: str) -> None:
-    for name in re.findall(r'`((?:config|urdf|docs|test)/[\w./]*)`', document):
-        assert (ROOT / name).exists(), name
-    for link in re.findall(r'\]\(([\w./]+)\)', document):
-        assert (ROOT / link).exists() or (ROOT / 'docs' / link).exists(), link
+@pytest.fixture
+def clone(tmp_path: Path) -> Path:
+    """Return a folder where what the documents name stands as in a clone after `make`."""
+    for name in ('config', 'urdf'):
+        (tmp_path / name).symlink_to(ROOT / name)
+    krang = tmp_path / '.venv' / 'bin' / 'krang'
+    krang.parent.mkdir(parents=True)
+    krang.write_text(f'#!/bin/sh\nPYTHONPATH={ROOT} exec {sys.executable} -m krang_dynamics_ros "$@"\n')
+    krang.chmod(0o755)
+    return tmp_path
+
+
+@pytest.mark.parametrize('name', DOCUMENTS)
+def test_commands_run_as_typed(name: str, clone: Path) -> None:
+    """Runs what a shell is told, but for what installs, needs ROS's tools, or is tested by itself, as `make` is."""
+    lines = [line for block in blocks(DOCUMENTS[name], 'bash') for line in block.splitlines()]
+    ours = [line for line in lines if re.match(r'cp |cd |\.venv/bin/krang (check|generate_urdf)', line)]
+    left = {line.split()[0] for line in lines} - {line.split()[0] for line in ours}
+    assert left <= {'make', 'ros2', 'colcon', 'rosdep', '.venv/bin/python', '.venv/bin/krang', 'cd'}
+    script = '\n'.join(line for line in ours if not line.startswith('cd '))
+    done = subprocess.run(['/bin/bash', '-ec', script], cwd=clone, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, ''), script
+
+
+@pytest.mark.parametrize('name', DOCUMENTS)
+def test_files_that_are_named_exist(name: str) -> None:
+    for named in re.findall(r'`((?:config|urdf|docs|test|examples|launch|rviz|benchmarks)/[\w./]*)`', DOCUMENTS[name]):
+        assert (ROOT / named).exists(), named
+    folder = ROOT if (ROOT / name).exists() else ROOT / 'docs'
+    for link in re.findall(r'\]\((?!http)([^)#]+)[^)]*\)', DOCUMENTS[name]):
+        assert (folder / link).exists(), link
 
 
 def code_names() -> list[str]:

@@ -163,7 +163,7 @@ def test_the_line_in_the_header_builds_the_example(name: str, tmp_path: Path) ->
 @needs_gcc
 def test_the_readmes_c_compiles(robot: Robot, tmp_path: Path) -> None:
     export(robot, 'c', tmp_path)
-    (code,) = re.findall(r'```c\n(.*?)```', (ROOT / 'README.md').read_text(), re.DOTALL)
+    (code,) = re.findall(r'```c\n(.*?)```', (ROOT / 'docs' / 'export.md').read_text(), re.DOTALL)
     (tmp_path / 'loop.c').write_text(code)
     subprocess.run([GCC, *STRICT, '-fsyntax-only', 'loop.c'], cwd=tmp_path, check=True)
 

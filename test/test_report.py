@@ -87,5 +87,5 @@ def test_urdf_carries_masses_and_inertias_as_the_file_gives_them(robot: Robot) -
 
 def test_committed_urdf_is_what_the_generator_writes() -> None:
     assert (ROOT / 'urdf' / 'krang.urdf').read_text() == described(FILES['krang'])[1], (
-        'run: .venv/bin/python -m krang_dynamics_ros generate_urdf -o urdf/krang.urdf'
+        'run: .venv/bin/krang generate_urdf -o urdf/krang.urdf'
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import configparser
 import importlib
+import os
 import re
 import subprocess
 import sys
@@ -130,14 +131,18 @@ def test_setup_and_package_xml_have_one_version() -> None:
     assert version.group(1) == ET.parse(ROOT / 'package.xml').getroot().findtext('version')
 
 
-def test_every_command_has_an_executable_and_every_executable_a_function() -> None:
-    commands = {path.stem for path in (PACKAGE / 'cli').glob('*.py')} - {'__init__', 'common'}
-    scripts = dict(re.findall(r"'(\w+) = \{PACKAGE\}\.([\w.]+):main'", (ROOT / 'setup.py').read_text()))
-    nodes = {path.stem for path in (PACKAGE / 'nodes').glob('*_node.py')}
-    assert set(scripts) == commands | nodes
-    assert set(importlib.import_module('krang_dynamics_ros.__main__').COMMANDS) == commands
-    for module in scripts.values():
-        assert callable(importlib.import_module(f'krang_dynamics_ros.{module}').main)
+def test_every_command_and_node_runs_by_krang_and_by_ros2_run() -> None:
+    main = importlib.import_module('krang_dynamics_ros.__main__')
+    rooms = {'cli': {path.stem for path in (PACKAGE / 'cli').glob('*.py')} - {'__init__', 'common'}}
+    rooms['nodes'] = {path.stem for path in (PACKAGE / 'nodes').glob('*_node.py')}
+    assert (set(main.COMMANDS), set(main.NODES)) == (rooms['cli'], rooms['nodes'])
+    scripts = {path.name: path for path in (ROOT / 'scripts').iterdir()}
+    assert set(scripts) == rooms['cli'] | rooms['nodes']
+    for room, names in rooms.items():
+        for name in names:
+            assert os.access(scripts[name], os.X_OK)
+            assert f'from krang_dynamics_ros.{room}.{name} import main\n' in scripts[name].read_text()
+            assert callable(importlib.import_module(f'krang_dynamics_ros.{room}.{name}').main)
 
 
 def test_every_data_file_is_installed() -> None:
@@ -145,6 +150,9 @@ def test_every_data_file_is_installed() -> None:
     patterns = re.findall(r"glob\('([^']+)'\)", text)
     installed = {path for pattern in patterns for path in ROOT.glob(pattern)}
     there = {
-        path for folder in ('config', 'urdf', 'launch', 'rviz') for path in (ROOT / folder).rglob('*') if path.is_file()
+        path
+        for folder in ('config', 'urdf', 'launch', 'rviz', 'scripts')
+        for path in (ROOT / folder).rglob('*')
+        if path.is_file()
     }
     assert there <= installed | {path for path in there if '__pycache__' in path.parts}
