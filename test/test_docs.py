@@ -12,6 +12,7 @@ import pytest
 import yaml
 
 from krang_dynamics_ros.__main__ import COMMANDS, NODES
+from krang_dynamics_ros.dynamics.terms import TERMS
 from krang_dynamics_ros.robot.robot_file import read_robot
 
 from .robots import ROOT
@@ -42,6 +43,12 @@ def test_the_tables_of_parameters_are_the_nodes() -> None:
     for node in ('simulator_node', 'viewer_node'):
         declared = importlib.import_module(f'krang_dynamics_ros.nodes.{node}').PARAMETERS
         assert parameters.markdown_table(declared) in DOCUMENTS['demo.md']
+
+
+def test_the_readme_has_every_term() -> None:
+    for term in TERMS.values():
+        row = f'| out `torque/{term.name}` | sensor_msgs/JointState | {term.formula}, {term.meaning} |'
+        assert row in README
 
 
 def test_the_readmes_table_is_what_check_prints() -> None:

@@ -76,7 +76,7 @@ def test_total_sums_the_terms_it_is_told_to(client: Client, robot: Robot) -> Non
     assert client.set(total_terms=['gravity', 'coriolis'])[0].successful
     (total,) = asked(client, robot, 'torque/total')
     np.testing.assert_allclose(total, lagrangian.Q(Q) + lagrangian.coriolis_torque(Q, DQ), atol=1e-9)
-    for bad, reason in ((['gravty'], "did you mean 'gravity'"), (['gravity', 'gravity'], 'each term once')):
+    for bad, reason in ((['gravty'], "did you mean 'gravity'"), (['gravity', 'gravity'], 'must name each once')):
         result = client.set(total_terms=bad)[0]
         assert not result.successful
         assert reason in result.reason

@@ -1,56 +1,121 @@
-"""The torque terms of one state, each by its name, computed when it is asked for."""
+"""The torque terms, each one an object in one list: its name, what it means, what it needs, how it is computed.
+
+A term that is added to `TERMS` gets its topic `torque/<name>`, its place in `total_terms`, its row in the README, its
+column and colour on the page; nothing else needs to know of it.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
+from ..core.errors import ArgumentError
 from ..core.spatial import Array
 from ..core.wrench import Wrench
 from .dynamics import Dynamics
 
-TERMS = ('gravity', 'coriolis', 'friction', 'wrench')
-WITH_VELOCITY = ('coriolis', 'friction')
+
+@dataclass(frozen=True, eq=False)
+class State:
+    """What is known of a robot at one instant, joint vectors (n) in the order of the dynamics' joints."""
+
+    q: Array
+    dq: Array | None = None  # None where one velocity or more is not known
+    wrenches: Sequence[Wrench] = ()  # what the robot applies
+    effort: Array | None = None  # as measured, NaN where it is not known; None: nothing is measured
+    stamp: int = 0  # ns
+
+    @property
+    def velocity(self) -> Array:
+        """The velocities (n), for those who have made sure that they are known."""
+        if self.dq is None:
+            raise ArgumentError('a state has no velocities, must have them for this term')
+        return self.dq
+
+
+Compute = Callable[[State], Array | None]
+
+
+@dataclass(frozen=True)
+class Term:
+    """One torque term, N m, or N for a prismatic joint.
+
+    `start` is called once for a robot and returns what computes the term for a state, or None where it cannot be
+    known; what it returns may remember the states before. A term that is not `summed` has no place in the total.
+    """
+
+    name: str
+    formula: str  # for the README
+    meaning: str  # in a few words, for the README and the page
+    color: str
+    start: Callable[[Dynamics], Compute]
+    needs_velocity: bool = False
+    summed: bool = True
+
+
+ALL = (
+    Term(
+        'gravity', 'Q(q)', 'what holds the robot up', '#2563eb',
+        lambda dynamics: lambda state: dynamics.Q(state.q),
+    ),
+    Term(
+        'coriolis', 'C(q, dq) dq', 'what the motion of other joints calls for', '#0d9488',
+        lambda dynamics: lambda state: dynamics.coriolis_torque(state.q, state.velocity),
+        needs_velocity=True,
+    ),
+    Term(
+        'friction', 'F_v dq + F_c sign(dq)', 'what overcomes friction, as far as it is known', '#b45309',
+        lambda dynamics: lambda state: dynamics.friction_torque(state.velocity),
+        needs_velocity=True,
+    ),
+    Term(
+        'wrench', 'J^T f', 'what the joints must give for the robot to APPLY the wrenches', '#c026d3',
+        lambda dynamics: lambda state: dynamics.wrench_torque(state.q, state.wrenches),
+    ),
+)  # fmt: skip
+TERMS: dict[str, Term] = {term.name: term for term in ALL}
+SUMMED = tuple(term.name for term in ALL if term.summed)  # those that `total_terms` may name
 
 
 class Terms:
-    """Torques (n) of one state, in the order of the dynamics' joints: N m, or N for a prismatic joint."""
+    """All terms of one robot."""
 
-    def __init__(self, dynamics: Dynamics, q: Array, dq: Array | None, wrenches: Sequence[Wrench]) -> None:
-        """`dq` is None where velocities are not known; `wrenches` are what the robot applies."""
-        self.dynamics, self.q, self.dq, self.wrenches = dynamics, q, dq, wrenches
+    def __init__(self, dynamics: Dynamics) -> None:
+        self.n = dynamics.n
+        self.compute = {name: term.start(dynamics) for name, term in TERMS.items()}
+
+    def of(self, state: State) -> Torques:
+        """Return the torques of a state, each computed when it is first asked for."""
+        return Torques(self, state)
+
+
+class Torques:
+    """Torques (n) of one state by term, in the order of the dynamics' joints."""
+
+    def __init__(self, terms: Terms, state: State) -> None:
+        self.state = state
+        self._terms = terms
         self._known: dict[str, Array | None] = {}
 
-    def torque(self, term: str) -> Array | None:
+    def term(self, name: str) -> Array | None:
         """Return one term, or None if it cannot be known: no velocities, or a number that is not finite."""
-        if term not in self._known:
-            self._known[term] = _finite(self._compute(term))
-        return self._known[term]
+        if name not in self._known:
+            blind = TERMS[name].needs_velocity and self.state.dq is None
+            self._known[name] = None if blind else _finite(self._terms.compute[name](self.state))
+        return self._known[name]
 
-    def total(self, terms: Collection[str]) -> Array | None:
+    def total(self, names: Collection[str]) -> Array | None:
         """Return the sum of terms (zero for none), or None if one of them cannot be known."""
-        total = np.zeros(self.dynamics.n)
-        for term in terms:
-            torque = self.torque(term)
+        total = np.zeros(self._terms.n)
+        for name in names:
+            torque = self.term(name)
             if torque is None:
                 return None
             total += torque
         return total
-
-    def _compute(self, term: str) -> Array | None:
-        if term == 'gravity':
-            return self.dynamics.Q(self.q)
-        if term == 'wrench':
-            return self.dynamics.wrench_torque(self.q, self.wrenches)
-        if self.dq is None:
-            return None
-        return (
-            self.dynamics.coriolis_torque(self.q, self.dq)
-            if term == 'coriolis'
-            else self.dynamics.friction_torque(self.dq)
-        )
 
 
 def _finite(torque: Array | None) -> Array | None:

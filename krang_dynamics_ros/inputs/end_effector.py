@@ -8,7 +8,7 @@ from typing import Literal, get_args
 
 from ..core.errors import did_you_mean
 from ..core.wrench import Wrench
-from .joint_states import NEVER
+from .joint_table import NEVER
 from .refusals import Refusals
 
 Sense = Literal['applied_by_robot', 'applied_on_robot']

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 from ..dynamics.dynamics import Dynamics
 from ..dynamics.factory import BACKENDS, Model, load_model
-from ..dynamics.terms import TERMS
+from ..dynamics.terms import SUMMED
 from ..inputs.end_effector import MOMENTS_ABOUT, SENSES
 from .parameters import NONE, ROBOT_FILE, Spec
+from .settings import Settings
 
 JOINT_SETTINGS = {
     'rotor_inertia': 'rotor inertia I_a = N^2 J_m as the joint feels it, kg m^2 (kg if prismatic)',
@@ -34,10 +34,13 @@ def settings(model: Model) -> list[Spec]:
     hands, dynamics = model.end_effectors, model.dynamics
     return [
         Spec(
-            'gravity', dynamics.gravity.tolist(), 'gravity in the base frame, m/s^2: three numbers', live=True,
+            'gravity', dynamics.gravity.tolist(), 'gravity in the base frame, m/s^2: three numbers', live=True, count=3,
             default_text="the robot file's; `[0, 0, -9.81]` for a URDF",
         ),
-        Spec('total_terms', ['gravity'], 'what `torque/total` sums; none: it is zero', live=True, choices=TERMS),
+        Spec(
+            'total_terms', ['gravity'], 'what `torque/total` sums; none: it is zero',
+            live=True, choices=SUMMED, once=True,
+        ),
         Spec('state_timeout', 0.1, 'a joint known from longer ago is not known, s', live=True, least=0.001, most=10.0),
         Spec('wrench_timeout', 0.1, 'a wrench from longer ago counts as none, s', live=True, least=0.001, most=10.0),
         Spec(
@@ -87,7 +90,7 @@ def of_joints(dynamics: Dynamics) -> list[Spec]:
     return [spec for k, name in joints for spec in of_joint(name, {key: v[k] for key, v in vectors.items()})]
 
 
-def joint_vector(values: Mapping[str, Any], dynamics: Dynamics, key: str) -> list[float]:
+def joint_vector(values: Settings, dynamics: Dynamics, key: str) -> list[float]:
     """Return one setting of all joints, out of the parameters' values."""
     return [values[f'joints.{name}.{key}'] for name in dynamics.joint_names]
 

@@ -12,7 +12,7 @@ from sensor_msgs.msg import JointState
 from ..core.spatial import Array
 from ..dynamics.dynamics import Dynamics
 from ..inputs.end_effector import EndEffector
-from ..inputs.joint_states import JointStates
+from ..inputs.joint_states import JointStates, JointTorques
 from ..viewer.bars import COLUMNS
 from .polling import Ears
 from .topics import wrench_of
@@ -28,7 +28,8 @@ class Heard:
     def __init__(self, ears: Ears, dynamics: Dynamics, hands: dict[str, str]) -> None:
         names = dynamics.joint_names
         self._states, self._ear = JointStates(names, FRESH), ears.listen(JointState, 'joint_states', PARTS)
-        self._torques = {term: JointStates(names, FRESH) for term in COLUMNS}
+        self._drawn = np.zeros(len(names))  # a joint that is not known is drawn where it was last
+        self._torques = {term: JointTorques(names, FRESH) for term in COLUMNS}
         self._torque_ears = {term: ears.listen(JointState, f'torque/{term}') for term in self._torques}
         links = frozenset(dynamics.link_names)
         self._hands = [EndEffector(name, link, timeout=FRESH, links=links) for name, link in hands.items()]
@@ -39,25 +40,27 @@ class Heard:
         now = time.monotonic_ns()  # stamps are the dynamics node's business; here only the time of arrival counts
         for message in self._ear.take():
             position, velocity = np.asarray(message.position), np.asarray(message.velocity)
-            self._states.take(message.name, position, velocity, (), 0, now)
+            self._states.take(message.name, position, velocity, NOTHING, 0, now)
         for term, torques in self._torques.items():
             for message in self._torque_ears[term].take():
-                torques.take(message.name, np.asarray(message.effort), NOTHING, (), 0, now)
+                torques.take(message.name, np.asarray(message.effort), 0, now)
         for hand, ear in zip(self._hands, self._wrench_ears, strict=True):
             for message in ear.take():
                 hand.take(*wrench_of(message), 0, now)
 
     def now(self) -> dict[str, Any]:
-        """Return what is fresh, as `Now` wants it. A joint that is not known is drawn where it was last, or at zero."""
+        """Return what is fresh, as `Now` wants it."""
         now = time.monotonic_ns()
         known = len(self._states.missing(now)) < len(self._states.joint_names)
+        unknown = np.isnan(self._states.position)
+        self._drawn = np.where(unknown, self._drawn, self._states.position)
         return {
-            'q': self._states.position if known else None,
+            'q': self._drawn if known else None,
             'dq': self._states.velocity if known else None,
             'torques': {term: _fresh(torques, now) for term, torques in self._torques.items()},
             'readings': {hand.name: wrench for hand in self._hands if (wrench := hand.wrench(0, now))},
         }
 
 
-def _fresh(torques: JointStates, now: int) -> Array | None:
-    return torques.position if torques.complete(now) else None
+def _fresh(torques: JointTorques, now: int) -> Array | None:
+    return torques.torque if torques.complete(now) else None

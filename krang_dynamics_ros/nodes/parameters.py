@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -31,6 +32,8 @@ class Spec:
     most: float | None = None
     choices: tuple[str, ...] = ()
     default_text: str = ''  # for the README, where the default depends on the robot
+    count: int | None = None  # how many entries a list must have
+    once: bool = False  # whether a list must name each entry once
 
     @property
     def type_name(self) -> str:
@@ -59,11 +62,18 @@ class Spec:
         return described
 
     def check(self, value: Any) -> None:
-        """Raise `ArgumentError` if a value is not among the choices."""
-        for item in value if isinstance(value, (list, tuple)) else [value]:
+        """Raise `ArgumentError` if a value cannot be; ROS itself holds a number against its range."""
+        items = list(value) if isinstance(self.default, list) else [value]
+        for item in items:
             if self.choices and item not in self.choices and not (item == '' and isinstance(self.default, list)):
                 hint = did_you_mean(str(item), self.choices)
                 raise ArgumentError(f"{self.name}: '{item}', must be one of {', '.join(self.choices)}. {hint}".strip())
+        finite = all(math.isfinite(item) for item in items if isinstance(item, float))
+        if not finite or (self.count is not None and len(items) != self.count):
+            wanted = 'finite' if self.count is None else f'{self.count} finite numbers'
+            raise ArgumentError(f'{self.name}: {items if isinstance(self.default, list) else value}, must be {wanted}')
+        if self.once and len(set(items)) != len(items):
+            raise ArgumentError(f'{self.name}: {items}, must name each once')
 
 
 ROBOT_FILE = Spec('robot_file', '', 'robot file (YAML); none: Krang', default_text="`''`, Krang")

@@ -24,7 +24,7 @@ from ..core.spatial import Array
 from ..core.wrench import Wrench
 from ..dynamics.simulation import STEP, Simulation
 from ..inputs.end_effector import EndEffector
-from ..inputs.joint_states import JointStates
+from ..inputs.joint_states import JointTorques
 from ..robot.robot_file import load_robot
 from .other_publishers import others, publishers, refuse_company
 from .parameters import NONE, ROBOT_FILE, Spec, declare, named, warn_of_unknown
@@ -60,7 +60,7 @@ class SimulatorNode(Node):
             setattr(self.simulation.dynamics, name, getattr(self.simulation.dynamics, name) + self._values[name])
         self._start = self._start_positions()
         timeout = self._values['timeout']
-        self._torques = JointStates(self.robot.joint_names, timeout)  # torques get the same care as positions would
+        self._torques = JointTorques(self.robot.joint_names, timeout)
         links = frozenset(self.robot.link_of)
         self._hands = [
             EndEffector(name, link, timeout=timeout, links=links) for name, link in self.robot.end_effectors.items()
@@ -115,7 +115,7 @@ class SimulatorNode(Node):
 
     def _on_torque(self, message: JointState) -> None:
         # Stamps are the dynamics node's business; here only the time of arrival counts.
-        self._torques.take(message.name, np.asarray(message.effort), np.empty(0), (), 0, time.monotonic_ns())
+        self._torques.take(message.name, np.asarray(message.effort), 0, time.monotonic_ns())
 
     def _on_pose(self, message: JointState) -> None:
         try:
@@ -161,7 +161,7 @@ class SimulatorNode(Node):
                 self.get_logger().info('torques are coming')
             else:
                 self.get_logger().warning(f'no torques for {self._values["timeout"]:g} s: the joints are slack')
-        return self._torques.position.copy() if driven else np.zeros(self.robot.n)
+        return self._torques.torque.copy() if driven else np.zeros(self.robot.n)
 
     def _publish(self) -> None:
         stamp = self._stamp()

@@ -26,6 +26,11 @@ OUTPUT = QoSProfile(depth=1)  # reliable: RViz's Effort display and most tools a
 Numbers = tuple[float, float, float]
 
 
+def nanoseconds(stamp: Time) -> int:
+    """Return a stamp as whole nanoseconds."""
+    return int(stamp.sec * 1_000_000_000 + stamp.nanosec)
+
+
 def wrench_of(message: WrenchStamped) -> tuple[str, Numbers, Numbers]:
     """Return the frame, the force (N) and the moment (N m) of a message."""
     f, m = message.wrench.force, message.wrench.torque

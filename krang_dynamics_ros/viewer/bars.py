@@ -10,7 +10,7 @@ from ..dynamics.terms import TERMS
 from .shapes import Bounds
 
 COLUMNS = ('total', *TERMS)
-COLORS = {'total': '#475569', 'gravity': '#2563eb', 'coriolis': '#0d9488', 'friction': '#b45309', 'wrench': '#c026d3'}
+COLORS = {'total': '#475569'} | {term.name: term.color for term in TERMS.values()}
 BEYOND = '#dc2626'  # more than the motor can give
 
 STYLE = """<style>

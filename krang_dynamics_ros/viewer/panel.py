@@ -10,18 +10,11 @@ from typing import Any, Protocol
 import viser
 
 from ..core.spatial import Array
-from ..dynamics.terms import TERMS
+from ..dynamics.terms import SUMMED, TERMS, Term
 from .shapes import Bounds
 
 PATIENCE = 1.0  # s: for so long what a user set is not overwritten by what is said to be so
 CLOSE = 0.01  # rad, m: a slider that is this near is right
-
-HINTS = {
-    'gravity': 'what bears the weight of all that hangs on a joint',
-    'coriolis': 'what motion of other joints calls for: C(q, dq) dq',
-    'friction': "what overcomes the joint's own friction, as far as it is known",
-    'wrench': 'what answers the wrenches on the hands: J^T f',
-}
 
 
 class Controls(Protocol):
@@ -47,7 +40,9 @@ class Panel:
         self._ask = ask
         self._touched = 0.0
         with gui.add_folder('motors get (torque/total)'):
-            self._terms = {term: gui.add_checkbox(term, False, disabled=True, hint=HINTS[term]) for term in TERMS}
+            self._terms = {
+                name: gui.add_checkbox(name, False, disabled=True, hint=_hint(TERMS[name])) for name in SUMMED
+            }
         with gui.add_folder('simulation'):
             self._buttons = {
                 'reset': gui.add_button('Reset', disabled=True, hint='back to where it started, at rest'),
@@ -98,6 +93,10 @@ class Panel:
         for slider, position in zip(self._sliders, [] if q is None else q.tolist(), strict=q is not None):
             if abs(slider.value - position) > CLOSE:
                 _set(slider, min(max(position, slider.min), slider.max))
+
+
+def _hint(term: Term) -> str:
+    return f'{term.formula}: {term.meaning}'
 
 
 def _enable(control: Any, enabled: bool) -> None:

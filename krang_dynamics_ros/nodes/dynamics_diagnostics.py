@@ -1,0 +1,93 @@
+"""What `dynamics_node` says of its inputs and of its computation on `/diagnostics`."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+
+from ..inputs.end_effector import EndEffector
+from .diagnostics import ERROR, OK, WARN, Status, age
+from .dynamics_inputs import DynamicsInputs
+from .dynamics_outputs import DynamicsOutputs
+
+
+class DynamicsHealth:
+    """The statuses of a node, and what is counted for them since the last report."""
+
+    def __init__(self, inputs: DynamicsInputs, outputs: DynamicsOutputs) -> None:
+        self._inputs, self._outputs = inputs, outputs
+        self._refused: dict[str, int] = {}  # in all, up to the last report
+        self._heard = 0  # joint states, up to the last report
+        self._begin()
+
+    def _begin(self) -> None:
+        self._since, self._computed, self._seconds, self._longest = time.monotonic(), 0, 0.0, 0.0
+
+    def computed(self, seconds: float) -> None:
+        """Note one computation and what it took."""
+        self._computed += 1
+        self._seconds += seconds
+        self._longest = max(self._longest, seconds)
+
+    def statuses(self) -> Iterator[Status]:
+        """Return what is so now, and begin to count anew."""
+        elapsed = max(time.monotonic() - self._since, 1e-3)
+        yield self._joint_states(elapsed)
+        for hand in self._inputs.hands:
+            yield self._wrench(hand)
+        yield self._computation(elapsed)
+        self._begin()
+
+    def _joint_states(self, elapsed: float) -> Status:
+        states, now = self._inputs.states, self._inputs.now()
+        missing = states.missing(now)
+        fresh = self._newly_refused('joint states', states.refusals.count)
+        rate, self._heard = (self._inputs.heard - self._heard) / elapsed, self._inputs.heard
+        level, words = OK, 'all joints are known'
+        if missing:
+            names = ', '.join(missing[:5]) + (', ...' if len(missing) > 5 else '')
+            known = f'{len(missing)} of {len(states.joint_names)} joints are not known'
+            level, words = ERROR, f'no torque: {known}: {names}'
+        elif fresh:
+            level, words = WARN, f'{fresh} messages refused: {states.refusals.reason}'
+        elif not states.moving:
+            level, words = WARN, 'no velocities: no Coriolis and no friction torque'
+        return Status('joint states', level, words, {
+            'rate (Hz)': f'{rate:.1f}',
+            'age of the oldest joint (s)': age(now, states.oldest_arrival),
+            'missing or late': ', '.join(missing),
+            'refused in all': states.refusals.count,
+            'refused last because': states.refusals.reason,
+            'time went back': states.jumps,
+        })  # fmt: skip
+
+    def _wrench(self, hand: EndEffector) -> Status:
+        name, now, needed = f'wrench {hand.name}', self._inputs.now(), 'wrench' in self._outputs.summed
+        fresh = self._newly_refused(name, hand.refusals.count)
+        level, words = OK, 'fresh'
+        if fresh:
+            level, words = WARN, f'{fresh} messages refused: {hand.refusals.reason}'
+        elif not hand.known:
+            level, words = (WARN if needed else OK), 'none so far: counts as no wrench'
+        elif hand.late(self._inputs.states.newest, now):
+            level, words = WARN, f'the latest is older than {hand.timeout:g} s: counts as no wrench'
+        return Status(name, level, words, {
+            'age (s)': age(now, hand.arrival),
+            'frame': hand.frame or hand.link,
+            'sense': hand.sense,
+            'moment about': hand.moment_about,
+            'refused in all': hand.refusals.count,
+            'refused last because': hand.refusals.reason,
+        })  # fmt: skip
+
+    def _computation(self, elapsed: float) -> Status:
+        mean = self._seconds / self._computed if self._computed else 0.0
+        return Status('computation', OK, f'{self._computed / elapsed:.1f} states per second', {
+            'mean (us)': f'{mean * 1e6:.1f}',
+            'longest (us)': f'{self._longest * 1e6:.1f}',
+        })  # fmt: skip
+
+    def _newly_refused(self, name: str, count: int) -> int:
+        fresh = count - self._refused.get(name, 0)
+        self._refused[name] = count
+        return fresh

@@ -1,0 +1,65 @@
+"""What `dynamics_node` says: torques by term, the commands, A and C, the centre of mass, the robot description."""
+
+from __future__ import annotations
+
+import numpy as np
+from builtin_interfaces.msg import Time
+from rclpy.node import Node
+from rclpy.qos import DurabilityPolicy, QoSProfile
+from std_msgs.msg import String
+
+from ..dynamics.factory import Model
+from ..dynamics.terms import TERMS, Torques
+from .dynamics_inputs import known_joint
+from .parameters import named
+from .settings import Settings
+from .topics import NumbersTopic, PointTopic, TorqueTopic
+
+LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
+
+
+class DynamicsOutputs:
+    """Topics. What nobody listens to is neither computed nor sent."""
+
+    def __init__(self, node: Node, settings: Settings, model: Model) -> None:
+        self._dynamics, names, frame_id = model.dynamics, model.dynamics.joint_names, settings['frame_id']
+        self._torques = {term: TorqueTopic(node, f'torque/{term}', names, frame_id) for term in TERMS}
+        self._total = TorqueTopic(node, 'torque/total', names, frame_id)
+        commanded = [known_joint(model, 'command_joints', name) for name in named(settings['command_joints'])]
+        self._command_order = np.array([names.index(name) for name in commanded], dtype=int)
+        self._commands = NumbersTopic(node, 'effort_commands') if commanded else None
+        self._inertia = NumbersTopic(node, 'dynamics/inertia', self._dynamics.n)
+        self._coriolis = NumbersTopic(node, 'dynamics/coriolis', self._dynamics.n)
+        self._com = PointTopic(node, 'center_of_mass', self._dynamics.base)
+        self._description = node.create_publisher(String, 'robot_description', LATCHED)
+        self._description.publish(String(data=model.urdf))
+        settings.used_by(lambda: self._sum(named(settings['total_terms'])))
+
+    def _sum(self, terms: list[str]) -> None:
+        self.summed = terms
+
+    def publish(self, torques: Torques, stamp: Time) -> None:
+        """Publish what somebody listens to and can be known, with the stamp of the joint state it comes from."""
+        for term, topic in self._torques.items():
+            if topic.wanted and (torque := torques.term(term)) is not None:
+                topic.send(torque, stamp)
+        self._publish_total(torques, stamp)
+        q, dq = torques.state.q, torques.state.dq
+        if self._com.wanted:
+            self._com.send(self._dynamics.center_of_mass(q), stamp)
+        if self._inertia.wanted:
+            self._inertia.send(self._dynamics.A(q))
+        if self._coriolis.wanted and dq is not None:
+            self._coriolis.send(self._dynamics.C(q, dq))
+
+    def _publish_total(self, torques: Torques, stamp: Time) -> None:
+        commands = self._commands if self._commands is not None and self._commands.wanted else None
+        if not self._total.wanted and commands is None:
+            return
+        total = torques.total(self.summed)
+        if total is None:
+            return
+        if self._total.wanted:
+            self._total.send(total, stamp)
+        if commands is not None:
+            commands.send(total[self._command_order])
