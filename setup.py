@@ -29,9 +29,9 @@ setup(
     ],
     install_requires=['numpy', 'PyYAML', 'pin>=4.1,<5'],
     extras_require={
-        'viewer': ['viser>=1.1,<2'],
+        'viewer': ['viser==1.1.1'],  # exactly: who may open the page hangs on its inside (viewer/server.py)
         'symbolic': ['casadi', 'sympy'],
-        'test': ['pytest', 'hypothesis', 'mujoco', 'casadi', 'sympy', 'viser', 'selenium'],
+        'test': ['pytest', 'hypothesis', 'mujoco', 'casadi', 'sympy', 'viser==1.1.1', 'selenium'],
     },
     zip_safe=False,
     entry_points={'console_scripts': [f'krang = {PACKAGE}.__main__:main']},

@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import shutil
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -35,7 +35,7 @@ const button = words => [...document.querySelectorAll('button')].find(b => b.inn
 
 
 @contextmanager
-def browser(profile: str, size: tuple[int, int] = SIZE) -> Iterator[Browser]:
+def browser(profile: str, size: tuple[int, int] = SIZE, flags: Sequence[str] = ()) -> Iterator[Browser]:
     """Start Chromium with an empty profile, or skip the test and say why."""
     webdriver = pytest.importorskip('selenium.webdriver', reason='selenium is not installed')
     chromium, driver = shutil.which('chromium'), shutil.which('chromedriver')
@@ -43,7 +43,7 @@ def browser(profile: str, size: tuple[int, int] = SIZE) -> Iterator[Browser]:
         pytest.skip('no browser here (Debian, Ubuntu: apt install chromium chromium-driver)')
     options = webdriver.ChromeOptions()
     options.binary_location = chromium
-    for flag in (*FLAGS, f'--window-size={size[0]},{size[1]}', f'--user-data-dir={profile}'):
+    for flag in (*FLAGS, *flags, f'--window-size={size[0]},{size[1]}', f'--user-data-dir={profile}'):
         options.add_argument(flag)
     service = webdriver.chrome.service.Service(driver)
     started = webdriver.Chrome(options=options, service=service)

@@ -19,11 +19,12 @@ from std_srvs.srv import Trigger
 from ..core.errors import KrangDynamicsError, MissingError
 from ..core.spatial import Array
 from ..dynamics.dynamics import Dynamics
+from ..viewer.access import VISER, Access
 from ..viewer.snapshot import LEVELS, Line, Now
 from .dynamics_client import Remote
 from .listener import Heard
 from .other_publishers import publishers
-from .parameters import Spec, declare, warn_of_unknown
+from .parameters import NONE, Spec, declare, named, warn_of_unknown
 from .polling import Ears
 from .run import run
 from .topics import wrench_message
@@ -36,6 +37,7 @@ COMMANDS = ('pause', 'resume', 'reset')
 PARAMETERS = (
     Spec('host', '127.0.0.1', 'address to serve on; `0.0.0.0` lets the whole network look, push and switch'),
     Spec('port', 8080, 'port to serve on', least=1, most=65535),
+    Spec('allowed_hosts', NONE, 'names besides its own by which browsers may call this machine, as of a proxy'),
     Spec('dynamics_node', 'krang_dynamics', 'name of the node whose `total_terms` the switches set'),
 )
 
@@ -50,8 +52,9 @@ class ViewerNode(Node):
         try:
             from ..viewer.page import Page  # noqa: PLC0415 (viser is not on every ROS machine)
         except ModuleNotFoundError as error:
-            raise MissingError(str(error.name), 'the page', 'pip install viser') from None
-        self.page = Page(values['host'], values['port'])
+            raise MissingError(str(error.name), 'the page', f'pip install viser=={VISER}') from None
+        access = Access(values['host'], named(values['allowed_hosts']))
+        self.page = Page(values['host'], values['port'], access, self._on_refused)
         self._remote = Remote(self, values['dynamics_node'])
         self._ears = Ears(self)
         self._heard: Heard | None = None
@@ -64,7 +67,10 @@ class ViewerNode(Node):
         steady = Clock(clock_type=ClockType.STEADY_TIME)
         self.create_timer(1 / PICTURES, self._on_tick, clock=steady)
         self.create_timer(1.0, self._look_round, clock=steady)
-        self.get_logger().info(f'open http://{values["host"]}:{values["port"]} in a browser')
+        self.get_logger().info(f'open {access.url(values["port"])} in a browser')
+
+    def _on_refused(self, reason: str) -> None:
+        self.get_logger().warning(f'a browser was refused: {reason}', throttle_duration_sec=5.0)
 
     def destroy_node(self) -> None:
         """End the page with the node."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import io
 import queue
 import socket
 from collections.abc import Callable, Mapping
@@ -17,9 +16,11 @@ from ..core.errors import TakenError
 from ..core.spatial import Array
 from ..dynamics.dynamics import Dynamics
 from . import texts as words
+from .access import Access
 from .figure import Figure
 from .hands import Hand
 from .panel import Controls, Panel
+from .server import guarded_server, quietly_stop
 from .shapes import bounds_of, shapes_of
 from .snapshot import Now
 from .torques import Torques
@@ -32,11 +33,13 @@ SELDOM = 5  # one picture in so many brings the text and the curves up to date a
 class Page:
     """A server with one page. Call `act` and `show` from one thread, again and again."""
 
-    def __init__(self, host: str, port: int) -> None:
-        """Serve at this address, or raise `TakenError`."""
+    def __init__(self, host: str, port: int, access: Access, refused: Callable[[str], None]) -> None:
+        """Serve at this address to whom `access` allows, and call `refused` with a reason, on any thread, for others.
+
+        Raise `TakenError` if the port cannot be had, and `MissingError` if the page cannot be guarded.
+        """
         _try(host, port)
-        with contextlib.redirect_stdout(io.StringIO()):  # viser's own greeting; ours names the address in one line
-            self._server = viser.ViserServer(host=host, port=port, label='Krang dynamics', verbose=False)
+        self._server = guarded_server(host, port, access, refused)
         self._asked: queue.SimpleQueue[Callable[[Controls], None]] = queue.SimpleQueue()
         self._figure: Figure | None = None
         self._hands: list[Hand] = []
@@ -48,8 +51,7 @@ class Page:
 
     def close(self) -> None:
         """End the server."""
-        with contextlib.redirect_stdout(io.StringIO()):
-            self._server.stop()
+        quietly_stop(self._server)
 
     def _on_disconnect(self, client: viser.ClientHandle) -> None:
         for hand in self._hands:
