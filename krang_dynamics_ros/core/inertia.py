@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 
@@ -49,6 +50,15 @@ class Inertia:
         """The 6x6 inertia at the frame's origin, for twists [v; omega]."""
         mS = hat(self.MS)
         return np.block([[self.m * np.eye(3), -mS], [mS, self.J]])
+
+    @cached_property
+    def weighing(self) -> Array:
+        """The 6x3 matrix W of the weight [f; moment] = W g about the frame's origin: M g and MS x g."""
+        return np.vstack([self.m * np.eye(3), hat(self.MS)])
+
+    def __add__(self, other: Inertia) -> Inertia:
+        """Two bodies in one frame as one: the ten parameters add."""
+        return Inertia(self.m + other.m, self.MS + other.MS, self.J + other.J)
 
     def impossibility(self) -> str:
         """Say why no rigid body can have this inertia, or return nothing."""

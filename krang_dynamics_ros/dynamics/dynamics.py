@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike
 
 from ..core.errors import SingularityError, unknown_name
 from ..core.spatial import Array
-from ..core.wrench import Wrench
+from ..core.wrench import Load, Wrench
 from .pinocchio_model import PinocchioModel
 
 Frame = Literal['base', 'link']
@@ -110,6 +110,26 @@ class Dynamics(PinocchioModel):
     def wrench_at_link(self, q: ArrayLike, wrench: Wrench) -> Array:
         """Return [f; moment] (6) of a wrench in its link's own axes, about its link's own origin."""
         return self._at_link(self._in(q), self._frame(wrench.link), wrench)
+
+    def weights(self, q: ArrayLike, loads: Iterable[Load]) -> list[Array]:
+        """Return what gravity does to bodies that links carry: [f; moment] (6) each, as its load wants it given.
+
+        This is what the world applies; what a joint must give for it, as Q has it, is -J^T of it.
+        """
+        pin.forwardKinematics(self._model, self._data, self._in(q))
+        return [self._weight(load) for load in loads]
+
+    def _weight(self, load: Load) -> Array:
+        place = pin.updateFramePlacement(self._model, self._data, self._frame(load.link))
+        weight = load.body.weighing.dot(self._gravity.dot(place.rotation))  # a third of the time of @
+        if load.axes in ('', load.link) and load.about in ('', load.link):
+            return np.asarray(weight)
+        link, axes, about = (
+            pin.updateFramePlacement(self._model, self._data, self._frame(name or load.link)).copy()
+            for name in ('', load.axes, load.about)
+        )
+        given = pin.SE3(axes.rotation, about.translation)
+        return np.array(given.actInv(link.act(pin.Force(weight))).vector)
 
     def _at_link(self, position: Array, link: int, wrench: Wrench) -> Array:
         """Return a wrench (6) in its link's own axes, about its link's own origin."""

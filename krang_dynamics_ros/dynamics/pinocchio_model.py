@@ -101,6 +101,7 @@ class PinocchioModel:
 
     def _set_gravity(self, vector: Array) -> None:
         self._model.gravity.linear = vector
+        self._gravity = frozen(vector)
 
     @property
     def rotor_inertia(self) -> Array:

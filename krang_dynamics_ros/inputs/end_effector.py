@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Literal, get_args
+from typing import Literal, NamedTuple, get_args
+
+import numpy as np
 
 from ..core.errors import did_you_mean
-from ..core.wrench import Wrench
+from ..core.inertia import Inertia
+from ..core.spatial import Array
+from ..core.wrench import Load, Wrench
 from .joint_table import NEVER
 from .refusals import Refusals
+from .wrist_sensor import WristSensor
 
 Sense = Literal['applied_by_robot', 'applied_on_robot']
 MomentAbout = Literal['frame', 'hand']
@@ -17,12 +22,23 @@ SENSES: tuple[str, ...] = get_args(Sense)
 MOMENTS_ABOUT: tuple[str, ...] = get_args(MomentAbout)
 LARGEST = 1e6  # N, N m: what is beyond is no wrench on a hand, but a fault
 
+Weigh = Callable[[Sequence[Load]], Sequence[Array]]
+"""What gravity does to bodies that links carry: `Dynamics.weights` at a pose."""
+
+
+class Reading(NamedTuple):
+    """What a sensor said: [force; moment] (6; N, N m), in its own sense, in whose axes and about whose origin."""
+
+    numbers: Array
+    axes: str  # a link, or empty for the hand's
+    about: str
+
 
 @dataclass
 class EndEffector:
-    """One end effector, and the latest wrench on it.
+    """One end effector, and the latest reading of its sensor.
 
-    `sense` says who applies the wrench: the robot (the report's sign) or the world (a sensor's usual sign).
+    `sense` says who applies what is read: the robot (the report's sign) or the world (a sensor's usual sign).
     `moment_about` says about which origin the moment is given: that of the frame it is given in (ROS's convention),
     or the hand's own (the report's 0f_e@10).
     """
@@ -33,44 +49,79 @@ class EndEffector:
     moment_about: MomentAbout = 'frame'
     timeout: float = 0.1  # s
     links: Collection[str] = ()  # in whose frames a wrench may be given
+    sensor: WristSensor = field(default_factory=WristSensor)
+    payload: Inertia = field(default_factory=Inertia)  # what the hand holds, in its frame; the dynamics have it too
     refusals: Refusals = field(default_factory=Refusals)
-    frame: str = ''  # of the latest wrench
+    frame: str = ''  # of the latest reading
     stamp: int = 0
     arrival: int = NEVER
-    _wrench: Wrench | None = None
+    reading: Reading | None = None  # the latest, however old
+    _beyond: tuple[Inertia, Inertia, Inertia] | None = None  # tool, payload, and both as one
 
     def forget(self) -> None:
-        """Know of no wrench."""
-        self._wrench, self.arrival = None, NEVER
+        """Know of no reading."""
+        self.reading, self.arrival = None, NEVER
 
     def take(self, frame: str, force: Sequence[float], moment: Sequence[float], stamp: int, now: int) -> bool:
-        """Take in a wrench (N, N m) in the axes of a link, `frame`, or of the hand if it is empty."""
+        """Take in a reading (N, N m) in the axes of a link, `frame`, or of the hand if it is empty."""
         if frame and frame not in self.links:
             return self.refusals.note(f"frame '{frame}' is unknown; {did_you_mean(frame, self.links)}must be a link")
         if not all(abs(x) <= LARGEST for x in (*force, *moment)):  # NaN is not
             return self.refusals.note(f'force {force}, moment {moment}, must be finite, at most {LARGEST:g}')
-        sign = 1.0 if self.sense == 'applied_by_robot' else -1.0
-        about = frame if self.moment_about == 'frame' else ''
-        self._wrench = Wrench(self.link, [sign * x for x in force], [sign * x for x in moment], frame, about)
+        self.reading = Reading(np.array((*force, *moment)), frame, frame if self.moment_about == 'frame' else '')
         self.frame, self.stamp, self.arrival = frame, stamp, now
         return True
 
     def time_went_back(self, to: int) -> None:
-        """Forget a wrench that, after time went back to a stamp, is of a time yet to come."""
+        """Forget a reading that, after time went back to a stamp, is of a time yet to come."""
         if self.stamp > to + self.timeout * 1e9:
             self.forget()
 
     @property
     def known(self) -> bool:
-        """Whether there is a wrench at all, however old."""
-        return self._wrench is not None
+        """Whether there is a reading at all, however old."""
+        return self.reading is not None
 
     def late(self, state_stamp: int, now: int) -> bool:
-        """Tell whether the latest wrench is too old for a joint state of this stamp."""
+        """Tell whether the latest reading is too old for a joint state of this stamp."""
         limit = self.timeout * 1e9
         by_stamp = self.stamp and state_stamp and state_stamp - self.stamp > limit
         return bool(by_stamp or now - self.arrival > limit)
 
+    @property
+    def sign(self) -> float:
+        """What turns a reading into what the robot applies."""
+        return 1.0 if self.sense == 'applied_by_robot' else -1.0
+
+    def load(self, reading: Reading) -> Load | None:
+        """Return what a reading holds the weight of, or nothing."""
+        if self._beyond is None or self._beyond[:2] != (self.sensor.tool, self.payload):  # the very same two
+            self._beyond = self.sensor.tool, self.payload, self.sensor.tool + self.payload
+        body = self._beyond[2]
+        return Load(self.link, body, reading.axes, reading.about) if body.m else None
+
+    def contact(self, reading: Reading, weight: Array | None) -> Wrench:
+        """Return what the robot applies by contact: a reading without bias and without the weight (6) of its load."""
+        numbers = self.sensor.contact(reading.numbers, self.sign, weight)
+        return Wrench.of(self.link, numbers, reading.axes, reading.about)
+
     def wrench(self, state_stamp: int, now: int) -> Wrench | None:
-        """Return what the robot applies (the report's sign), or nothing if the latest is too old."""
-        return None if self._wrench is None or self.late(state_stamp, now) else self._wrench
+        """Return what the robot applies (the report's sign) by all that the latest reading holds; none if it is late."""
+        reading = self.reading
+        if reading is None or self.late(state_stamp, now):
+            return None
+        return Wrench.of(self.link, self.sign * reading.numbers, reading.axes, reading.about)
+
+
+def contact_wrenches(hands: Iterable[EndEffector], weigh: Weigh, state_stamp: int, now: int) -> list[Wrench]:
+    """Return what the robot applies by contact: the hands' readings that are not late, without bias and weights.
+
+    `weigh` is for the pose of the joint state of that stamp.
+    """
+    read = [(hand, hand.reading) for hand in hands if hand.reading and not hand.late(state_stamp, now)]
+    loads = [hand.load(reading) for hand, reading in read]
+    weights = iter(weigh(loaded) if (loaded := [load for load in loads if load]) else ())
+    return [
+        hand.contact(reading, next(weights) if load else None)
+        for (hand, reading), load in zip(read, loads, strict=True)
+    ]
