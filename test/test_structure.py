@@ -26,6 +26,7 @@ ROOMS: dict[str, set[str]] = {
     'symbolic': {'core', 'robot', 'equations'},
     'dynamics': {'core', 'robot', 'symbolic'},
     'inputs': {'core'},
+    'calibration': {'core', 'inputs'},
     'proof': {'core', 'robot', 'equations', 'dynamics'},
     'viewer': {'core', 'robot', 'dynamics'},
     'nodes': {'core', 'robot', 'dynamics', 'inputs', 'viewer'},

@@ -95,7 +95,7 @@ def _noise(samples: Sequence[Sample], left: Array) -> Array:
     within = np.mean([(s.deviation**2 / s.count).reshape(2, 3).mean(axis=1) for s in samples], axis=0)
     between = np.sum(left.reshape(-1, 2, 3) ** 2, axis=(0, 2))
     freedom = np.maximum(3 * len(samples) - np.array([4, 6]), 1)
-    return np.sqrt(np.maximum(np.maximum(within, between / freedom), 1e-24))
+    return np.asarray(np.sqrt(np.maximum(np.maximum(within, between / freedom), 1e-24)))
 
 
 def _solve(A: Array, y: Array) -> tuple[Array, Array, bool]:
@@ -107,9 +107,7 @@ def _solve(A: Array, y: Array) -> tuple[Array, Array, bool]:
     return back @ (U[:, kept].T @ y), back @ back.T, bool(kept.all())
 
 
-def _calibration(
-    samples: Sequence[Sample], theta: Array, covariance: Array, residual: Array, why: str
-) -> Calibration:
+def _calibration(samples: Sequence[Sample], theta: Array, covariance: Array, residual: Array, why: str) -> Calibration:
     m, first_moment = float(theta[6]), theta[7:]
     sure = abs(m) > SURE * np.sqrt(covariance[6, 6])
     com = first_moment / m if sure else np.zeros(3)

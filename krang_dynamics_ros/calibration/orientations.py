@@ -32,7 +32,7 @@ def trouble(directions: Sequence[Array] | Array) -> str:
     number = condition(directions)
     if number > WORST:
         said = 'infinite' if number > 1e4 else f'{number:.0f}'
-        return f'the hand was turned about one axis only, or too little: condition number {said}, must be below {WORST:g}'
+        return f'turned about one axis only, or too little: condition number {said}, must be below {WORST:g}'
     return ''
 
 
@@ -69,7 +69,7 @@ def _rows(directions: Sequence[Array] | Array) -> Array:
 
 
 def _smallest(directions: Sequence[Array]) -> tuple[float, ...]:
-    """Return the singular values, smallest first, as far as a set is long: what one of them cannot tell, the next may."""
+    """Return the singular values, smallest first: where the first cannot tell two sets apart, the next may."""
     values = np.linalg.svd(_rows(directions), compute_uv=False)
     return tuple(np.round(np.concatenate([np.zeros(4 - len(values)), values[::-1]]), 9).tolist())
 

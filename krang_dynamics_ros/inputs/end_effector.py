@@ -106,7 +106,7 @@ class EndEffector:
         return Wrench.of(self.link, numbers, reading.axes, reading.about)
 
     def wrench(self, state_stamp: int, now: int) -> Wrench | None:
-        """Return what the robot applies (the report's sign) by all that the latest reading holds; none if it is late."""
+        """Return what the robot applies (the report's sign) by all that the latest reading holds, if it is not late."""
         reading = self.reading
         if reading is None or self.late(state_stamp, now):
             return None

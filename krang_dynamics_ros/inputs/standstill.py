@@ -33,7 +33,7 @@ class Average(NamedTuple):
 
     reading: Reading  # mean
     deviation: Array  # (6) standard deviation of one reading
-    count: int
+    readings: int  # in the mean
     q: Array  # (n) mean
 
 
@@ -86,7 +86,8 @@ class Standstill:
         numbers = self._numbers()
         deviation, half = numbers.std(axis=0), len(numbers) // 2
         drift = np.abs(numbers[:half].mean(axis=0) - numbers[half:].mean(axis=0))
-        drift -= 10 * deviation / np.sqrt(len(numbers))  # five standard deviations of what noise alone makes of it
+        noise = np.diff(numbers, axis=0).std(axis=0) / np.sqrt(2)  # without what changes slowly
+        drift -= 10 * noise / np.sqrt(len(numbers))  # five standard deviations of what noise alone makes of it
         for values, limits, what in ((deviation, NOISE, 'spread'), (drift, DRIFT, 'drift')):
             force, moment = values[:3].max(), values[3:].max()
             if force > limits[0] or moment > limits[1]:

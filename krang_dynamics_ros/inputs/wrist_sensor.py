@@ -21,9 +21,9 @@ class WristSensor:
 
         reading = bias + weight of tool and payload + contact
 
-    all in the reading's own axes, about its own point, in its own sense (a weight is what the world applies). `tool` is what of the hand's link hangs
-    beyond the sensor: the model has it already, so it corrects readings only. A payload is not in the model: it
-    corrects readings too, and is the dynamics' to add.
+    all in the reading's own axes, about its own point, in its own sense (a weight is what the world applies). `tool` is
+    what of the hand's link hangs beyond the sensor: the model has it already, so it corrects readings only. A payload
+    is not in the model: it corrects readings too, and is the dynamics' to add.
     """
 
     bias: Array = field(default_factory=lambda: _NONE)  # (6), as the sensor gives it
