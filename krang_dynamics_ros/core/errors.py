@@ -63,6 +63,10 @@ class SingularityError(KrangDynamicsError, ArithmeticError):
     """The state is singular: a number asked for does not exist there, or would be noise."""
 
 
+class SimulationError(KrangDynamicsError, ArithmeticError):
+    """A simulation that cannot go on: forces or velocities that no robot has."""
+
+
 class MissingError(KrangDynamicsError):
     """Something that is not part of the package, and is not on this machine."""
 

@@ -1,27 +1,33 @@
-"""A robot over time: forward dynamics with rotors, friction and stops.
+"""A robot over time: forward dynamics with rotors, friction, stops and brakes.
 
-Torques, pushes and gravity go through Runge-Kutta of fourth order. Friction and the joints' stops come as impulses at
-the end of each step; those of dry friction are found so that a joint either holds exactly or slides with all of its
-friction: it neither creeps nor chatters.
+A step goes by Runge-Kutta of fourth order, in parts so short that no joint turns far in one. Friction and what a stop
+bears are found first, so that a joint either holds exactly or slides with all of its friction, and act as a constant
+torque through the part: what they take is that torque times the way. A joint that runs into its stop ends a part there;
+the stop takes its velocity at once.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any
+import math
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..core.errors import ArgumentError, unknown_name
+from ..core.errors import ArgumentError, SimulationError, SingularityError, unknown_name
 from ..core.spatial import Array
 from ..core.wrench import Wrench
 from ..robot.robot import Robot
 from .factory import dynamics_of
+from .impulses import bounded_impulses
 
-Floats = NDArray[np.floating[Any]]
-STEP = 1e-3  # s; Krang in free fall keeps its energy to 1e-4 with it
-SWEEPS = 200  # of Gauss-Seidel, where the quick way to the impulses does not settle
+Bools = NDArray[np.bool_]
+STEP = 1e-3  # s
+FARTHEST = 0.08  # rad, m: in a part of a step; Krang in free fall keeps its energy to 1e-4 with it
+FASTEST = 1e3  # rad/s, m/s: what is beyond is no motion of a robot
+SHORTEST = 1e-5  # s: a part that looks closer at a stop
+AT_STOP = 1e-7  # rad, m
+LOOKS = 3  # at when a joint reaches its stop, each far nearer than the last
 
 
 class Simulation:
@@ -47,7 +53,7 @@ class Simulation:
         if position.shape != (self.robot.n,):
             raise ArgumentError(f'q: shape {position.shape}, must be ({self.robot.n},)')
         for name, value, least, most in zip(self.robot.joint_names, position, self.lower, self.upper, strict=True):
-            if not least <= value <= most:  # NaN is not
+            if not (least <= value <= most and math.isfinite(value)):  # NaN is not
                 raise ArgumentError(f'{name}: {value:g}, must be within its limits, {least:g} to {most:g}')
         self.q, self.dq = position, np.zeros(self.robot.n)
 
@@ -64,84 +70,122 @@ class Simulation:
 
     @property
     def energy(self) -> float:
-        """Kinetic and potential energy (J). `lost` is what friction and stops have taken so far."""
+        """Kinetic and potential energy (J). `lost` is what friction, stops and brakes have taken so far."""
         return self.dynamics.E(self.q, self.dq) + self.dynamics.U(self.q)
 
-    def step(self, torque: Array, pushes: Sequence[Wrench] = (), h: float = STEP) -> None:
-        """Go on by h seconds, under torques (n) at the joints and `pushes`, wrenches that the WORLD applies."""
-
-        def acceleration(q: Array, dq: Array) -> Array:
-            pushed = torque + self.dynamics.wrench_torque(q, pushes) if pushes else torque
-            return self.dynamics.forward_dynamics(q, dq, pushed)
-
-        before, start = self.dq, self.q
-        q, dq = _runge_kutta(acceleration, start, before, h)
-        after, impulse = self._rubbed_and_stopped(q, dq, h)
-        self.lost -= float(impulse @ (dq + after)) / 2
-        q = q + h / 2 * (after - dq)  # as if the impulse had acted all through the step
-        still = (before == 0) & (after == 0)
-        self.q, self.dq = np.clip(np.where(still, start, q), self.lower, self.upper), after
+    def hold(self, h: float = STEP) -> None:
+        """Go on by h seconds with the brakes closed: they stop every joint at once and bear whatever acts on it."""
+        if self.dq.any():
+            self.lost += self.dynamics.E(self.q, self.dq)
+            self.dq = np.zeros(self.robot.n)
         self.time += h
 
-    def _rubbed_and_stopped(self, q: Array, dq: Array, h: float) -> tuple[Array, Array]:
-        """Return the velocity (n) after friction and stops had their say, and the impulse (n) that they gave, N m s.
+    def step(self, torque: Array, pushes: Sequence[Wrench] = (), h: float = STEP) -> None:
+        """Go on by h seconds, under torques (n) at the joints and `pushes`, wrenches that the WORLD applies.
+
+        Raises `SimulationError` if that leads nowhere; the state is then the last one that could be.
+        """
+        left = h
+        while left > 0:
+            fastest = float(np.abs(self.dq).max())
+            try:
+                with np.errstate(over='ignore', invalid='ignore'):  # what is not finite raises
+                    left -= self._go_on(torque, pushes, min(left, FARTHEST / max(fastest, 1e-9)))
+            except SingularityError as error:
+                raise SimulationError(str(error)) from None
+        self.time += h
+
+    def _go_on(self, torque: Array, pushes: Sequence[Wrench], h: float) -> float:
+        """Go on by at most h seconds, up to where a joint meets its stop; return how many they were."""
+        resistance, held = self._resistance(torque, pushes, h)
+        locked = held & (self.dq == 0)
+        if locked.all():
+            return h
+        within = (self.q < self.upper - AT_STOP) & (self.q > self.lower + AT_STOP)
+        total = np.where(locked, 0.0, resistance)
+        q, dq = self._runge_kutta(torque + total, pushes, ~locked, h)
+        for _ in range(LOOKS):
+            if (part := self._part_to_stop(q, within)) == 1.0:
+                break
+            h *= part
+            q, dq = self._runge_kutta(torque + total, pushes, ~locked, h)
+        self._check(dq)
+        beyond = float(np.maximum(q - self.upper, self.lower - q).max())
+        if beyond > AT_STOP and h > SHORTEST:  # a joint left its stop and came back: look closer
+            return self._go_on(torque, pushes, h / 4)
+        self.lost -= float(total @ (q - self.q))
+        self._put(q, dq, held)
+        return h
+
+    def _acceleration(self, q: Array, dq: Array, torque: Array, pushes: Sequence[Wrench], free: Bools) -> Array:
+        """Return the acceleration (n) of the joints that are free; the others are locked."""
+        pushed = torque + self.dynamics.wrench_torque(q, pushes) if pushes else torque
+        if free.all():
+            return self.dynamics.forward_dynamics(q, dq, pushed)
+        rest, ddq = pushed - self.dynamics.inverse_dynamics(q, dq, np.zeros(self.robot.n)), np.zeros(self.robot.n)
+        ddq[free] = np.linalg.solve(self.dynamics.A(q)[free][:, free], rest[free])
+        return ddq
+
+    def _runge_kutta(self, torque: Array, pushes: Sequence[Wrench], free: Bools, h: float) -> tuple[Array, Array]:
+        """Return position and velocity (n) after h seconds."""
+        q, dq = self.q, self.dq
+        a1 = self._acceleration(q, dq, torque, pushes, free)
+        v2 = dq + h / 2 * a1
+        a2 = self._acceleration(q + h / 2 * dq, v2, torque, pushes, free)
+        v3 = dq + h / 2 * a2
+        a3 = self._acceleration(q + h / 2 * v2, v3, torque, pushes, free)
+        v4 = dq + h * a3
+        a4 = self._acceleration(q + h * v3, v4, torque, pushes, free)
+        return q + h / 6 * (dq + 2 * v2 + 2 * v3 + v4), dq + h / 6 * (a1 + 2 * a2 + 2 * a3 + a4)
+
+    def _resistance(self, torque: Array, pushes: Sequence[Wrench], h: float) -> tuple[Array, Bools]:
+        """Return the torques (n) of friction and stops over the next h seconds, and which joints they hold.
 
         Viscous friction is taken at the velocity it leads to, for on a light wrist it may be stiffer than h allows.
         """
         viscous, dry = self.dynamics.viscous * h, self.dynamics.coulomb * h
-        low, high = np.where(q > self.upper, -np.inf, -dry), np.where(q < self.lower, np.inf, dry)
-        where = np.flatnonzero(low < high)
+        low = np.where(self.q >= self.upper - AT_STOP, -np.inf, -dry)
+        high = np.where(self.q <= self.lower + AT_STOP, np.inf, dry)
+        where, held = np.flatnonzero(low < high), np.zeros(self.robot.n, dtype=bool)
         if not len(where) and not viscous.any():
-            return dq, np.zeros_like(dq)
-        A = self.dynamics.A(q)
+            return np.zeros(self.robot.n), held
+        velocity = self.dq + h * self._acceleration(self.q, self.dq, torque, pushes, ~held)
+        A = self.dynamics.A(self.q)
         mobility = np.linalg.inv(A + np.diag(viscous))
-        after = mobility @ (A @ dq)
+        after = mobility @ (A @ velocity)
+        impulse = np.zeros(self.robot.n)
         if len(where):
-            bounded = bounded_impulses(mobility[np.ix_(where, where)], after[where], low[where], high[where])
+            bounded = bounded_impulses(mobility[where][:, where], after[where], low[where], high[where])
+            held[where] = (bounded > low[where]) & (bounded < high[where])
+            impulse[where] = bounded
             after = after + mobility[:, where] @ bounded
-            after[where[(bounded > low[where]) & (bounded < high[where])]] = 0.0  # held, to the last digit
-        return after, A @ (after - dq)
+        return (impulse - viscous * after) / h, held
 
+    def _part_to_stop(self, q: Array, within: Bools) -> float:
+        """Return how much of the way to q (n) it is until a joint that was within its limits meets one; 1 if none."""
+        beyond = np.flatnonzero(within & ((q > self.upper) | (q < self.lower)))
+        if not len(beyond):
+            return 1.0
+        way = (q - self.q)[beyond]
+        stop = np.where(way > 0, self.upper[beyond], self.lower[beyond])
+        return float(((stop - self.q[beyond]) / way).min())
 
-def _runge_kutta(a: Callable[[Array, Array], Array], q: Array, dq: Array, h: float) -> tuple[Array, Array]:
-    """Return position and velocity after h seconds."""
-    a1 = a(q, dq)
-    v2 = dq + h / 2 * a1
-    a2 = a(q + h / 2 * dq, v2)
-    v3 = dq + h / 2 * a2
-    a3 = a(q + h / 2 * v2, v3)
-    v4 = dq + h * a3
-    a4 = a(q + h * v3, v4)
-    return q + h / 6 * (dq + 2 * v2 + 2 * v3 + v4), dq + h / 6 * (a1 + 2 * a2 + 2 * a3 + a4)
+    def _put(self, q: Array, dq: Array, held: Bools) -> None:
+        """Take q and dq (n) as the state, less what stops take, which is booked; what is held stands still."""
+        self.q = np.clip(q, self.lower, self.upper)
+        self.dq = np.where(held, 0.0, dq)
+        out = np.flatnonzero(((self.q >= self.upper) & (self.dq > 0)) | ((self.q <= self.lower) & (self.dq < 0)))
+        if len(out):
+            low, high = np.where(self.dq[out] > 0, -np.inf, 0.0), np.where(self.dq[out] > 0, 0.0, np.inf)
+            mobility = np.linalg.inv(self.dynamics.A(self.q))[:, out]
+            self.dq = self.dq + mobility @ bounded_impulses(mobility[out], self.dq[out], low, high)
+            self.dq[out] = np.where(low < 0, np.minimum(self.dq[out], 0.0), np.maximum(self.dq[out], 0.0))
+        if (self.dq != dq).any() or (self.q != q).any():
+            self.lost += self.dynamics.E(q, dq) + self.dynamics.U(q) - self.energy
 
-
-def bounded_impulses(mobility: Floats, velocity: Floats, low: Floats, high: Floats) -> Floats:
-    """Return impulses (m) between `low` and `high` that bring velocities (m) to zero where the bounds allow it.
-
-    `mobility` (m, m) is the change of velocity per impulse. An impulse at its upper bound leaves a velocity that is
-    still negative, one at its lower bound one that is still positive.
-    """
-    impulse = np.clip(np.zeros_like(velocity), low, high)
-    free = np.ones(len(velocity), dtype=bool)
-    for _ in range(3 * len(velocity)):
-        impulse[free] = 0.0
-        rest = velocity + mobility @ impulse
-        impulse[free] = np.linalg.solve(mobility[np.ix_(free, free)], -rest[free])
-        held = np.clip(impulse, low, high)
-        beyond = held != impulse
-        impulse = held
-        left = velocity + mobility @ impulse
-        back = ~free & (((impulse == high) & (left > 0)) | ((impulse == low) & (left < 0)))
-        if not beyond.any() and not back.any():
-            return impulse
-        free = (free & ~beyond) | back
-    return _gauss_seidel(mobility, velocity, low, high, impulse)
-
-
-def _gauss_seidel(mobility: Floats, velocity: Floats, low: Floats, high: Floats, impulse: Floats) -> Floats:
-    """Go from joint to joint, each to its own best, until all are near theirs: slow, but it always settles."""
-    for _ in range(SWEEPS):
-        for k in range(len(impulse)):
-            left = velocity[k] + mobility[k] @ impulse
-            impulse[k] = min(max(impulse[k] - left / mobility[k, k], low[k]), high[k])
-    return impulse
+    def _check(self, dq: Array) -> None:
+        """Raise `SimulationError` if a velocity (n) is none that a robot has."""
+        k = int(np.argmax(np.abs(dq)))  # NaN too
+        if not abs(dq[k]) < FASTEST:
+            name = self.robot.joint_names[k]
+            raise SimulationError(f'{name}: {dq[k]:.3g} rad/s or m/s, must be below {FASTEST:g} for a step to be right')
