@@ -30,7 +30,7 @@ from std_msgs.msg import Float64MultiArray, String
 
 from .robots import ROOT
 
-PATIENCE = 15.0  # s: how long to wait for what must come
+PATIENCE = 60.0  # s: how long to wait for what must come, on a machine that is busy with other things
 TORQUES = ('gravity', 'coriolis', 'friction', 'wrench', 'total')
 TYPES: dict[str, type] = {f'torque/{name}': JointState for name in TORQUES} | {
     'effort_commands': Float64MultiArray,

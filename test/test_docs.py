@@ -37,8 +37,8 @@ def shape(table: str) -> list[str]:
 
 
 def test_the_tables_of_parameters_are_the_nodes() -> None:
-    parameters = pytest.importorskip('krang_dynamics_ros.nodes.parameters', reason='rclpy is not installed')
-    dynamics = importlib.import_module('krang_dynamics_ros.nodes.dynamics_parameters')
+    parameters = importlib.import_module('krang_dynamics_ros.pipeline.spec')
+    dynamics = importlib.import_module('krang_dynamics_ros.pipeline.dynamics_parameters')
     assert parameters.markdown_table(dynamics.documented()) in README
     for node in ('simulator_node', 'viewer_node'):
         declared = importlib.import_module(f'krang_dynamics_ros.nodes.{node}').PARAMETERS

@@ -15,7 +15,7 @@ from rcl_interfaces.srv import DescribeParameters
 
 from krang_dynamics_ros import Lagrangian, Robot, krang, load_robot, urdf_text
 from krang_dynamics_ros.dynamics.factory import load_model
-from krang_dynamics_ros.nodes import dynamics_parameters as parameters
+from krang_dynamics_ros.pipeline import dynamics_parameters as parameters
 
 from .robots import FILES
 from .ros import Client, Process, domain, effort

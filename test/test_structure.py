@@ -29,7 +29,8 @@ ROOMS: dict[str, set[str]] = {
     'calibration': {'core', 'inputs'},
     'proof': {'core', 'robot', 'equations', 'dynamics'},
     'viewer': {'core', 'robot', 'dynamics'},
-    'nodes': {'core', 'robot', 'dynamics', 'inputs', 'viewer'},
+    'pipeline': {'core', 'dynamics', 'inputs'},
+    'nodes': {'core', 'robot', 'dynamics', 'inputs', 'pipeline', 'viewer'},
     'cli': {'core', 'robot', 'equations', 'symbolic', 'dynamics', 'proof'},
 }
 ROS = {

@@ -11,7 +11,7 @@ from rclpy.client import Client
 from rclpy.node import Node
 from rclpy.parameter import Parameter, parameter_value_to_python
 
-from .parameters import NONE, named
+from ..pipeline.spec import NONE, named
 
 PATIENCE = 2.0  # s: an answer that takes longer will not come
 

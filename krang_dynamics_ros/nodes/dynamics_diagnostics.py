@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from ..inputs.end_effector import EndEffector
+from ..pipeline.pipeline import Pipeline
 from .diagnostics import ERROR, OK, WARN, Status, age
-from .dynamics_inputs import DynamicsInputs
-from .dynamics_outputs import DynamicsOutputs
 
 
 class DynamicsHealth:
     """The statuses of a node, and what is counted for them since the last report."""
 
-    def __init__(self, inputs: DynamicsInputs, outputs: DynamicsOutputs) -> None:
-        self._inputs, self._outputs = inputs, outputs
+    def __init__(self, pipeline: Pipeline, now: Callable[[], int]) -> None:
+        """`now` is the node's clock, ns."""
+        self._pipeline, self._inputs, self._now = pipeline, pipeline.inputs, now
         self._refused: dict[str, int] = {}  # in all, up to the last report
         self._heard = 0  # joint states, up to the last report
         self._begin()
@@ -33,13 +33,13 @@ class DynamicsHealth:
         """Return what is so now, and begin to count anew."""
         elapsed = max(time.monotonic() - self._since, 1e-3)
         yield self._joint_states(elapsed)
-        for hand in self._inputs.hands:
+        for hand in self._inputs.hands.values():
             yield self._wrench(hand)
         yield self._computation(elapsed)
         self._begin()
 
     def _joint_states(self, elapsed: float) -> Status:
-        states, now = self._inputs.states, self._inputs.now()
+        states, now = self._inputs.states, self._now()
         missing = states.missing(now)
         fresh = self._newly_refused('joint states', states.refusals.count)
         rate, self._heard = (self._inputs.heard - self._heard) / elapsed, self._inputs.heard
@@ -62,7 +62,7 @@ class DynamicsHealth:
         })  # fmt: skip
 
     def _wrench(self, hand: EndEffector) -> Status:
-        name, now, needed = f'wrench {hand.name}', self._inputs.now(), 'wrench' in self._outputs.summed
+        name, now, needed = f'wrench {hand.name}', self._now(), 'wrench' in self._pipeline.summed
         fresh = self._newly_refused(name, hand.refusals.count)
         level, words = OK, 'fresh'
         if fresh:

@@ -8,11 +8,11 @@ from rclpy.node import Node
 from rclpy.qos import DurabilityPolicy, QoSProfile
 from std_msgs.msg import String
 
-from ..dynamics.factory import Model
 from ..dynamics.terms import TERMS, Torques
-from .dynamics_inputs import known_joint
-from .parameters import named
-from .settings import Settings
+from ..pipeline.pipeline import Pipeline
+from ..pipeline.robot_inputs import known_joint
+from ..pipeline.settings import Settings
+from ..pipeline.spec import named
 from .topics import NumbersTopic, PointTopic, TorqueTopic
 
 LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
@@ -21,8 +21,9 @@ LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
 class DynamicsOutputs:
     """Topics. What nobody listens to is neither computed nor sent."""
 
-    def __init__(self, node: Node, settings: Settings, model: Model) -> None:
-        self._dynamics, names, frame_id = model.dynamics, model.dynamics.joint_names, settings['frame_id']
+    def __init__(self, node: Node, settings: Settings, pipeline: Pipeline) -> None:
+        self._pipeline, self._dynamics, model = pipeline, pipeline.dynamics, pipeline.model
+        names, frame_id = self._dynamics.joint_names, settings['frame_id']
         self._torques = {term: TorqueTopic(node, f'torque/{term}', names, frame_id) for term in TERMS}
         self._total = TorqueTopic(node, 'torque/total', names, frame_id)
         commanded = [known_joint(model, 'command_joints', name) for name in named(settings['command_joints'])]
@@ -33,10 +34,6 @@ class DynamicsOutputs:
         self._com = PointTopic(node, 'center_of_mass', self._dynamics.base)
         self._description = node.create_publisher(String, 'robot_description', LATCHED)
         self._description.publish(String(data=model.urdf))
-        settings.used_by(lambda: self._sum(named(settings['total_terms'])))
-
-    def _sum(self, terms: list[str]) -> None:
-        self.summed = terms
 
     def publish(self, torques: Torques, stamp: Time) -> None:
         """Publish what somebody listens to and can be known, with the stamp of the joint state it comes from."""
@@ -56,7 +53,7 @@ class DynamicsOutputs:
         commands = self._commands if self._commands is not None and self._commands.wanted else None
         if not self._total.wanted and commands is None:
             return
-        total = torques.total(self.summed)
+        total = torques.total(self._pipeline.summed)
         if total is None:
             return
         if self._total.wanted:

@@ -1,89 +1,36 @@
-"""Parameters declared in one place: name, type, default, range and meaning; and from there to ROS and to the README."""
+"""Parameters as ROS has them: declared from their specs, and set while the node runs."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable
 from typing import Any
 
-from rcl_interfaces.msg import FloatingPointRange, IntegerRange, ParameterDescriptor
+from rcl_interfaces.msg import FloatingPointRange, IntegerRange, ParameterDescriptor, SetParametersResult
 from rclpy.node import Node
+from rclpy.parameter import Parameter
 
-from ..core.errors import ArgumentError, did_you_mean
-
-NONE = ['']  # a list without entries has no type in ROS 2, so nothing is one empty name
-
-
-def named(names: Sequence[str]) -> list[str]:
-    """Return the names of a list parameter, without the empty one that stands for none."""
-    return [name for name in names if name]
+from ..core.errors import KrangDynamicsError, did_you_mean
+from ..pipeline.settings import Settings
+from ..pipeline.spec import Spec
 
 
-@dataclass(frozen=True)
-class Spec:
-    """One parameter. `live` ones can be set while the node runs; a list allows each of `choices`, or `NONE`."""
-
-    name: str
-    default: Any
-    meaning: str
-    live: bool = False
-    least: float | None = None
-    most: float | None = None
-    choices: tuple[str, ...] = ()
-    default_text: str = ''  # for the README, where the default depends on the robot
-    count: int | None = None  # how many entries a list must have
-    once: bool = False  # whether a list must name each entry once
-
-    @property
-    def type_name(self) -> str:
-        """ROS's name of the type."""
-        kinds = {bool: 'bool', int: 'integer', float: 'double', str: 'string'}
-        if isinstance(self.default, list):
-            return f'{kinds[type(self.default[0])]}[]'
-        return kinds[type(self.default)]
-
-    @property
-    def allowed(self) -> str:
-        """The range, in words."""
-        if self.choices:
-            return ', '.join(f'`{choice}`' for choice in self.choices)
-        return '' if self.least is None else f'{self.least:g} to {self.most:g}'
-
-    def descriptor(self) -> ParameterDescriptor:
-        """Return what `ros2 param describe` shows."""
-        described = ParameterDescriptor(description=self.meaning, read_only=not self.live)
-        if self.choices:
-            described.additional_constraints = f'one of {", ".join(self.choices)}'
-        if self.least is not None and self.most is not None and isinstance(self.default, float):
-            described.floating_point_range = [FloatingPointRange(from_value=self.least, to_value=self.most)]
-        if self.least is not None and self.most is not None and isinstance(self.default, int):
-            described.integer_range = [IntegerRange(from_value=int(self.least), to_value=int(self.most), step=1)]
-        return described
-
-    def check(self, value: Any) -> None:
-        """Raise `ArgumentError` if a value cannot be; ROS itself holds a number against its range."""
-        items = list(value) if isinstance(self.default, list) else [value]
-        for item in items:
-            if self.choices and item not in self.choices and not (item == '' and isinstance(self.default, list)):
-                hint = did_you_mean(str(item), self.choices)
-                raise ArgumentError(f"{self.name}: '{item}', must be one of {', '.join(self.choices)}. {hint}".strip())
-        finite = all(math.isfinite(item) for item in items if isinstance(item, float))
-        if not finite or (self.count is not None and len(items) != self.count):
-            wanted = 'finite' if self.count is None else f'{self.count} finite numbers'
-            raise ArgumentError(f'{self.name}: {items if isinstance(self.default, list) else value}, must be {wanted}')
-        if self.once and len(set(items)) != len(items):
-            raise ArgumentError(f'{self.name}: {items}, must name each once')
-
-
-ROBOT_FILE = Spec('robot_file', '', 'robot file (YAML); none: Krang', default_text="`''`, Krang")
+def descriptor(spec: Spec) -> ParameterDescriptor:
+    """Return what `ros2 param describe` shows."""
+    described = ParameterDescriptor(description=spec.meaning, read_only=not spec.live)
+    if spec.choices:
+        described.additional_constraints = f'one of {", ".join(spec.choices)}'
+    if spec.least is not None and spec.most is not None and isinstance(spec.default, float):
+        described.floating_point_range = [FloatingPointRange(from_value=spec.least, to_value=spec.most)]
+    if spec.least is not None and spec.most is not None and isinstance(spec.default, int):
+        described.integer_range = [IntegerRange(from_value=int(spec.least), to_value=int(spec.most), step=1)]
+    return described
 
 
 def declare(node: Node, specs: Iterable[Spec]) -> dict[str, Any]:
     """Declare parameters and return their values, overridden or default, checked."""
     values = {}
     for spec in specs:
-        values[spec.name] = node.declare_parameter(spec.name, spec.default, spec.descriptor()).value
+        values[spec.name] = node.declare_parameter(spec.name, spec.default, descriptor(spec)).value
         spec.check(values[spec.name])
     return values
 
@@ -96,17 +43,28 @@ def warn_of_unknown(node: Node) -> None:
             node.get_logger().warning(f"parameter '{name}' is unknown and has no effect. {hint}")
 
 
-def markdown_table(specs: Sequence[Spec]) -> str:
-    """Return the README's table of parameters."""
-    rows = ['| parameter | type | default | live | range | what |', '|---|---|---|---|---|---|']
-    for spec in specs:
-        default = spec.default_text or f'`{_yaml(spec.default)}`'
-        live = 'yes' if spec.live else ''
-        rows.append(f'| `{spec.name}` | {spec.type_name} | {default} | {live} | {spec.allowed} | {spec.meaning} |')
-    return '\n'.join(rows)
+class NodeSettings(Settings):
+    """Settings that are a node's parameters."""
+
+    def __init__(self, node: Node) -> None:
+        super().__init__()
+        self._node = node
+
+    def _first(self, spec: Spec) -> Any:
+        return self._node.declare_parameter(spec.name, spec.default, descriptor(spec)).value
+
+    def follow(self) -> None:
+        """Let parameters be set from now on; until then the node is still being made."""
+        self._node.add_on_set_parameters_callback(self._on_set)
+        self._node.add_post_set_parameters_callback(lambda changes: self.take(_values(changes)))
+
+    def _on_set(self, changes: list[Parameter]) -> SetParametersResult:
+        try:
+            self.check(_values(changes))
+        except KrangDynamicsError as error:
+            return SetParametersResult(successful=False, reason=str(error))
+        return SetParametersResult(successful=True)
 
 
-def _yaml(value: Any) -> str:
-    if isinstance(value, list):
-        return f'[{", ".join(_yaml(item) for item in value)}]'
-    return f'{value:g}' if isinstance(value, float) else str(value) or "''"
+def _values(changes: Iterable[Parameter]) -> dict[str, Any]:
+    return {change.name: change.value for change in changes}

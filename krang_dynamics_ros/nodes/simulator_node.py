@@ -25,9 +25,10 @@ from ..core.wrench import Wrench
 from ..dynamics.simulation import STEP, Simulation
 from ..inputs.end_effector import EndEffector
 from ..inputs.joint_states import JointTorques
+from ..pipeline.spec import NONE, ROBOT_FILE, Spec, named
 from ..robot.robot_file import load_robot
 from .other_publishers import others, publishers, refuse_company
-from .parameters import NONE, ROBOT_FILE, Spec, declare, named, warn_of_unknown
+from .parameters import declare, warn_of_unknown
 from .run import run
 from .topics import INPUT, wrench_message, wrench_of
 

@@ -19,12 +19,13 @@ from std_srvs.srv import Trigger
 from ..core.errors import KrangDynamicsError, MissingError
 from ..core.spatial import Array
 from ..dynamics.dynamics import Dynamics
+from ..pipeline.spec import NONE, Spec, named
 from ..viewer.access import VISER, Access
 from ..viewer.snapshot import LEVELS, Line, Now
 from .dynamics_client import Remote
 from .listener import Heard
 from .other_publishers import publishers
-from .parameters import NONE, Spec, declare, named, warn_of_unknown
+from .parameters import declare, warn_of_unknown
 from .polling import Ears
 from .run import run
 from .topics import wrench_message

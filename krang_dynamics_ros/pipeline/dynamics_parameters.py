@@ -1,4 +1,4 @@
-"""The parameters of `dynamics_node`."""
+"""The parameters of `dynamics_node`, and of whatever else does what it does."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from ..dynamics.dynamics import Dynamics
 from ..dynamics.factory import BACKENDS, Model, load_model
 from ..dynamics.terms import SUMMED
 from ..inputs.end_effector import MOMENTS_ABOUT, SENSES
-from .parameters import NONE, ROBOT_FILE, Spec
 from .settings import Settings
+from .spec import NONE, ROBOT_FILE, Spec
 
 JOINT_SETTINGS = {
     'rotor_inertia': 'rotor inertia I_a = N^2 J_m as the joint feels it, kg m^2 (kg if prismatic)',

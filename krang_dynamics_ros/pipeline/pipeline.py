@@ -1,0 +1,42 @@
+"""From messages to torques: all that `dynamics_node` does but listening and speaking."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from ..core.spatial import Array
+from ..dynamics.factory import Model
+from ..dynamics.terms import Terms, Torques
+from . import dynamics_parameters as parameters
+from .robot_inputs import RobotInputs
+from .settings import Settings
+from .spec import named
+
+
+class Pipeline:
+    """A robot, what its messages say of it, and its torques."""
+
+    def __init__(self, settings: Settings, model: Model) -> None:
+        """`settings` gets the parameters of this robot; `dynamics_parameters.MODEL` are those that say which one."""
+        self._settings, self.model, self.dynamics = settings, model, model.dynamics
+        settings.declare(parameters.settings(model))
+        settings.declare(parameters.of_joints(model.dynamics))
+        self.inputs = RobotInputs(settings, model)
+        self._terms = Terms(model.dynamics)
+        settings.used_by(self._apply)
+
+    def _apply(self) -> None:
+        """Put the parameters' values to work."""
+        self.summed = named(self._settings['total_terms'])
+        self.dynamics.gravity = np.array(self._settings['gravity'])
+        for key in parameters.JOINT_SETTINGS:
+            setattr(self.dynamics, key, parameters.joint_vector(self._settings, self.dynamics, key))
+
+    def take_joint_state(
+        self, names: Sequence[str], position: Array, velocity: Array, effort: Array, stamp: int, now: int
+    ) -> Torques | None:
+        """Take in a joint state, as `RobotInputs` does; return the torques of what is known then, if all joints are."""
+        state = self.inputs.take_joint_state(names, position, velocity, effort, stamp, now)
+        return None if state is None else self._terms.of(state)

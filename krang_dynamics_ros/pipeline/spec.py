@@ -1,0 +1,81 @@
+"""Parameters declared in one place: name, type, default, range and meaning; from there come ROS's and the README's."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ..core.errors import ArgumentError, did_you_mean
+
+NONE = ['']  # a list without entries has no type in ROS 2, so nothing is one empty name
+
+
+def named(names: Sequence[str]) -> list[str]:
+    """Return the names of a list parameter, without the empty one that stands for none."""
+    return [name for name in names if name]
+
+
+@dataclass(frozen=True)
+class Spec:
+    """One parameter. `live` ones can be set while the node runs; a list allows each of `choices`, or `NONE`."""
+
+    name: str
+    default: Any
+    meaning: str
+    live: bool = False
+    least: float | None = None
+    most: float | None = None
+    choices: tuple[str, ...] = ()
+    default_text: str = ''  # for the README, where the default depends on the robot
+    count: int | None = None  # how many entries a list must have
+    once: bool = False  # whether a list must name each entry once
+
+    @property
+    def type_name(self) -> str:
+        """ROS's name of the type."""
+        kinds = {bool: 'bool', int: 'integer', float: 'double', str: 'string'}
+        if isinstance(self.default, list):
+            return f'{kinds[type(self.default[0])]}[]'
+        return kinds[type(self.default)]
+
+    @property
+    def allowed(self) -> str:
+        """The range, in words."""
+        if self.choices:
+            return ', '.join(f'`{choice}`' for choice in self.choices)
+        return '' if self.least is None else f'{self.least:g} to {self.most:g}'
+
+    def check(self, value: Any) -> None:
+        """Raise `ArgumentError` if a value cannot be; ROS itself holds a number against its range."""
+        items = list(value) if isinstance(self.default, list) else [value]
+        for item in items:
+            if self.choices and item not in self.choices and not (item == '' and isinstance(self.default, list)):
+                hint = did_you_mean(str(item), self.choices)
+                raise ArgumentError(f"{self.name}: '{item}', must be one of {', '.join(self.choices)}. {hint}".strip())
+        finite = all(math.isfinite(item) for item in items if isinstance(item, float))
+        if not finite or (self.count is not None and len(items) != self.count):
+            wanted = 'finite' if self.count is None else f'{self.count} finite numbers'
+            raise ArgumentError(f'{self.name}: {items if isinstance(self.default, list) else value}, must be {wanted}')
+        if self.once and len(set(items)) != len(items):
+            raise ArgumentError(f'{self.name}: {items}, must name each once')
+
+
+ROBOT_FILE = Spec('robot_file', '', 'robot file (YAML); none: Krang', default_text="`''`, Krang")
+
+
+def markdown_table(specs: Sequence[Spec]) -> str:
+    """Return the README's table of parameters."""
+    rows = ['| parameter | type | default | live | range | what |', '|---|---|---|---|---|---|']
+    for spec in specs:
+        default = spec.default_text or f'`{_yaml(spec.default)}`'
+        live = 'yes' if spec.live else ''
+        rows.append(f'| `{spec.name}` | {spec.type_name} | {default} | {live} | {spec.allowed} | {spec.meaning} |')
+    return '\n'.join(rows)
+
+
+def _yaml(value: Any) -> str:
+    if isinstance(value, list):
+        return f'[{", ".join(_yaml(item) for item in value)}]'
+    return f'{value:g}' if isinstance(value, float) else str(value) or "''"
