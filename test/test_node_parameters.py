@@ -71,6 +71,26 @@ def test_friction_and_rotors_can_be_set_by_joint(client: Client, robot: Robot) -
     assert client.get('joints.q_5r.viscous') == 3.0
 
 
+def test_friction_beyond_the_report_follows_the_joint_from_where_it_was(client: Client, robot: Robot) -> None:
+    k, slow = robot.joint_names.index('q_6r'), np.zeros(17)
+    slow[k] = 0.01
+    pairs = [2.0, 0.01, 0.0, 1.0, 1.0, 0.005]  # the one without torque is none
+    done = client.set(joints__q_6r__coulomb=1.0, joints__q_6r__coulomb_velocity=0.02, joints__q_6r__presliding=pairs)
+    assert all(result.successful for result in done)
+    client.ask(robot.joint_names, Q, slow, 'torque/friction')
+    client.received['torque/friction'].clear()
+    answer = client.ask(robot.joint_names, Q + 0.5 * slow, slow, 'torque/friction')
+    expected = np.tanh(0.5) + 2 * (1 - np.exp(-0.5)) + (1 - np.exp(-1))
+    assert answer.effort[k] == pytest.approx(expected)
+    for bad in ([1.0], [-1.0, 1.0], [1.0, 0.0], [1.0, float('nan')]):
+        result = client.set(joints__q_6r__presliding=bad)[0]
+        assert not result.successful
+        assert 'joints.q_6r.presliding: ' in result.reason
+        assert 'must be pairs of a torque' in result.reason
+    assert list(client.get('joints.q_6r.presliding')) == pairs
+    client.set(joints__q_6r__coulomb=0.0, joints__q_6r__coulomb_velocity=0.0, joints__q_6r__presliding=[0.0, 0.001])
+
+
 def test_total_sums_the_terms_it_is_told_to(client: Client, robot: Robot) -> None:
     lagrangian = Lagrangian(robot)
     assert client.set(total_terms=['gravity', 'coriolis'])[0].successful

@@ -66,6 +66,16 @@ FAULTS = {
     'joint type': ('type: revolute', 'type: ball', "joints.shoulder.type: 'ball', must be one of revolute, prismatic, fixed"),
     'viscous friction': ('viscous: 1', 'viscous: -1', 'joints.elbow.friction.viscous: -1, must not be negative'),
     'Coulomb friction': ('coulomb: 2', 'coulomb: -2', 'joints.elbow.friction.coulomb: -2, must not be negative'),
+    'smoothing': ('coulomb: 2', 'coulomb_velocity: -2', 'joints.elbow.friction.coulomb_velocity: -2, must not be negative'),
+    'presliding torque': (
+        'coulomb: 2', 'presliding: [{distance: 1}]', 'joints.elbow.friction.presliding[0].torque: missing, must not be negative',
+    ),
+    'presliding distance': (
+        'coulomb: 2', 'presliding: [{torque: 1, distance: 0}]', 'joints.elbow.friction.presliding[0].distance: 0, must be positive',
+    ),
+    'presliding key': (
+        'coulomb: 2', 'presliding: [{torque: 1, distance: 1, delta: 2}]', 'joints.elbow.friction.presliding[0].delta: 2, is not a',
+    ),
     'rotor inertia': ('1e-4', '-1e-4', 'joints.shoulder.motor.rotor_inertia: -0.0001, must not be negative'),
     'gear ratio': ('gear_ratio: 100', 'gear_ratio: 0', 'joints.shoulder.motor.gear_ratio: 0.0, must not be zero'),
     'no room between limits': ('lower: 0, ', 'lower: 2, ', 'joints.elbow.limits.lower: 2.0, must be less than upper (1.0)'),

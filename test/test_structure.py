@@ -29,7 +29,7 @@ ROOMS: dict[str, set[str]] = {
     'calibration': {'core', 'inputs'},
     'proof': {'core', 'robot', 'equations', 'dynamics'},
     'viewer': {'core', 'robot', 'dynamics'},
-    'pipeline': {'core', 'dynamics', 'inputs'},
+    'pipeline': {'core', 'robot', 'dynamics', 'inputs'},
     'nodes': {'core', 'robot', 'dynamics', 'inputs', 'pipeline', 'viewer'},
     'cli': {'core', 'robot', 'equations', 'symbolic', 'dynamics', 'proof'},
 }

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from ..core.errors import KrangDynamicsError
 from ..core.share import krang_file
+from ..robot.robot import Robot
 
 
 def command_parser(name: str, description: str) -> argparse.ArgumentParser:
@@ -34,6 +35,13 @@ def show_progress(what: str) -> None:
     """Show the name of the thing at work, in the place of the one before; on a terminal only."""
     if sys.stderr.isatty():
         print(f'\r\033[K{what}', end='', file=sys.stderr, flush=True)
+
+
+def note_friction(robot: Robot) -> None:
+    """Say so if a robot's friction is more than eq. (17), which is all that formulas and exports have."""
+    if robot.friction_beyond_report:
+        joints = ', '.join(robot.friction_beyond_report)
+        print(f'note: friction here is eq. (17) alone, which is NOT all of it for {joints}', file=sys.stderr)
 
 
 def guarded(command: Callable[[], int]) -> int:

@@ -10,7 +10,7 @@ from ..robot.robot_file import load_robot
 from ..symbolic.export import FORMATS, export, usage
 from ..symbolic.expressions import identifier
 from ..symbolic.parameters import OPEN
-from .common import add_robot_file, command_parser, guarded, robot_path, show_progress
+from .common import add_robot_file, command_parser, guarded, note_friction, robot_path, show_progress
 
 _DESCRIPTION = """\
 Save A, C, C dq, Q, J^T f, friction, E and U of a robot as functions of q, dq, wrenches f and parameters p: C99 that
@@ -40,6 +40,7 @@ def _export(path: Path, to: str, folder: Path | None, leave_open: str) -> int:
     folder = folder or Path(f'{name}_{to}')
     files = export(robot, to, folder, leave_open, show_progress)
     show_progress('')
+    note_friction(robot)
     print(*files, sep='\n')
     print(f'\nIn {folder}:  {usage(to, name)}')
     return 0

@@ -9,7 +9,7 @@ from pathlib import Path
 from ..core.share import robot_files
 from ..robot.robot_file import load_robot
 from ..symbolic.formulas import formulas, sympy
-from .common import command_parser, guarded, show_progress
+from .common import command_parser, guarded, note_friction, show_progress
 
 _DESCRIPTION = """\
 Print A, C dq, Q, J^T f and friction of a small robot as formulas, in the terms of its file: to read beside a textbook's
@@ -42,6 +42,7 @@ def _print(paths: Sequence[Path]) -> int:
         robot = load_robot(path)
         found = formulas(robot, show_progress)
         show_progress('')
+        note_friction(robot)
         print(f'{robot.name}: q = ({", ".join(robot.joint_names)})\n')
         for quantity, matrix in found.items():
             shown = sympy.S.Zero if matrix.is_zero_matrix else matrix if matrix.shape != (1, 1) else matrix[0]

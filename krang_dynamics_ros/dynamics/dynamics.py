@@ -44,10 +44,13 @@ class Dynamics(PinocchioModel):
         """C(q, dq) dq (n), Coriolis and centrifugal torque."""
         return self._out(pin.rnea(self._bare, self._data, self._in(q), self._in(dq), self._zero))
 
-    def friction_torque(self, dq: ArrayLike) -> Array:
-        """Friction torque (n), eq. 17: F_v dq + F_c sign(dq), what a motor must give to overcome it."""
-        velocity = self._checked(dq)
-        return self._viscous * velocity + self._coulomb * np.sign(velocity)
+    def friction_torque(self, dq: ArrayLike, z: Array | None = None) -> Array:
+        """Friction torque (n), eq. 17: F_v dq + F_c sign(dq), what a motor must give to overcome it.
+
+        What `friction` has beyond eq. 17 is in it: Coulomb friction smoothed over a velocity, and presliding, whose
+        z (n, k) comes from a `PreslidingState`; without z its part is left out.
+        """
+        return self.friction.torque(self._checked(dq), z)
 
     def inverse_dynamics(self, q: ArrayLike, dq: ArrayLike, ddq: ArrayLike) -> Array:
         """A ddq + C dq + Q (n), without friction and wrenches: each has its own method."""

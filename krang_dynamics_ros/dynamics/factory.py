@@ -18,13 +18,20 @@ BACKENDS = ('pinocchio', 'compiled')
 def dynamics_of(robot: Robot, urdf: str | None = None, backend: str = 'pinocchio') -> Dynamics:
     """Return a robot's dynamics by Pinocchio, from its generated URDF or from one that is held against it.
 
-    What a URDF does not carry, gravity and rotor inertia, and the order of the joints come from the robot. Backend
-    `compiled` takes A, C, Q, C dq and J^T f from the robot's exported C, built when it is first asked for.
+    What a URDF does not carry, gravity, rotor inertia and friction beyond eq. 17, and the order of the joints come from
+    the robot. Backend `compiled` takes A, C, Q, C dq and J^T f from the robot's exported C, built when it is first
+    asked for.
     """
     if backend not in BACKENDS:
         raise unknown_name('backend', backend, BACKENDS)
     rotors = {joint.name: joint.motor.reflected_inertia for joint in robot.moving_joints}
     settings: dict[str, Any] = {'gravity': robot.gravity, 'joint_names': robot.joint_names, 'rotor_inertia': rotors}
+    dynamics = _dynamics(robot, urdf, backend, settings)
+    dynamics.friction.take([joint.friction for joint in robot.moving_joints])
+    return dynamics
+
+
+def _dynamics(robot: Robot, urdf: str | None, backend: str, settings: dict[str, Any]) -> Dynamics:
     if backend == 'pinocchio':
         return Dynamics(urdf_text(robot) if urdf is None else urdf, **settings)
     if urdf is not None:

@@ -14,10 +14,11 @@ from numpy.typing import ArrayLike
 from ..core.errors import ArgumentError, DescriptionError, Fault, unknown_name
 from ..core.spatial import Array, frozen
 from ..robot.urdf_reader import Description, read_description
+from .friction import FrictionModel, not_negative
 
 
 class PinocchioModel:
-    """What `Dynamics` computes with: the model, the order of its joints, its friction, rotors and gravity."""
+    """What `Dynamics` computes with: the model, the order of its joints, their friction, rotors and gravity."""
 
     def __init__(
         self,
@@ -53,7 +54,7 @@ class PinocchioModel:
         self._set_order()
         self._frames = {f.name: i for i, f in enumerate(self._model.frames) if f.type == pin.FrameType.BODY}
         self.gravity = np.asarray(gravity, dtype=float)
-        self.viscous, self.coulomb = self._out(self._model.damping), self._out(self._model.friction)
+        self.friction = FrictionModel(self._out(self._model.damping), self._out(self._model.friction))
         self.rotor_inertia = self.vector(rotor_inertia or {})
 
     def _set_order(self) -> None:
@@ -110,7 +111,7 @@ class PinocchioModel:
 
     @rotor_inertia.setter
     def rotor_inertia(self, value: ArrayLike) -> None:
-        self._set_rotor_inertia(self._not_negative('rotor_inertia', value))
+        self._set_rotor_inertia(not_negative('rotor_inertia', value, self.n))
 
     def _set_rotor_inertia(self, vector: Array) -> None:
         self._rotors = vector
@@ -120,26 +121,20 @@ class PinocchioModel:
     @property
     def viscous(self) -> Array:
         """F_v of every joint (n), eq. 17: N m s/rad, or N s/m."""
-        return self._viscous.copy()
+        return self.friction.viscous
 
     @viscous.setter
     def viscous(self, value: ArrayLike) -> None:
-        self._viscous = self._not_negative('viscous', value)
+        self.friction.viscous = value
 
     @property
     def coulomb(self) -> Array:
         """F_c of every joint (n), eq. 17: N m, or N."""
-        return self._coulomb.copy()
+        return self.friction.coulomb
 
     @coulomb.setter
     def coulomb(self, value: ArrayLike) -> None:
-        self._coulomb = self._not_negative('coulomb', value)
-
-    def _not_negative(self, name: str, value: ArrayLike) -> Array:
-        vector = np.array(value, dtype=float)
-        if vector.shape != (self.n,) or not (np.isfinite(vector) & (vector >= 0)).all():
-            raise ArgumentError(f'{name}: {value!r}, must be {self.n} finite numbers, none negative')
-        return vector
+        self.friction.coulomb = value
 
     def vector(self, by_name: Mapping[str, float]) -> Array:
         """Return the joint vector (n) of numbers by joint name; joints that are not named get zero."""

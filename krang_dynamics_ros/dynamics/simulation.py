@@ -19,7 +19,8 @@ from ..core.spatial import Array
 from ..core.wrench import Wrench
 from ..robot.robot import Robot
 from .factory import dynamics_of
-from .impulses import bounded_impulses
+from .friction import PreslidingState
+from .impulses import SmoothFriction, bounded_impulses, velocity_after
 
 Bools = NDArray[np.bool_]
 STEP = 1e-3  # s
@@ -37,6 +38,7 @@ class Simulation:
         """Start at rest, at joint positions `q` or as near to zero as the limits allow."""
         self.robot = robot
         self.dynamics = dynamics_of(robot)
+        self._presliding = PreslidingState(self.dynamics.friction)
         limits = [joint.limits for joint in robot.moving_joints]
         self.lower = np.array([-np.inf if x is None or x.lower is None else x.lower for x in limits])
         self.upper = np.array([np.inf if x is None or x.upper is None else x.upper for x in limits])
@@ -56,6 +58,8 @@ class Simulation:
             if not (least <= value <= most and math.isfinite(value)):  # NaN is not
                 raise ArgumentError(f'{name}: {value:g}, must be within its limits, {least:g} to {most:g}')
         self.q, self.dq = position, np.zeros(self.robot.n)
+        self._presliding.forget()
+        self._presliding.move(self.q)
 
     def place_joints(self, names: Sequence[str], positions: Sequence[float]) -> None:
         """Put some joints, by name, where they are wanted; the others stay where they are, and all are at rest."""
@@ -141,25 +145,18 @@ class Simulation:
     def _resistance(self, torque: Array, pushes: Sequence[Wrench], h: float) -> tuple[Array, Bools]:
         """Return the torques (n) of friction and stops over the next h seconds, and which joints they hold.
 
-        Viscous friction is taken at the velocity it leads to, for on a light wrist it may be stiffer than h allows.
+        Friction that does not jump is taken at the velocity it leads to: on a light wrist it may be too stiff for h.
         """
-        viscous, dry = self.dynamics.viscous * h, self.dynamics.coulomb * h
-        low = np.where(self.q >= self.upper - AT_STOP, -np.inf, -dry)
-        high = np.where(self.q <= self.lower + AT_STOP, np.inf, dry)
-        where, held = np.flatnonzero(low < high), np.zeros(self.robot.n, dtype=bool)
-        if not len(where) and not viscous.any():
+        smooth = SmoothFriction(self.dynamics.friction, self._presliding.z, self.dq, h)
+        low = np.where(self.q >= self.upper - AT_STOP, -np.inf, -smooth.dry)
+        high = np.where(self.q <= self.lower + AT_STOP, np.inf, smooth.dry)
+        held = np.zeros(self.robot.n, dtype=bool)
+        if smooth.none and not (low < high).any():
             return np.zeros(self.robot.n), held
         velocity = self.dq + h * self._acceleration(self.q, self.dq, torque, pushes, ~held)
-        A = self.dynamics.A(self.q)
-        mobility = np.linalg.inv(A + np.diag(viscous))
-        after = mobility @ (A @ velocity)
-        impulse = np.zeros(self.robot.n)
-        if len(where):
-            bounded = bounded_impulses(mobility[where][:, where], after[where], low[where], high[where])
-            held[where] = (bounded > low[where]) & (bounded < high[where])
-            impulse[where] = bounded
-            after = after + mobility[:, where] @ bounded
-        return (impulse - viscous * after) / h, held
+        after, impulse = velocity_after(self.dynamics.A(self.q), velocity, smooth, low, high)
+        held = (impulse > low) & (impulse < high)
+        return (impulse - smooth.impulse(after)) / h, held
 
     def _part_to_stop(self, q: Array, within: Bools) -> float:
         """Return how much of the way to q (n) it is until a joint that was within its limits meets one; 1 if none."""
@@ -180,6 +177,7 @@ class Simulation:
             mobility = np.linalg.inv(self.dynamics.A(self.q))[:, out]
             self.dq = self.dq + mobility @ bounded_impulses(mobility[out], self.dq[out], low, high)
             self.dq[out] = np.where(low < 0, np.minimum(self.dq[out], 0.0), np.maximum(self.dq[out], 0.0))
+        self._presliding.move(self.q)
         if (self.dq != dq).any() or (self.q != q).any():
             self.lost += self.dynamics.E(q, dq) + self.dynamics.U(q) - self.energy
 

@@ -16,6 +16,7 @@ from ..core.errors import ArgumentError
 from ..core.spatial import Array
 from ..core.wrench import Wrench
 from .dynamics import Dynamics
+from .friction import PreslidingState
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,6 +57,11 @@ class Term:
     summed: bool = True
 
 
+def _friction(dynamics: Dynamics) -> Compute:
+    past = PreslidingState(dynamics.friction)
+    return lambda state: dynamics.friction_torque(state.velocity, past.move(state.q, state.stamp))
+
+
 ALL = (
     Term(
         'gravity', 'Q(q)', 'what holds the robot up', '#2563eb',
@@ -68,7 +74,7 @@ ALL = (
     ),
     Term(
         'friction', 'F_v dq + F_c sign(dq)', 'what overcomes friction, as far as it is known', '#b45309',
-        lambda dynamics: lambda state: dynamics.friction_torque(state.velocity),
+        _friction,
         needs_velocity=True,
     ),
     Term(

@@ -166,9 +166,14 @@ class Lagrangian:
         return np.asarray(inertial + self.coriolis_torque(q, dq) + self.Q(q))
 
     def friction_torque(self, dq: ArrayLike) -> Array:
-        """F_v dq + F_c sign(dq) (..., n), eq. 17."""
-        velocity = np.asarray(dq, dtype=float)
-        return np.asarray(self.robot.viscous * velocity + self.robot.coulomb * np.sign(velocity))
+        """F_v dq + F_c sign(dq) (..., n), eq. 17; tanh(dq / v) in place of the sign where a joint has a velocity v."""
+        velocity = np.array(dq, dtype=float)
+        torque = self.robot.viscous * velocity
+        for j, joint in enumerate(self.robot.moving_joints):
+            over = joint.friction.coulomb_velocity
+            sign = np.tanh(velocity[..., j] / over) if over else np.sign(velocity[..., j])
+            torque[..., j] += joint.friction.coulomb * sign
+        return np.asarray(torque)
 
     def pose(self, q: ArrayLike, link: str) -> tuple[Array, Array]:
         """Rotation (..., 3, 3) and origin (..., 3) of a link's frame in the base frame."""

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from typing import Any
 
+from ..core.errors import ArgumentError
 from ..dynamics.dynamics import Dynamics
 from ..dynamics.factory import BACKENDS, Model, load_model
 from ..dynamics.terms import SUMMED
 from ..inputs.end_effector import MOMENTS_ABOUT, SENSES
+from ..robot.robot import Presliding
 from .settings import Settings
 from .spec import NONE, ROBOT_FILE, Spec
 
@@ -15,7 +18,12 @@ JOINT_SETTINGS = {
     'rotor_inertia': 'rotor inertia I_a = N^2 J_m as the joint feels it, kg m^2 (kg if prismatic)',
     'viscous': 'viscous friction F_v, N m s/rad (N s/m if prismatic)',
     'coulomb': 'Coulomb friction F_c, N m (N if prismatic)',
+    'coulomb_velocity': 'velocity over which Coulomb friction turns its sign, rad/s (m/s); 0: at once, as eq. (17)',
 }
+FRICTION_SETTINGS = ('viscous', 'coulomb', 'coulomb_velocity')
+NO_PRESLIDING = [0.0, 0.001]  # a torque of zero
+LARGEST = 1e6  # of any of a joint's settings
+URDFS = "the URDF's"
 
 MODEL = (
     ROBOT_FILE,
@@ -72,27 +80,65 @@ def of_end_effector(name: str, link: str) -> list[Spec]:
     ]  # fmt: skip
 
 
-def of_joint(name: str, defaults: Mapping[str, float]) -> list[Spec]:
+def of_joint(name: str, defaults: Mapping[str, float], presliding: Sequence[Presliding] = ()) -> list[Spec]:
     """Return the parameters of one joint."""
+    pairs = [number for part in presliding for number in (part.torque, part.distance)]
     return [
+        *(
+            Spec(
+                f'joints.{name}.{key}', float(defaults[key]), meaning, live=True, least=0.0, most=LARGEST,
+                default_text=f"the robot file's, or {'none' if key == 'coulomb_velocity' else URDFS}",
+            )
+            for key, meaning in JOINT_SETTINGS.items()
+        ),
         Spec(
-            f'joints.{name}.{key}', float(defaults[key]), meaning, live=True, least=0.0, most=1e6,
-            default_text="the robot file's, or the URDF's",
-        )
-        for key, meaning in JOINT_SETTINGS.items()
+            f'joints.{name}.presliding', pairs or NO_PRESLIDING,
+            'presliding friction: pairs of a torque, N m (N), and the distance over which it comes, rad (m)', live=True,
+            default_text="the robot file's, or none",
+        ),
     ]  # fmt: skip
 
 
 def of_joints(dynamics: Dynamics) -> list[Spec]:
     """Return the parameters of all joints."""
-    vectors = {key: getattr(dynamics, key) for key in JOINT_SETTINGS}
-    joints = enumerate(dynamics.joint_names)
-    return [spec for k, name in joints for spec in of_joint(name, {key: v[k] for key, v in vectors.items()})]
+    friction = dynamics.friction
+    vectors = {'rotor_inertia': dynamics.rotor_inertia} | {key: getattr(friction, key) for key in FRICTION_SETTINGS}
+    return [
+        spec
+        for k, name in enumerate(dynamics.joint_names)
+        for spec in of_joint(name, {key: v[k] for key, v in vectors.items()}, friction.presliding[k])
+    ]
 
 
-def joint_vector(values: Settings, dynamics: Dynamics, key: str) -> list[float]:
-    """Return one setting of all joints, out of the parameters' values."""
-    return [values[f'joints.{name}.{key}'] for name in dynamics.joint_names]
+def set_joints(dynamics: Dynamics, values: Settings) -> None:
+    """Give the dynamics what the parameters say of its joints."""
+
+    def of_all(key: str) -> list[Any]:
+        return [values[f'joints.{name}.{key}'] for name in dynamics.joint_names]
+
+    dynamics.rotor_inertia = of_all('rotor_inertia')
+    for key in FRICTION_SETTINGS:
+        setattr(dynamics.friction, key, of_all(key))
+    dynamics.friction.set_presliding([presliding_of('presliding', numbers) for numbers in of_all('presliding')])
+
+
+def check_presliding(values: Mapping[str, Any]) -> None:
+    """Refuse presliding friction whose numbers are not pairs, or cannot be."""
+    for name, value in values.items():
+        if name.endswith('.presliding'):
+            presliding_of(name, value)
+
+
+def presliding_of(name: str, numbers: Sequence[float]) -> tuple[Presliding, ...]:
+    """Return presliding friction out of a parameter's numbers, without what has no torque, or say what is wrong."""
+    torques, distances = [*numbers[::2]], [*numbers[1::2]]
+    possible = all(0 <= x <= LARGEST for x in torques) and all(0 < x <= LARGEST for x in distances)  # NaN is not
+    if len(torques) != len(distances) or not possible:
+        raise ArgumentError(
+            f'{name}: {list(numbers)}, must be pairs of a torque, not negative, and a distance, positive; at most '
+            f'{LARGEST:g}'
+        )
+    return tuple(Presliding(*pair) for pair in zip(torques, distances, strict=True) if pair[0])
 
 
 def documented() -> list[Spec]:

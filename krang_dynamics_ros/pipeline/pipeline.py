@@ -23,6 +23,7 @@ class Pipeline:
         self._settings, self.model, self.dynamics = settings, model, model.dynamics
         settings.declare(parameters.settings(model))
         settings.declare(parameters.of_joints(model.dynamics))
+        settings.hold_to(parameters.check_presliding)
         self.inputs = RobotInputs(settings, model)
         self._terms = Terms(model.dynamics)
         settings.used_by(self._apply)
@@ -31,8 +32,7 @@ class Pipeline:
         """Put the parameters' values to work."""
         self.summed = named(self._settings['total_terms'])
         self.dynamics.gravity = np.array(self._settings['gravity'])
-        for key in parameters.JOINT_SETTINGS:
-            setattr(self.dynamics, key, parameters.joint_vector(self._settings, self.dynamics, key))
+        parameters.set_joints(self.dynamics, self._settings)
 
     def take_joint_state(
         self, names: Sequence[str], position: Array, velocity: Array, effort: Array, stamp: int, now: int

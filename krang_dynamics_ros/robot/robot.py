@@ -40,11 +40,29 @@ class Motor:
 
 
 @dataclass(frozen=True)
+class Presliding:
+    """Friction that begins as a spring: a torque kappa (N m, or N) that is there after a few distances (rad, or m)."""
+
+    torque: float
+    distance: float
+
+
+@dataclass(frozen=True)
 class Friction:
-    """Friction on the joint's side: viscous F_v and Coulomb F_c (report, eq. 17)."""
+    """Friction on the joint's side: viscous F_v and Coulomb F_c (report, eq. 17), and what a joint may have beyond.
+
+    `coulomb_velocity` is the velocity over which Coulomb friction turns its sign, by tanh; zero for eq. (17) as it is.
+    """
 
     viscous: float = 0.0
     coulomb: float = 0.0
+    coulomb_velocity: float = 0.0
+    presliding: tuple[Presliding, ...] = ()
+
+    @property
+    def beyond_report(self) -> bool:
+        """Whether eq. (17) is not all of it."""
+        return bool(self.coulomb_velocity or self.presliding)
 
 
 @dataclass(frozen=True)
@@ -192,6 +210,11 @@ class Robot:
     def viscous(self) -> Array:
         """F_v of every coordinate (eq. 17), the motors' viscous friction included."""
         return np.array([joint.viscous for joint in self.moving_joints])
+
+    @property
+    def friction_beyond_report(self) -> tuple[str, ...]:
+        """The joints whose friction is not eq. (17) alone: what knows that form only has to say so."""
+        return tuple(joint.name for joint in self.moving_joints if joint.friction.beyond_report)
 
     @property
     def coulomb(self) -> Array:

@@ -13,7 +13,7 @@ from ..core.errors import Fault, RobotError, fault
 from ..core.inertia import Inertia
 from ..core.share import krang_file, robot_files
 from ..core.spatial import Array, frozen, is_rotation, rotation_from_rpy, symmetric
-from .robot import Friction, Joint, JointKind, Limits, Link, Motor, Robot, Shape, tree_faults
+from .robot import Friction, Joint, JointKind, Limits, Link, Motor, Presliding, Robot, Shape, tree_faults
 from .yaml_reading import MISSING, UNREADABLE, Section, parse
 
 KINDS = ('revolute', 'prismatic', 'fixed')
@@ -153,9 +153,17 @@ def _motor(section: Section) -> Motor:
 
 
 def _friction(section: Section) -> Friction:
-    friction = Friction(section.number('viscous', 0.0, least=0), section.number('coulomb', 0.0, least=0))
+    viscous, coulomb = section.number('viscous', 0.0, least=0), section.number('coulomb', 0.0, least=0)
+    over = section.number('coulomb_velocity', 0.0, least=0)
+    friction = Friction(viscous, coulomb, over, tuple(_presliding(item) for item in section.items('presliding')))
     section.close()
     return friction
+
+
+def _presliding(section: Section) -> Presliding:
+    presliding = Presliding(section.number('torque', least=0), section.number('distance', above=0))
+    section.close()
+    return presliding
 
 
 def _shape(section: Section) -> Shape:

@@ -88,6 +88,8 @@ class _Table:
     def of_joints(self, robot: Robot, letters: str, values: Array, meaning: str, turning: str, sliding: str) -> Any:
         """Take up one parameter of every joint, and return the vector."""
         units = [sliding if joint.kind == 'prismatic' else turning for joint in robot.moving_joints]
+        if letters == 'Fc':
+            units = [unit + _not_all(joint) for unit, joint in zip(units, robot.moving_joints, strict=True)]
         rows = zip(robot.joint_names, values, units, strict=True)
         return casadi.vertcat(
             *(self.symbol(f'{letters}_{name}', x, f'{meaning} of {name}, {unit}') for name, x, unit in rows)
@@ -102,6 +104,11 @@ class _Table:
         ]
         XX, XY, XZ, YY, YZ, ZZ = rest[3:]
         return Inertia(m, _array(rest[:3]), _array([[XX, XY, XZ], [XY, YY, YZ], [XZ, YZ, ZZ]]))
+
+
+def _not_all(joint: Joint) -> str:
+    """Say so where a joint's friction is not eq. (17) alone, which is all that the symbols know."""
+    return '; this joint has friction beyond eq. (17), which is NOT in here' if joint.friction.beyond_report else ''
 
 
 def _position(joint: Joint, robot: Robot, symbols: dict[str, Any]) -> Any:
