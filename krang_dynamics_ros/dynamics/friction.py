@@ -108,7 +108,8 @@ class PreslidingState:
         """Go on to positions q (n), and return z (n, k). A stamp (ns) from before the last one begins anew."""
         if not self._friction.has_state:
             return self.z
-        if stamp < self._stamp or self.z.shape != self._friction.kappa.shape:  # time went back, or the model was changed
+        changed = self.z.shape != self._friction.kappa.shape
+        if changed or stamp < self._stamp:
             self.forget()
         self._stamp = stamp
         if self._q is not None:
