@@ -1,12 +1,13 @@
 """A robot to try it on: simulator, dynamics node, and the page in the browser; RViz too if asked for."""
 
-from launch.actions import DeclareLaunchArgument, IncludeLaunchDescription, OpaqueFunction
+from launch.actions import DeclareLaunchArgument, IncludeLaunchDescription, OpaqueFunction, Shutdown
 from launch.launch_description_sources import PythonLaunchDescriptionSource
 from launch.substitutions import LaunchConfiguration
 from launch_ros.actions import Node
 from launch_ros.parameter_descriptions import ParameterValue
 
 from krang_dynamics_ros.core.share import share
+from krang_dynamics_ros.nodes.launched_robot import launched_robot
 from launch import LaunchContext, LaunchDescription, LaunchDescriptionEntity
 
 
@@ -14,42 +15,50 @@ def generate_launch_description() -> LaunchDescription:
     """Return what `ros2 launch krang_dynamics_ros demo.launch.py` starts."""
     return LaunchDescription(
         [
-            DeclareLaunchArgument('robot_file', default_value='', description='robot file (YAML); none: Krang'),
-            DeclareLaunchArgument('namespace', default_value='', description='namespace of nodes and topics'),
             DeclareLaunchArgument('port', default_value='8080', description='of the page, on this machine only'),
             DeclareLaunchArgument(
-                'rviz', default_value='false', choices=['true', 'false'], description='open RViz with rviz/krang.rviz'
+                'params_file',
+                default_value=str(share('config', 'demo.yaml')),
+                description='ROS parameters of simulator, dynamics node and page; begin with a copy of the default',
             ),
+            # The rest of the arguments are declared there. It reads the robot, so it may fail, so it comes first.
+            IncludeLaunchDescription(PythonLaunchDescriptionSource(str(share('launch', 'dynamics.launch.py')))),
             OpaqueFunction(function=_simulator),
-            Node(
-                package='krang_dynamics_ros',
-                executable='viewer_node',
-                namespace=LaunchConfiguration('namespace'),
-                parameters=[{'port': ParameterValue(LaunchConfiguration('port'), value_type=int)}],
-                output='screen',
-            ),
-            IncludeLaunchDescription(
-                PythonLaunchDescriptionSource(str(share('launch', 'dynamics.launch.py'))),
-                launch_arguments={
-                    'robot_file': LaunchConfiguration('robot_file'),
-                    'params_file': str(share('config', 'demo.yaml')),
-                    'rviz': LaunchConfiguration('rviz'),
-                }.items(),
-            ),
+            _viewer(),
         ]
     )
 
 
 def _simulator(context: LaunchContext) -> list[LaunchDescriptionEntity]:
-    robot_file = LaunchConfiguration('robot_file').perform(context)
-    own = [{'robot_file': robot_file}] if robot_file else [str(share('config', 'demo_start.yaml'))]
+    asked = context.launch_configurations
+    robot = launched_robot(f'{asked["namespace"]}/krang_dynamics', asked['params_file'], asked['robot_file'])
+    own = {name: ParameterValue(value, value_type=str) for name, value in robot.parameters.items()}
     return [
         Node(
             package='krang_dynamics_ros',
             executable='simulator_node',
             namespace=LaunchConfiguration('namespace'),
-            parameters=[str(share('config', 'demo.yaml')), *own],
+            parameters=[
+                LaunchConfiguration('params_file'),
+                own or str(share('config', 'demo_start.yaml')),
+                {'publish_clock': LaunchConfiguration('use_sim_time')},
+            ],
             remappings=[('torque', 'torque/total')],
+            on_exit=Shutdown(reason='simulator_node has ended'),
             output='screen',
         )
     ]
+
+
+def _viewer() -> Node:
+    return Node(
+        package='krang_dynamics_ros',
+        executable='viewer_node',
+        namespace=LaunchConfiguration('namespace'),
+        parameters=[
+            LaunchConfiguration('params_file'),
+            {'port': ParameterValue(LaunchConfiguration('port'), value_type=int)},
+        ],
+        on_exit=Shutdown(reason='viewer_node has ended'),
+        output='screen',
+    )

@@ -1,23 +1,27 @@
 """The dynamics node, robot_state_publisher for the frames, and RViz if asked for."""
 
-from launch.actions import DeclareLaunchArgument, OpaqueFunction
-from launch.conditions import IfCondition
+from launch.actions import DeclareLaunchArgument, OpaqueFunction, Shutdown
 from launch.substitutions import LaunchConfiguration
 from launch_ros.actions import Node
+from launch_ros.parameter_descriptions import ParameterValue
+from launch_ros.substitutions import ExecutableInPackage
 
 from krang_dynamics_ros.core.share import share
-from krang_dynamics_ros.dynamics.factory import load_urdf
+from krang_dynamics_ros.nodes.launched_robot import LaunchedRobot, launched_robot
 from launch import LaunchContext, LaunchDescription, LaunchDescriptionEntity
 
 # RViz's file names the topics as they are without a namespace; each is led into the one that was asked for.
 TOPICS = ('robot_description', 'wrench/left', 'wrench/right', 'torque/total', 'center_of_mass')
+SIM_TIME = {'use_sim_time': LaunchConfiguration('use_sim_time')}
 
 
 def generate_launch_description() -> LaunchDescription:
     """Return what `ros2 launch krang_dynamics_ros dynamics.launch.py` starts."""
     return LaunchDescription(
         [
-            DeclareLaunchArgument('robot_file', default_value='', description='robot file (YAML); none: Krang'),
+            DeclareLaunchArgument(
+                'robot_file', default_value='', description='robot file (YAML); none: what params_file says, or Krang'
+            ),
             DeclareLaunchArgument(
                 'params_file',
                 default_value=str(share('config', 'dynamics.yaml')),
@@ -45,33 +49,50 @@ def generate_launch_description() -> LaunchDescription:
 
 
 def _nodes(context: LaunchContext) -> list[LaunchDescriptionEntity]:
-    namespace, robot_file = LaunchConfiguration('namespace'), LaunchConfiguration('robot_file').perform(context)
-    sim_time = {'use_sim_time': LaunchConfiguration('use_sim_time')}
-    robot = [{'robot_file': robot_file}] if robot_file else []
-    return [
-        Node(
-            package='krang_dynamics_ros',
-            executable='dynamics_node',
-            namespace=namespace,
-            parameters=[LaunchConfiguration('params_file'), sim_time, *robot],
-            arguments=['--ros-args', '--log-level', ['krang_dynamics:=', LaunchConfiguration('log_level')]],
-            output='screen',
-        ),
-        Node(
-            package='robot_state_publisher',
-            executable='robot_state_publisher',
-            namespace=namespace,
-            parameters=[sim_time, {'robot_description': load_urdf(robot_file)}],
-            remappings=[('robot_description', 'robot_state_publisher/robot_description')],  # the node publishes it
-            output='screen',
-        ),
-        Node(
-            package='rviz2',
-            executable='rviz2',
-            namespace=namespace,
-            parameters=[sim_time],
-            arguments=['-d', str(share('rviz', 'krang.rviz'))],
-            remappings=[(f'/{topic}', topic) for topic in TOPICS],
-            condition=IfCondition(LaunchConfiguration('rviz')),
-        ),
-    ]
+    """Return the nodes. What can fail comes before, for launch leaves running what it has started when it fails."""
+    asked = context.launch_configurations
+    robot = launched_robot(f'{asked["namespace"]}/krang_dynamics', asked['params_file'], asked['robot_file'])
+    nodes = [_dynamics(robot), _robot_state_publisher(robot)]
+    if asked['rviz'] == 'true':
+        nodes.append(_rviz2(robot))
+    for node in nodes:
+        ExecutableInPackage(package=node.node_package, executable=node.node_executable).perform(context)
+    return nodes
+
+
+def _dynamics(robot: LaunchedRobot) -> Node:
+    return Node(
+        package='krang_dynamics_ros',
+        executable='dynamics_node',
+        namespace=LaunchConfiguration('namespace'),
+        parameters=[
+            LaunchConfiguration('params_file'),
+            SIM_TIME,
+            {name: ParameterValue(value, value_type=str) for name, value in robot.parameters.items()},
+        ],
+        arguments=['--ros-args', '--log-level', ['krang_dynamics:=', LaunchConfiguration('log_level')]],
+        on_exit=Shutdown(reason='dynamics_node has ended'),
+        output='screen',
+    )
+
+
+def _robot_state_publisher(robot: LaunchedRobot) -> Node:
+    return Node(
+        package='robot_state_publisher',
+        executable='robot_state_publisher',
+        namespace=LaunchConfiguration('namespace'),
+        parameters=[SIM_TIME, {'robot_description': ParameterValue(robot.urdf, value_type=str)}],
+        remappings=[('robot_description', 'robot_state_publisher/robot_description')],  # the node publishes it
+        output='screen',
+    )
+
+
+def _rviz2(robot: LaunchedRobot) -> Node:
+    return Node(
+        package='rviz2',
+        executable='rviz2',
+        namespace=LaunchConfiguration('namespace'),
+        parameters=[SIM_TIME],
+        arguments=['-d', str(share('rviz', 'krang.rviz')), '-f', robot.base],
+        remappings=[(f'/{topic}', topic) for topic in TOPICS],
+    )

@@ -47,4 +47,9 @@ def run(create: Callable[[], Node], args: Sequence[str] | None = None) -> int:
     executor.remove_node(node)
     node.destroy_node()
     rclpy.shutdown()
+    for name in (
+        signal.SIGINT,
+        signal.SIGTERM,
+    ):  # under launch a Ctrl-C comes twice: the second must not change the code
+        signal.signal(name, signal.SIG_IGN)
     return 0

@@ -1,0 +1,67 @@
+"""Which robot a launch file is about: known, and proven readable, before anything is started."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from ..core.errors import ArgumentError
+from ..dynamics.factory import load_model
+
+CHOICES = ('robot_file', 'robot_description')  # the parameters that say which robot it is
+
+
+@dataclass(frozen=True)
+class LaunchedRobot:
+    """What a launch file needs to know of a robot."""
+
+    urdf: str
+    base: str  # the link that does not move
+    parameters: dict[str, str]  # for every node that loads the robot; none: it is Krang
+
+
+def launched_robot(node: str, params_file: str, robot_file: str = '') -> LaunchedRobot:
+    """Return the robot of a launch argument, or else of a ROS parameter file, or else Krang.
+
+    `node` is the full name of the node, whose parameters say which robot it is. Raises the package's own errors if that
+    robot cannot be read.
+    """
+    said = parameters_in(params_file, node)
+    chosen = {'robot_file': robot_file} if robot_file else {key: str(said[key]) for key in CHOICES if said.get(key)}
+    model = load_model(**chosen)
+    instead = {key: '' for key in CHOICES if said.get(key)}
+    return LaunchedRobot(model.urdf, model.dynamics.base, instead | chosen)
+
+
+def parameters_in(params_file: str, node: str) -> dict[str, Any]:
+    """Return what a ROS parameter file sets for a node, by its full name; where two sections do, the later one."""
+    path = Path(params_file)
+    if not path.is_file():
+        raise ArgumentError(f"params_file: '{params_file}', must be a file")
+    try:
+        content = yaml.safe_load(path.read_text(encoding='utf-8'))
+    except (yaml.YAMLError, UnicodeDecodeError, RecursionError) as error:
+        raise ArgumentError(f"params_file: '{params_file}', must be YAML: {error}") from None
+    return _of_node(content, '', node)
+
+
+def _of_node(section: Any, name: str, node: str) -> dict[str, Any]:
+    """Return the parameters of a node in a section called `name`, which holds parameters, or sections of more names."""
+    found: dict[str, Any] = {}
+    for key, inner in section.items() if isinstance(section, dict) else ():
+        if key == 'ros__parameters' and _means(name, node):
+            found |= inner if isinstance(inner, dict) else {}
+        elif key != 'ros__parameters':
+            found |= _of_node(inner, f'{name}/{key}'.replace('//', '/'), node)
+    return found
+
+
+def _means(pattern: str, node: str) -> bool:
+    """Tell whether a section's name means a node: `*` stands for one word, `**` for any number, none included."""
+    words = {'**': '(/[^/]+)*', '*': '/[^/]+'}
+    expression = ''.join(words.get(word, f'/{re.escape(word)}') for word in pattern.strip('/').split('/'))
+    return re.fullmatch(expression, '/' + node.strip('/')) is not None
