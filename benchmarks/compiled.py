@@ -38,7 +38,7 @@ static double seconds(void)
 }}
 int main(void)
 {{
-    double q[17], dq[17], f[12], p[54], out[289] = {{0.0}};
+    double q[17], dq[17], f[12], p[74], out[289] = {{0.0}};
     for (int k = 0; k < 17; k++) q[k] = 0.1 * k, dq[k] = 1.0 - 0.1 * k;
     for (int k = 0; k < 12; k++) f[k] = k;
     krang_parameters(p);

@@ -1,7 +1,7 @@
 """The dynamics of Golem Krang, a wheeled two-armed humanoid: every torque term apart, by name, and proven.
 
-    from krang_dynamics_ros import dynamics_of
-from krang_dynamics_ros import krang
+    from krang_dynamics_ros import dynamics_of, krang
+
     robot = krang()
     dynamics = dynamics_of(robot)
     dict(zip(robot.joint_names, dynamics.Q(q)))  # what holds it up, by joint
@@ -10,6 +10,7 @@ No ROS in here: the nodes alone import rclpy.
 """
 
 from .core.errors import KrangDynamicsError
+from .core.inertia import Inertia
 from .core.wrench import Wrench
 from .dynamics.dynamics import Dynamics
 from .dynamics.factory import dynamics_of
@@ -21,6 +22,7 @@ from .robot.urdf_writer import urdf_text
 
 __all__ = [
     'Dynamics',
+    'Inertia',
     'KrangDynamicsError',
     'Lagrangian',
     'NewtonEuler',

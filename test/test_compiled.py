@@ -21,7 +21,8 @@ from krang_dynamics_ros import Dynamics, KrangDynamicsError, Robot, Wrench, dyna
 from krang_dynamics_ros.core.errors import ArgumentError, BuildError, MissingError
 from krang_dynamics_ros.dynamics.compiled import CompiledDynamics
 from krang_dynamics_ros.dynamics.factory import load_model
-from krang_dynamics_ros.proof.agreement import prove, random_states
+from krang_dynamics_ros.proof.agreement import prove
+from krang_dynamics_ros.proof.draws import random_states
 
 from .robots import FILES
 from .test_symbols import assert_same, expected

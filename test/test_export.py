@@ -20,7 +20,7 @@ pytest.importorskip('casadi', reason='CasADi, for symbols, is not installed')
 import casadi
 
 from krang_dynamics_ros import KrangDynamicsError, Lagrangian, Robot, load_robot
-from krang_dynamics_ros.proof.agreement import random_states
+from krang_dynamics_ros.proof.draws import random_states
 from krang_dynamics_ros.robot.robot_file import read_robot
 from krang_dynamics_ros.symbolic.export import FORMATS, export
 from krang_dynamics_ros.symbolic.expressions import QUANTITIES, Symbols, identifier
@@ -223,9 +223,9 @@ def test_the_command_names_the_files_and_what_to_do_next(to: str, count: int, ne
 
 def test_krang_and_c_are_the_default_and_the_parameters_can_stay_open(tmp_path: Path) -> None:
     assert run('export', cwd=tmp_path).returncode == 0
-    assert 'p[54]' in (tmp_path / 'krang_c' / 'krang.h').read_text()
+    assert 'p[74]' in (tmp_path / 'krang_c' / 'krang.h').read_text()
     assert run('export', '--parameters', 'all', '-o', tmp_path / 'there' / 'too', cwd=tmp_path).returncode == 0
-    assert 'p[233]' in (tmp_path / 'there' / 'too' / 'krang.h').read_text()
+    assert 'p[253]' in (tmp_path / 'there' / 'too' / 'krang.h').read_text()
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from krang_dynamics_ros import Dynamics, Robot, Wrench, dynamics_of, krang, urdf_text
 from krang_dynamics_ros.core.spatial import rotation_from_rpy
-from krang_dynamics_ros.proof.agreement import random_states
+from krang_dynamics_ros.proof.draws import random_states
 
 from .robots import trees
 

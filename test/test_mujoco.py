@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from krang_dynamics_ros import Dynamics
-from krang_dynamics_ros.proof.agreement import random_states
+from krang_dynamics_ros.proof.draws import random_states
 
 from .robots import ROOT
 

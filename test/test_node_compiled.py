@@ -18,7 +18,7 @@ if not shutil.which('cc') or not shutil.which('gcc'):
     pytest.skip('no C compiler is installed', allow_module_level=True)
 
 from krang_dynamics_ros import Lagrangian, Robot, Wrench, load_robot
-from krang_dynamics_ros.proof.agreement import random_states
+from krang_dynamics_ros.proof.draws import random_states
 
 from .robots import FILES
 from .ros import Client, Process, domain, effort

@@ -12,7 +12,7 @@ import pytest
 pytest.importorskip('rclpy', reason='rclpy is not installed: the node cannot run')
 
 from krang_dynamics_ros import Lagrangian, Robot, urdf_text
-from krang_dynamics_ros.proof.agreement import random_states
+from krang_dynamics_ros.proof.draws import random_states
 
 from .ros import TYPES, Client, Process, domain, effort
 

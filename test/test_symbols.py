@@ -22,7 +22,7 @@ from krang_dynamics_ros.core.spatial import frozen, inertia_in_parent, rotation_
 from krang_dynamics_ros.equations.bodies import body_of, moved
 from krang_dynamics_ros.equations.frames import Transform, all_local
 from krang_dynamics_ros.equations.lagrangian import total_KE, total_PE
-from krang_dynamics_ros.proof.agreement import random_states
+from krang_dynamics_ros.proof.draws import random_states
 from krang_dynamics_ros.robot.robot_file import read_robot
 from krang_dynamics_ros.symbolic.expressions import QUANTITIES, Symbols
 
@@ -118,21 +118,21 @@ def test_other_numbers_for_the_parameters_are_another_robot(robot: Robot, rng: n
 
 def test_the_parameters_are_the_reports(robot: Robot) -> None:
     names = [parameter.name for parameter in Symbols(robot, 'all').parameters]
-    assert len(names) == len(set(names)) == 3 + 3 * 17 + 9 + 10 * 17
+    assert len(names) == len(set(names)) == 3 + 3 * 17 + 10 * 2 + 9 + 10 * 17
     assert names[:3] == ['gx', 'gy', 'gz']
     assert {f'L{k}' for k in range(1, 10)} < set(names)
     start = names.index('m_R1')
     letters = ['m', 'MX', 'MY', 'MZ', 'XX', 'XY', 'XZ', 'YY', 'YZ', 'ZZ']
     assert names[start : start + 10] == [f'{letter}_R1' for letter in letters]
     settings_only = [parameter.name for parameter in Symbols(robot).parameters]
-    assert settings_only == names[:54]
+    assert settings_only == names[:74]
 
 
 def test_all_is_linear_in_the_inertial_parameters_and_the_lengths_are_not(robot: Robot) -> None:
     symbols = Symbols(robot, 'all')
     inertial = [k for k, x in enumerate(symbols.parameters) if x.name[0] in 'mMXYZI']  # rotors are: eq. 18
     lengths = [k for k, x in enumerate(symbols.parameters) if x.name[0] == 'L']
-    assert (len(inertial), len(lengths)) == (187, 9)
+    assert (len(inertial), len(lengths)) == (207, 9)
     pi, L = (casadi.vertcat(*(symbols.p[k] for k in indices)) for indices in (inertial, lengths))
     for name in ('A', 'C', 'coriolis_torque', 'Q', 'E', 'U'):
         expression = casadi.vec(getattr(symbols, name))

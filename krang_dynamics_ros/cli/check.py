@@ -52,7 +52,7 @@ def _check(arguments: argparse.Namespace) -> int:
     robot = load_robot(path)
     dynamics = dynamics_of(robot, urdf.read_text(encoding='utf-8') if urdf else None, arguments.backend)
     joints = '1 joint' if robot.n == 1 else f'{robot.n} joints'
-    print(f'{robot.name}: {joints}, {robot.mass:.3f} kg; {states} random states, seed {seed}.')
+    print(f'{robot.name}: {joints}, {robot.mass:.3f} kg; {states} random states, seed {seed}; bare hands and payloads.')
     print(
         _WHO[arguments.backend].format(robot=path.name, urdf=urdf.name if urdf else f'the URDF of {path.name}') + '\n'
     )

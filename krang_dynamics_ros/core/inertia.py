@@ -7,8 +7,10 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from .spatial import Array, frozen, hat, symmetric, upper_triangle
+from .errors import ArgumentError
+from .spatial import Array, frozen, hat, inertia_in_parent, symmetric, upper_triangle
 
 
 @dataclass(frozen=True, eq=False)
@@ -19,16 +21,20 @@ class Inertia:
     MS: Array = field(default_factory=lambda: frozen(np.zeros(3)))  # [MX, MY, MZ], mass times centre of mass
     J: Array = field(default_factory=lambda: frozen(np.zeros((3, 3))))  # [[XX, XY, XZ], [., YY, YZ], [., ., ZZ]]
 
+    def __post_init__(self) -> None:
+        if np.shape(self.MS) != (3,) or np.shape(self.J) != (3, 3):
+            raise ArgumentError(f'inertia: MS {self.MS!r}, J {self.J!r}, must have shapes (3,) and (3, 3)')
+
     @classmethod
     def from_parameters(cls, param: Sequence[float] | Array) -> Inertia:
         """Read [m, MX, MY, MZ, XX, XY, XZ, YY, YZ, ZZ], the order of the report's `inertiaMat`."""
         return cls(float(param[0]), frozen(param[1:4]), frozen(symmetric(param[4:10])))
 
     @classmethod
-    def about_com(cls, m: float, com: Array, inertia: Array) -> Inertia:
+    def about_com(cls, m: float, com: ArrayLike, inertia: ArrayLike) -> Inertia:
         """Read mass, centre of mass S and I_G, the 3x3 inertia about it: J = I_G - M S^ S^ (report, section 2.3)."""
         S = np.asarray(com, dtype=float)
-        return cls(m, frozen(m * S), frozen(inertia - m * hat(S) @ hat(S)))
+        return cls(m, frozen(m * S), frozen(np.asarray(inertia) - m * hat(S) @ hat(S)))
 
     @property
     def parameters(self) -> Array:
@@ -60,9 +66,25 @@ class Inertia:
         """Two bodies in one frame as one: the ten parameters add."""
         return Inertia(self.m + other.m, self.MS + other.MS, self.J + other.J)
 
+    def in_parent(self, rotation: Array, position: Array) -> Inertia:
+        """Return the same body in frame B, where this one's frame C stands with `rotation` (3x3), `position` (3)."""
+        matrix = inertia_in_parent(self.matrix, rotation, position)
+        return Inertia(self.m, frozen(matrix[[5, 3, 4], [1, 2, 0]]), frozen(symmetric(upper_triangle(matrix[3:, 3:]))))
+
     def impossibility(self) -> str:
         """Say why no rigid body can have this inertia, or return nothing."""
-        moments = np.linalg.eigvalsh(self.I_G)
+        if not np.isfinite(self.parameters).all():
+            return 'is not finite'
+        if self.m < 0:
+            return f'has a negative mass ({self.m:.6g} kg)'
+        return self._impossible_moments()
+
+    def _impossible_moments(self) -> str:
+        with np.errstate(over='ignore', invalid='ignore'):
+            I_G = self.I_G
+        if not np.isfinite(I_G).all():
+            return f'has its centre of mass farther away than numbers go ({self.MS} kg m of {self.m:.6g} kg)'
+        moments = np.linalg.eigvalsh(I_G)
         slack = 1e-9 * max(float(np.abs(self.J).max()), 1e-12)
         if moments[0] < -slack:
             return f'has a negative principal moment about the centre of mass ({moments[0]:.6g} kg m^2)'
@@ -70,3 +92,38 @@ class Inertia:
             a, b, c = (f'{moment:.6g}' for moment in moments)
             return f'breaks the triangle inequality: principal moments {a} + {b} < {c} kg m^2'
         return ''
+
+
+@dataclass(frozen=True)
+class InertiaRamp:
+    """A body that becomes another one, linearly in the ten parameters: between two possible ones, all are possible.
+
+    Times and the duration are in seconds, by whatever clock the caller has; at `start` it is still `before`.
+    """
+
+    before: Inertia
+    after: Inertia
+    start: float
+    duration: float
+
+    def at(self, time: float) -> Inertia:
+        """Return the body at a time: `after`, to the last digit, once the duration is over."""
+        if self.done(time):
+            return self.after
+        share = max(time - self.start, 0.0) / self.duration
+        parameters = (1 - share) * self.before.parameters + share * self.after.parameters
+        return Inertia.from_parameters(parameters)
+
+    def done(self, time: float) -> bool:
+        """Whether nothing changes any more."""
+        return time >= self.start + self.duration
+
+
+def possible(inertia: Inertia, what: str) -> Inertia:
+    """Return an inertia, or raise `ArgumentError`, naming `what` has it, if no rigid body can."""
+    moments_alone = not inertia.m and inertia.parameters.any()  # in a URDF it may stand for a joint's rotor
+    impossible = 'has moments, but no mass' if moments_alone else inertia.impossibility()
+    if impossible:
+        numbers = ', '.join(f'{x:.6g}' for x in inertia.parameters)
+        raise ArgumentError(f'{what}: [{numbers}] (m, MX MY MZ, XX XY XZ YY YZ ZZ) {impossible}; must be a rigid body')
+    return inertia

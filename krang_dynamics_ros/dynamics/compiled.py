@@ -10,24 +10,31 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ..core.inertia import Inertia
 from ..core.spatial import Array
 from ..core.wrench import Wrench
 from ..robot.robot import Robot
 from ..symbolic.build import load_library, places
 from ..symbolic.expressions import Symbols
+from ..symbolic.parameters import setting_places
 from .dynamics import Dynamics
 
 
 class CompiledDynamics(Dynamics):
-    """A robot's dynamics by compiled C. What can be set at any time of `Dynamics` can be here."""
+    """A robot's dynamics by compiled C. What can be set at any time of `Dynamics` can be here.
+
+    Payload on a link that is no hand of the robot file makes A, C, Q and C dq Pinocchio's too.
+    """
 
     def __init__(self, robot: Robot, urdf: str, **settings: Any) -> None:
         """Build the robot's functions, or load those built before; the rest is as for `Dynamics`."""
         symbols = Symbols(robot)
         place = places(symbols)
         self._work = np.zeros(place['output'].stop)
-        self._p = self._work[place['p']]
-        self._p[:] = symbols.values
+        p = self._work[place['p']]
+        p[:] = symbols.values
+        self._settings = {name: p[of] for name, of in setting_places(robot).items()}
+        self._hand_links = tuple(symbols.hands.values())
         super().__init__(urdf, **settings)
         self._q, self._dq, f = [_view(self._work[place[x]]) for x in ('q', 'dq', 'f')]
         self._hands: dict[str, Any] = {link: f[6 * k : 6 * k + 6] for k, link in enumerate(symbols.hands.values())}
@@ -42,20 +49,31 @@ class CompiledDynamics(Dynamics):
 
     def _set_gravity(self, vector: Array) -> None:
         super()._set_gravity(vector)
-        self._p[:3] = vector
+        self._settings['gravity'][:] = vector
 
     def _set_rotor_inertia(self, vector: Array) -> None:
         super()._set_rotor_inertia(vector)
-        self._p[3 : 3 + self.n] = vector
+        self._settings['rotor_inertia'][:] = vector
+
+    def _set_payload(self, payload: dict[str, Inertia]) -> None:
+        super()._set_payload(payload)
+        left = payload.copy()
+        carried = [left.pop(link, Inertia()).parameters for link in self._hand_links]
+        self._settings['payload'][:] = np.concatenate(carried)
+        self._elsewhere = bool(left)  # on a link that is no hand: the functions cannot know
 
     def A(self, q: ArrayLike) -> Array:
         """Inertia matrix (n, n), eq. 2, rotor inertia included (eq. 18)."""
+        if self._elsewhere:
+            return super().A(q)
         self._take(self._q, q)
         self._A()
         return self._matrix()
 
     def C(self, q: ArrayLike, dq: ArrayLike) -> Array:
         """Coriolis matrix (n, n), eq. 4."""
+        if self._elsewhere:
+            return super().C(q, dq)
         self._take(self._q, q)
         self._take(self._dq, dq)
         self._C()
@@ -63,6 +81,8 @@ class CompiledDynamics(Dynamics):
 
     def Q(self, q: ArrayLike) -> Array:
         """Gravity torque (n), eq. 5."""
+        if self._elsewhere:
+            return super().Q(q)
         try:  # _take, without the call: a tenth of the whole here
             self._q[:] = q
         except (TypeError, ValueError):
@@ -72,6 +92,8 @@ class CompiledDynamics(Dynamics):
 
     def coriolis_torque(self, q: ArrayLike, dq: ArrayLike) -> Array:
         """C(q, dq) dq (n)."""
+        if self._elsewhere:
+            return super().coriolis_torque(q, dq)
         self._take(self._q, q)
         self._take(self._dq, dq)
         self._coriolis_torque()

@@ -16,7 +16,8 @@ import numpy as np
 import pinocchio as pin
 from numpy.typing import ArrayLike
 
-from ..core.errors import SingularityError, unknown_name
+from ..core.errors import ArgumentError, SingularityError, unknown_name
+from ..core.inertia import Inertia
 from ..core.spatial import Array
 from ..core.wrench import Load, Wrench
 from .pinocchio_model import PinocchioModel
@@ -26,7 +27,10 @@ _REFERENCE = {'base': pin.LOCAL_WORLD_ALIGNED, 'link': pin.LOCAL}
 
 
 class Dynamics(PinocchioModel):
-    """A robot's dynamics. Joint vectors (n,) are in the order of `joint_names`; what is returned is new."""
+    """A robot's dynamics. Joint vectors (n,) are in the order of `joint_names`; what is returned is new.
+
+    An object computes in memory of its own: each thread needs its own object.
+    """
 
     def A(self, q: ArrayLike) -> Array:
         """Inertia matrix (n, n), eq. 2, rotor inertia included (eq. 18)."""
@@ -145,6 +149,23 @@ class Dynamics(PinocchioModel):
         place = [pin.updateFramePlacement(self._model, self._data, frame).copy() for frame in (link, axes, about)]
         given = pin.SE3(place[1].rotation, place[2].translation)
         return np.array(place[0].actInv(given).act(pin.Force(f)).vector)
+
+    def inertia_at_link(self, inertia: Inertia, link: str, given_in: str, q: ArrayLike | None = None) -> Inertia:
+        """Return a body known in the frame of link `given_in` as it is in that of `link`, at joint positions q (n).
+
+        Carried by `link` from now on, it is this body whatever the joints do. Without q the two must be one rigid
+        piece: which pose is meant cannot be known otherwise.
+        """
+        here, there = (self._model.frames[self._frame(name)] for name in (link, given_in))
+        if here.parentJoint == there.parentJoint:
+            place = here.placement.actInv(there.placement)
+        elif q is None:
+            raise ArgumentError(f"inertia in the frame of '{given_in}', which moves against '{link}': must come with q")
+        else:
+            pin.forwardKinematics(self._model, self._data, self._in(q))
+            one, other = (self._data.oMi[frame.parentJoint] * frame.placement for frame in (here, there))
+            place = one.actInv(other)
+        return inertia.in_parent(place.rotation, place.translation)
 
 
 def _reference(frame: Frame) -> pin.ReferenceFrame:

@@ -6,19 +6,21 @@ This and `dynamics` are the only modules that know Pinocchio, and its order of j
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 
 import numpy as np
 import pinocchio as pin
 from numpy.typing import ArrayLike
 
 from ..core.errors import ArgumentError, DescriptionError, Fault, unknown_name
+from ..core.inertia import Inertia, possible
 from ..core.spatial import Array, frozen
 from ..robot.urdf_reader import Description, read_description
 from .friction import FrictionModel, not_negative
 
 
 class PinocchioModel:
-    """What `Dynamics` computes with: the model, the order of its joints, their friction, rotors and gravity."""
+    """What `Dynamics` computes with: the model, the order of its joints, their friction, rotors, gravity, payload."""
 
     def __init__(
         self,
@@ -32,7 +34,7 @@ class PinocchioModel:
 
         `gravity` (m/s^2) is in the base's axes: on a tilted base it is not along z. `joint_names` sets the order of
         the coordinates; by default it is the order of the text. `rotor_inertia` is I_a by joint, which a URDF cannot
-        carry. Friction is what <dynamics> says. All three can be set again later.
+        carry. Friction is what <dynamics> says. All three can be set again later, and so can `payload`: none at first.
         """
         description = read_description(urdf)
         self.joint_names = tuple(description.joint_names if joint_names is None else joint_names)
@@ -48,11 +50,12 @@ class PinocchioModel:
         self._data = self._model.createData()
         self._bare = self._model.copy()  # no gravity, and never any rotors
         self._bare.gravity.linear = np.zeros(3)
-        base = self._model.inertias[0]  # Pinocchio keeps it, but leaves it out of its sums
-        self._base_mass, self._base_com = float(base.mass), np.array(base.lever)
+        self._unladen = [pin.Inertia(inertia) for inertia in self._model.inertias]
         self._zero = frozen(np.zeros(self.n))
         self._set_order()
         self._frames = {f.name: i for i, f in enumerate(self._model.frames) if f.type == pin.FrameType.BODY}
+        self._payload: dict[str, Inertia] = {}
+        self._set_payload({})
         self.gravity = np.asarray(gravity, dtype=float)
         self.friction = FrictionModel(self._out(self._model.damping), self._out(self._model.friction))
         self.rotor_inertia = self.vector(rotor_inertia or {})
@@ -119,6 +122,34 @@ class PinocchioModel:
         self._model.armature = self._in(vector)
 
     @property
+    def payload(self) -> Mapping[str, Inertia]:
+        """What links carry beside what the model has: bodies by link name, about its frame's origin, in its axes.
+
+        Assigning sets all of it at once: a link that is not named, or has an inertia of zeros, carries nothing. One
+        that no body can have is refused, and what was carried before stays.
+        """
+        return MappingProxyType(self._payload)
+
+    @payload.setter
+    def payload(self, value: Mapping[str, Inertia]) -> None:
+        for link, inertia in value.items():
+            self._frame(link)
+            possible(inertia, f"payload on link '{link}'")
+        copied = {link: Inertia.from_parameters(inertia.parameters) for link, inertia in value.items() if inertia.m}
+        self._set_payload(copied)
+
+    def _set_payload(self, payload: dict[str, Inertia]) -> None:
+        frames = {link: self._model.frames[self._frame(link)] for link in (*self._payload, *payload)}
+        laden = {frame.parentJoint: pin.Inertia(self._unladen[frame.parentJoint]) for frame in frames.values()}
+        for link, body in payload.items():
+            laden[frames[link].parentJoint] += frames[link].placement.act(_pinocchios(body))
+        for joint, inertia in laden.items():
+            self._model.inertias[joint] = self._bare.inertias[joint] = inertia
+        base = self._model.inertias[0]  # Pinocchio keeps it, but leaves it out of its sums
+        self._base_mass, self._base_com = float(base.mass), np.array(base.lever)
+        self._payload = payload
+
+    @property
     def viscous(self) -> Array:
         """F_v of every joint (n), eq. 17: N m s/rad, or N s/m."""
         return self.friction.viscous
@@ -166,3 +197,8 @@ def _build(description: Description) -> pin.Model:
     except ValueError as error:
         fault = Fault('urdf', str(error), 'must be one that urdfdom reads; its reason stands above')
         raise DescriptionError(f"robot description '{description.name}'", [fault]) from None
+
+
+def _pinocchios(body: Inertia) -> pin.Inertia:
+    """Return a body as Pinocchio has it; its constructor would refuse a thin rod for the last digit."""
+    return pin.Inertia.FromDynamicParameters(body.parameters[[0, 1, 2, 3, 4, 5, 7, 6, 8, 9]])

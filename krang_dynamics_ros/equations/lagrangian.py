@@ -8,6 +8,7 @@ where derivatives by complex step and the coefficients of E by polarization are 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,7 @@ from numpy.typing import ArrayLike
 
 from ..core.algebra import ZERO, Vector, add, apply, cross, dot, minus, plus, scale, times, total, transpose
 from ..core.errors import unknown_name
-from ..core.spatial import Array
+from ..core.spatial import Array, frozen
 from ..core.wrench import Wrench
 from ..robot.robot import Robot
 from .bodies import Body, body_of
@@ -159,6 +160,11 @@ class Lagrangian:
         """Potential energy (...), eq. 15."""
         position = np.asarray(q, dtype=float)
         return np.asarray(np.broadcast_to(total_PE(self.robot, self._local(position)), position.shape[:-1]))
+
+    def center_of_mass(self, q: ArrayLike) -> Array:
+        """Centre of mass (..., 3) of all links, in the base frame: U is -g^T (M 0P + 0A MS), and M the robot's mass."""
+        moments = [Lagrangian(replace(self.robot, gravity=frozen(along))).U(q) for along in -np.eye(3)]
+        return np.stack(moments, axis=-1) / self.robot.mass
 
     def inverse_dynamics(self, q: ArrayLike, dq: ArrayLike, ddq: ArrayLike) -> Array:
         """A ddq + C dq + Q (..., n), eq. 3."""

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 
@@ -18,6 +17,7 @@ from ..equations import report_print
 from ..equations.lagrangian import Lagrangian, find_C
 from ..equations.newton_euler import NewtonEuler
 from ..robot.robot import Robot
+from .draws import States, random_payload, random_states, random_wrenches
 
 TOLERANCE = 1e-9  # relative to the largest value that a quantity takes
 NOTHING = 1e-12  # a quantity that stays below this (in its SI unit) is zero, and its difference absolute
@@ -31,22 +31,15 @@ QUANTITIES = {
     'C dq': ('Coriolis and centrifugal torque', '4'),
     'Q': ('gravity torque', '5'),
     'Gamma': ('inverse dynamics', '3'),
-    'J^T f': ('wrench torque, random links and frames', '16'),
+    'J^T f': ('wrench torque, on hands and anywhere', '16'),
     'Gamma_f': ('friction torque', '17'),
     'E': ('kinetic energy', '11'),
     'U': ('potential energy', '15'),
+    'S': ('centre of mass', '10'),
     'A - A^T': ('is zero: A is symmetric', '2'),
     'dA/dt - 2C': ('is skew-symmetric', '4'),
     'ddq': ('forward undoes inverse dynamics', '3'),
 }
-
-
-class States(NamedTuple):
-    """Random states of a robot: positions, velocities and accelerations, each (states, n)."""
-
-    q: Array
-    dq: Array
-    ddq: Array
 
 
 @dataclass
@@ -79,42 +72,41 @@ class Finding:
         return self.relative <= TOLERANCE
 
 
+WrenchSets = Sequence[Sequence[Wrench]]
 Findings = dict[tuple[str, str], Finding]  # by quantity and witness
-
-
-def random_states(robot: Robot, count: int, seed: int) -> States:
-    """Draw states: positions within the limits, or one turn, velocities and accelerations normally distributed."""
-    rng = np.random.default_rng(seed)
-    bounds = [
-        (j.limits.lower, j.limits.upper) if j.limits and j.limits.lower is not None else (-np.pi, np.pi)
-        for j in robot.moving_joints
-    ]
-    lower, upper = np.array(bounds, dtype=float).T
-    q = rng.uniform(lower, upper, (count, robot.n))
-    return States(q, rng.normal(size=(count, robot.n)), rng.normal(size=(count, robot.n)))
 
 
 def prove(
     robot: Robot, dynamics: Dynamics, states: int = 100, seed: int = 0, progress: Callable[[int], None] | None = None
 ) -> Findings:
-    """Compare every quantity at random states; `progress` is told the number of states done."""
+    """Compare every quantity at random states; `progress` is told the number of states done.
+
+    Each hand carries a payload, and in every other part of the states none. `Dynamics` gets it by its setter, the
+    witnesses as numbers of their robot. What the dynamics carried before is there again in the end.
+    """
     drawn, rng = random_states(robot, states, seed), np.random.default_rng([seed, 1])
     links = [name for name in robot.link_of if name in dynamics.link_names]
     findings: Findings = {}
-    for start in range(0, states, CHUNK):
-        part = States(*(x[start : start + CHUNK] for x in drawn))
-        for witness, quantity, mine, theirs in _pairs(
-            robot, dynamics, part, _random_wrenches(robot, links, rng), links
-        ):
-            finding = findings.setdefault((quantity, witness), Finding())
-            finding.add(mine, theirs, _labels(robot, quantity, links))
-        if progress:
-            progress(min(start + CHUNK, states))
+    carried = dynamics.payload
+    try:
+        for start in range(0, states, CHUNK):
+            part = States(*(x[start : start + CHUNK] for x in drawn))
+            payload = random_payload(robot, links, rng) if start // CHUNK % 2 == 0 else {}
+            dynamics.payload = payload
+            for witness, quantity, mine, theirs in _pairs(
+                robot.carrying(payload), dynamics, part, random_wrenches(robot, links, rng), links
+            ):
+                finding = findings.setdefault((quantity, witness), Finding())
+                finding.add(mine, theirs, _labels(robot, quantity, links))
+            if progress:
+                progress(min(start + CHUNK, states))
+    finally:
+        dynamics.payload = carried
     return findings
 
 
 def _pairs(
-    robot: Robot, dynamics: Dynamics, s: States, wrenches: Sequence[Wrench], links: Sequence[str]
+    robot: Robot, dynamics: Dynamics, s: States, wrenches: WrenchSets, links: Sequence[str]
 ) -> Iterator[tuple[str, str, Array, Array]]:
     """Yield (witness, quantity, our value, the witness's value) for a few states."""
     ours = by_pinocchio(dynamics, s, wrenches, links)
@@ -159,20 +151,12 @@ def _against_report(robot: Robot, s: States, placed: dict[str, Array]) -> tuple[
 
 def _labels(robot: Robot, quantity: str, links: Sequence[str]) -> Sequence[str]:
     """Return what the first index behind the states stands for."""
+    if quantity == 'S':
+        return 'xyz'
     return () if quantity in ('E', 'U') else links if quantity == '0T_j' else robot.joint_names
 
 
-def _random_wrenches(robot: Robot, links: Sequence[str], rng: np.random.Generator) -> list[Wrench]:
-    """Draw a wrench on every end of the tree and on one more link, in random links' axes and about random origins."""
-    if not links:
-        return []
-    carrying = {joint.parent for joint in robot.joints}
-    ends = [link for link in links if link not in carrying]
-    drawn = [(on, *rng.normal(size=(2, 3)), *rng.choice(links, 2).tolist()) for on in (*ends, str(rng.choice(links)))]
-    return [Wrench(*numbers) for numbers in drawn]
-
-
-def by_pinocchio(dynamics: Dynamics, s: States, wrenches: Sequence[Wrench], links: Sequence[str]) -> dict[str, Array]:
+def by_pinocchio(dynamics: Dynamics, s: States, wrenches: WrenchSets, links: Sequence[str]) -> dict[str, Array]:
     """Return every quantity at every state, by the code that users run."""
     d = dynamics
     poses = [[np.column_stack(d.pose(q, link)) for link in links] for q in s.q]
@@ -183,14 +167,15 @@ def by_pinocchio(dynamics: Dynamics, s: States, wrenches: Sequence[Wrench], link
         'C dq': np.array([d.coriolis_torque(q, dq) for q, dq in zip(s.q, s.dq, strict=True)]),
         'Q': np.array([d.Q(q) for q in s.q]),
         'Gamma': np.array([d.inverse_dynamics(*state) for state in zip(*s, strict=True)]),
-        'J^T f': np.array([d.wrench_torque(q, wrenches) for q in s.q]),
+        'J^T f': _by_set(lambda given: np.array([d.wrench_torque(q, given) for q in s.q]), wrenches),
         'Gamma_f': np.array([d.friction_torque(dq) for dq in s.dq]),
         'E': np.array([d.E(q, dq) for q, dq in zip(s.q, s.dq, strict=True)]),
         'U': np.array([d.U(q) for q in s.q]),
+        'S': np.array([d.center_of_mass(q) for q in s.q]),
     }
 
 
-def by_lagrangian(robot: Robot, s: States, wrenches: Sequence[Wrench], links: Sequence[str]) -> dict[str, Array]:
+def by_lagrangian(robot: Robot, s: States, wrenches: WrenchSets, links: Sequence[str]) -> dict[str, Array]:
     """Return the same quantities by the report's equations."""
     lagrangian = Lagrangian(robot)
     A, dA_dq, Q = lagrangian.A(s.q), lagrangian.dA_dq(s.q), lagrangian.Q(s.q)
@@ -204,15 +189,16 @@ def by_lagrangian(robot: Robot, s: States, wrenches: Sequence[Wrench], links: Se
         'C dq': coriolis,
         'Q': Q,
         'Gamma': np.einsum('sij,sj->si', A, s.ddq) + coriolis + Q,
-        'J^T f': lagrangian.wrench_torque(s.q, wrenches),
+        'J^T f': _by_set(lambda given: lagrangian.wrench_torque(s.q, given), wrenches),
         'Gamma_f': lagrangian.friction_torque(s.dq),
         'E': lagrangian.E(s.q, s.dq),
         'U': lagrangian.U(s.q),
+        'S': lagrangian.center_of_mass(s.q),
         'dA/dt': np.einsum('sijk,sk->sij', dA_dq, s.dq),
     }
 
 
-def by_newton_euler(robot: Robot, s: States, wrenches: Sequence[Wrench]) -> dict[str, Array]:
+def by_newton_euler(robot: Robot, s: States, wrenches: WrenchSets) -> dict[str, Array]:
     """Return the quantities that recursive Newton-Euler knows."""
     recursive = NewtonEuler(robot)
     return {
@@ -221,5 +207,10 @@ def by_newton_euler(robot: Robot, s: States, wrenches: Sequence[Wrench]) -> dict
         'C dq': recursive.coriolis_torque(s.q, s.dq),
         'Q': recursive.Q(s.q),
         'Gamma': recursive.inverse_dynamics(*s),
-        'J^T f': recursive.wrench_torque(s.q, wrenches),
+        'J^T f': _by_set(lambda given: recursive.wrench_torque(s.q, given), wrenches),
     }
+
+
+def _by_set(torque: Callable[[Sequence[Wrench]], Array], wrenches: WrenchSets) -> Array:
+    """Return J^T f (states, n, sets): each set at all states in a row, as a sensor's last reading is used."""
+    return np.stack([torque(given) for given in wrenches], axis=-1) if wrenches else np.zeros(0)

@@ -6,8 +6,8 @@ The numbers come from a file by way of `robot_file`; everything else is derived 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Literal
 
@@ -190,6 +190,25 @@ class Robot:
             joints.insert(0, self.joint_above[link])
             link = joints[0].parent
         return tuple(joints)
+
+    @cached_property
+    def hands(self) -> dict[str, str]:
+        """The end effectors, or where the file names none the links at the ends of the tree: links by hand's name."""
+        bearing = {joint.parent for joint in self.joints}
+        return self.end_effectors or {link.name: link.name for link in self.links if link.name not in bearing}
+
+    def carrying(self, payload: Mapping[str, Inertia]) -> Robot:
+        """Return the robot with more on some links: a body by link name, about its frame's origin, in its axes."""
+        for name in payload:
+            if name not in self.link_of:
+                raise unknown_name('link', name, self.link_of)
+        return replace(
+            self,
+            links=tuple(
+                replace(link, inertia=link.inertia + payload[link.name]) if link.name in payload else link
+                for link in self.links
+            ),
+        )
 
     @property
     def mass(self) -> float:

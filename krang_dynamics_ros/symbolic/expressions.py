@@ -54,7 +54,7 @@ class Symbols:
     def __init__(self, robot: Robot, leave_open: str = 'settings') -> None:
         self.robot, self._open = robot, symbolic(robot, leave_open)
         self.parameters, self.values, self.p = self._open.parameters, self._open.values, self._open.p
-        self.hands = _hands(robot)
+        self.hands = robot.hands
         self._functions: dict[str, Any] = {}
         self.q, self.dq = casadi.SX.sym('q', robot.n), casadi.SX.sym('dq', robot.n)
         self.f = casadi.SX.sym('f', 6 * len(self.hands))
@@ -159,12 +159,6 @@ class Symbols:
             full_name = f'{identifier(self.robot.name)}_{name}'
             self._functions[name] = casadi.Function(full_name, symbols, [expression], [*inputs], [name])
         return self._functions[name]
-
-
-def _hands(robot: Robot) -> dict[str, str]:
-    """Return the end effectors, or where there are none the links at the ends of the tree, by name."""
-    carrying = {joint.parent for joint in robot.joints}
-    return robot.end_effectors or {link.name: link.name for link in robot.links if link.name not in carrying}
 
 
 def identifier(name: str) -> str:

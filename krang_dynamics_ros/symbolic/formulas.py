@@ -108,6 +108,7 @@ def _meanings(robot: Robot) -> Iterator[tuple[str, Any]]:
     yield from ((name, sympy.Symbol(name)) for name in robot.lengths)
     for k, joint in zip(_indices(robot.n), robot.moving_joints, strict=True):
         yield from _motor(joint, k)
+    yield from ((f'{letters}_payload_{hand}', sympy.S.Zero) for hand in robot.hands for letters, _, _ in TEN)
     heavy = [link for link in robot.links if link.inertia.m]
     for k, link in zip(_indices(len(heavy)), heavy, strict=True):
         yield from _inertia(link, f'_{k}' if k else '_', robot)

@@ -1,14 +1,16 @@
 """A robot whose numbers are CasADi's symbols: what the equations of `lagrangian` run on to become expressions.
 
 The symbols are the robot's parameters p. `settings` leaves open what the library lets be set at any time: gravity,
-rotor inertia and friction. `all` leaves open the report's ten inertial parameters of each link and the named lengths
-too; A, C and Q are linear in the former (section 5.1).
+rotor inertia, friction, and what each hand carries beside the model (zero in the robot file). `all` leaves open the
+report's ten inertial parameters of each link and the named lengths too; A, C and Q are linear in the former (section
+5.1), a hand's payload included.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import accumulate
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -53,6 +55,14 @@ class SymbolicRobot:
         return np.array([parameter.value for parameter in self.parameters])
 
 
+def setting_places(robot: Robot) -> dict[str, slice]:
+    """Return where the settings stand in p; ten numbers of `payload` for every hand, in the order of `robot.hands`."""
+    sizes = {'gravity': 3, 'rotor_inertia': robot.n, 'viscous': robot.n, 'coulomb': robot.n}
+    sizes['payload'] = len(TEN) * len(robot.hands)
+    ends = accumulate(sizes.values())
+    return {name: slice(end - size, end) for (name, size), end in zip(sizes.items(), ends, strict=True)}
+
+
 def symbolic(robot: Robot, leave_open: str = 'settings') -> SymbolicRobot:
     """Return a robot whose parameters are symbols: the settings, or all."""
     if leave_open not in OPEN:
@@ -62,6 +72,7 @@ def symbolic(robot: Robot, leave_open: str = 'settings') -> SymbolicRobot:
     Ia = table.of_joints(robot, 'Ia', robot.rotor_inertia, 'rotor inertia N^2 J_m', 'kg m^2', 'kg')
     Fv = table.of_joints(robot, 'Fv', robot.viscous, 'viscous friction', 'N m s/rad', 'N s/m')
     Fc = table.of_joints(robot, 'Fc', robot.coulomb, 'Coulomb friction', 'N m', 'N')
+    carried = [(link, table.payload(hand, link)) for hand, link in robot.hands.items()]
     links, joints = robot.links, robot.joints
     if leave_open == 'all':
         written = {name.lstrip('-') for joint in joints for name in joint.position_as}
@@ -69,6 +80,8 @@ def symbolic(robot: Robot, leave_open: str = 'settings') -> SymbolicRobot:
         joints = tuple(replace(joint, position=_position(joint, robot, lengths)) for joint in joints)
         links = tuple(replace(link, inertia=table.inertia(link)) if link.inertia.m else link for link in links)
     open_robot = replace(robot, gravity=_array(gravity), joints=joints, links=links)
+    for link, body in carried:
+        open_robot = open_robot.carrying({link: body})
     return SymbolicRobot(open_robot, tuple(table.rows), casadi.vertcat(*table.symbols), Ia, Fv, Fc)
 
 
@@ -97,10 +110,16 @@ class _Table:
 
     def inertia(self, link: Link) -> Inertia:
         """Take up the ten parameters of a link (section 5.1)."""
-        numbers = zip(TEN, link.inertia.parameters, strict=True)
+        return self._ten(link.name, link.inertia, link.name)
+
+    def payload(self, hand: str, link: str) -> Inertia:
+        """Take up the ten parameters of what a hand carries, about its link's origin and in its axes: none yet."""
+        return self._ten(f'payload_{hand}', Inertia(), f'the payload on {link}')
+
+    def _ten(self, suffix: str, inertia: Inertia, of: str) -> Inertia:
         m, *rest = [
-            self.symbol(f'{letters}_{link.name}', x, f'{meaning} of {link.name}, {unit}')
-            for (letters, meaning, unit), x in numbers
+            self.symbol(f'{letters}_{suffix}', x, f'{meaning} of {of}, {unit}')
+            for (letters, meaning, unit), x in zip(TEN, inertia.parameters, strict=True)
         ]
         XX, XY, XZ, YY, YZ, ZZ = rest[3:]
         return Inertia(m, _array(rest[:3]), _array([[XX, XY, XZ], [XY, YY, YZ], [XZ, YZ, ZZ]]))
