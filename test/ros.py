@@ -32,12 +32,16 @@ from .robots import ROOT
 
 PATIENCE = 60.0  # s: how long to wait for what must come, on a machine that is busy with other things
 TORQUES = ('gravity', 'coriolis', 'friction', 'wrench', 'total')
-TYPES: dict[str, type] = {f'torque/{name}': JointState for name in TORQUES} | {
-    'effort_commands': Float64MultiArray,
-    'dynamics/inertia': Float64MultiArray,
-    'dynamics/coriolis': Float64MultiArray,
-    'center_of_mass': PointStamped,
-}
+TYPES: dict[str, type] = (
+    {f'torque/{name}': JointState for name in TORQUES}
+    | {
+        'effort_commands': Float64MultiArray,
+        'dynamics/inertia': Float64MultiArray,
+        'dynamics/coriolis': Float64MultiArray,
+        'center_of_mass': PointStamped,
+    }
+    | {f'wrench/{side}/compensated': WrenchStamped for side in ('left', 'right')}
+)
 
 
 @contextmanager
@@ -116,6 +120,7 @@ class Client:
         self.executor.add_node(self.node)
         self.received: dict[str, list[Any]] = {}
         self._publishers: dict[str, Any] = {}
+        self._services: dict[str, Any] = {}
         self._target = node
         self._stamp = time.time_ns()
         self.diagnostics: dict[str, Any] = {}
@@ -179,8 +184,10 @@ class Client:
         dq: Any = (),
         stamp: Time | None = None,
         topic: str = 'joint_states',
+        effort: Any = (),
     ) -> Time:
-        message = JointState(name=list(names), position=array('d', q), velocity=array('d', dq))
+        columns = {'position': q, 'velocity': dq, 'effort': effort}
+        message = JointState(name=list(names), **{key: array('d', column) for key, column in columns.items()})
         message.header.stamp = stamp or self.stamp()
         self.publisher(JointState, topic).publish(message)
         return message.header.stamp
@@ -236,11 +243,15 @@ class Client:
         self.until(lambda: got, why='robot_description')
         return str(got[0].data)
 
-    def call(self, service: str, kind: Any, request: Any) -> Any:
-        client = self.node.create_client(kind, f'{self._target}/{service}')
-        self.until(client.service_is_ready, why=service)
+    def call(self, service: str, kind: Any, request: Any, doing: Callable[[], Any] | None = None) -> Any:
+        """Call a service of the node under test by its full name, or one of those below its own name."""
+        name = service if service.startswith('/') else f'{self._target}/{service}'
+        if name not in self._services:
+            self._services[name] = self.node.create_client(kind, name)
+        client = self._services[name]
+        self.until(client.service_is_ready, doing, why=service)
         future = client.call_async(request)
-        self.until(future.done, why=service)
+        self.until(future.done, doing, why=service)
         return future.result()
 
     def set(self, **values: Any) -> list[Any]:

@@ -25,7 +25,9 @@ def client(robot: Robot) -> Iterator[Client]:
     with domain() as number:
         given = [f'{name}:={value}' for name, value in FRICTION.items()]
         order = '[q_7r, q_imu, q_3l]'
-        words = [*given, f'command_joints:={order}', 'total_terms:=[gravity, coriolis, friction]']
+        commands = [f'command_joints:={order}', 'command_limits:=[1e6, 1e6, 1e6]', 'command_ramp:=0.0']
+        words = [*given, *commands, 'command_enabled:=true', 'state_timeout:=10.0']
+        words += ['total_terms:=[gravity, coriolis, friction]']
         process = Process(number, '--ros-args', *(word for given in words for word in ('-p', given)))
         client = Client(number)
         client.listen(*TYPES)

@@ -26,11 +26,12 @@ ROOMS: dict[str, set[str]] = {
     'symbolic': {'core', 'robot', 'equations'},
     'dynamics': {'core', 'robot', 'symbolic'},
     'inputs': {'core'},
+    'outputs': {'core'},
     'calibration': {'core', 'inputs'},
     'proof': {'core', 'robot', 'equations', 'dynamics'},
     'viewer': {'core', 'robot', 'dynamics'},
-    'pipeline': {'core', 'robot', 'dynamics', 'inputs'},
-    'nodes': {'core', 'robot', 'dynamics', 'inputs', 'pipeline', 'viewer'},
+    'pipeline': {'core', 'robot', 'dynamics', 'inputs', 'outputs'},
+    'nodes': {'core', 'robot', 'dynamics', 'inputs', 'outputs', 'pipeline', 'viewer'},
     'cli': {'core', 'robot', 'equations', 'symbolic', 'dynamics', 'proof'},
 }
 ROS = {

@@ -17,6 +17,7 @@ from sensor_msgs.msg import Imu, JointState
 from ..dynamics.terms import Torques
 from ..pipeline.pipeline import Pipeline
 from .topics import INPUT, nanoseconds, wrench_of
+from .wrist_topics import WristTopics
 
 
 class DynamicsInputs:
@@ -31,7 +32,8 @@ class DynamicsInputs:
         )
         self.topic: str = subscribe(JointState, 'joint_states', self._on_joint_state).topic_name
         for hand in pipeline.inputs.hands:
-            subscribe(WrenchStamped, f'wrench/{hand}', partial(self._on_wrench, hand))
+            wrist = WristTopics(node, pipeline.inputs, hand, self.now)
+            subscribe(WrenchStamped, f'wrench/{hand}', partial(self._on_wrench, hand, wrist))
         if pipeline.inputs.imu_joints:
             subscribe(Imu, 'imu', self._on_imu)
         back = JumpThreshold(min_forward=None, min_backward=Duration(nanoseconds=-1), on_clock_change=True)
@@ -48,8 +50,10 @@ class DynamicsInputs:
         if torques is not None:
             self._on_torques(torques, stamp)
 
-    def _on_wrench(self, hand: str, message: WrenchStamped) -> None:
-        self._pipeline.inputs.take_wrench(hand, *wrench_of(message), nanoseconds(message.header.stamp), self.now())
+    def _on_wrench(self, hand: str, wrist: WristTopics, message: WrenchStamped) -> None:
+        stamp = nanoseconds(message.header.stamp)
+        if self._pipeline.inputs.take_wrench(hand, *wrench_of(message), stamp, self.now()):
+            wrist.publish(message)
 
     def _on_imu(self, message: Imu) -> None:
         o, covariances = message.orientation, (message.orientation_covariance, message.angular_velocity_covariance)

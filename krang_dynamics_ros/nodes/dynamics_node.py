@@ -37,13 +37,20 @@ class DynamicsNode(Node):
         settings.follow()
         inputs = DynamicsInputs(self, pipeline, self._on_torques)
         self._health = DynamicsHealth(pipeline, inputs.now)
-        Reporter(self, model.dynamics.name).add(self._health.statuses)
+        reporter = Reporter(self, model.dynamics.name)
+        reporter.add(self._health.statuses)
+        reporter.add(self._outputs.commands.statuses)
         self.get_logger().info(f'{model.dynamics.name}: {model.dynamics.n} joints; waiting for {inputs.topic}')
 
     def _on_torques(self, torques: Torques, stamp: Time) -> None:
         start = time.perf_counter()
         self._outputs.publish(torques, stamp)
         self._health.computed(time.perf_counter() - start)
+
+    def destroy_node(self) -> None:
+        """End: take back what goes out to a controller first."""
+        self._outputs.commands.end()
+        super().destroy_node()
 
 
 def main(args: Sequence[str] | None = None) -> int:

@@ -1,8 +1,7 @@
-"""What `dynamics_node` says: torques by term, the commands, A and C, the centre of mass, the robot description."""
+"""What `dynamics_node` says: torques by term, commands, A and C, the centre of mass, the robot description."""
 
 from __future__ import annotations
 
-import numpy as np
 from builtin_interfaces.msg import Time
 from rclpy.node import Node
 from rclpy.qos import DurabilityPolicy, QoSProfile
@@ -10,9 +9,8 @@ from std_msgs.msg import String
 
 from ..dynamics.terms import TERMS, Torques
 from ..pipeline.pipeline import Pipeline
-from ..pipeline.robot_inputs import known_joint
 from ..pipeline.settings import Settings
-from ..pipeline.spec import named
+from .command_output import CommandOutput
 from .topics import NumbersTopic, PointTopic, TorqueTopic
 
 LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
@@ -26,9 +24,7 @@ class DynamicsOutputs:
         names, frame_id = self._dynamics.joint_names, settings['frame_id']
         self._torques = {term: TorqueTopic(node, f'torque/{term}', names, frame_id) for term in TERMS}
         self._total = TorqueTopic(node, 'torque/total', names, frame_id)
-        commanded = [known_joint(model, 'command_joints', name) for name in named(settings['command_joints'])]
-        self._command_order = np.array([names.index(name) for name in commanded], dtype=int)
-        self._commands = NumbersTopic(node, 'effort_commands') if commanded else None
+        self.commands = CommandOutput(node, pipeline.commanding)
         self._inertia = NumbersTopic(node, 'dynamics/inertia', self._dynamics.n)
         self._coriolis = NumbersTopic(node, 'dynamics/coriolis', self._dynamics.n)
         self._com = PointTopic(node, 'center_of_mass', self._dynamics.base)
@@ -40,7 +36,9 @@ class DynamicsOutputs:
         for term, topic in self._torques.items():
             if topic.wanted and (torque := torques.term(term)) is not None:
                 topic.send(torque, stamp)
-        self._publish_total(torques, stamp)
+        if self._total.wanted and (total := torques.total(self._pipeline.summed)) is not None:
+            self._total.send(total, stamp)
+        self.commands.follow(torques)
         q, dq = torques.state.q, torques.state.dq
         if self._com.wanted:
             self._com.send(self._dynamics.center_of_mass(q), stamp)
@@ -48,15 +46,3 @@ class DynamicsOutputs:
             self._inertia.send(self._dynamics.A(q))
         if self._coriolis.wanted and dq is not None:
             self._coriolis.send(self._dynamics.C(q, dq))
-
-    def _publish_total(self, torques: Torques, stamp: Time) -> None:
-        commands = self._commands if self._commands is not None and self._commands.wanted else None
-        if not self._total.wanted and commands is None:
-            return
-        total = torques.total(self._pipeline.summed)
-        if total is None:
-            return
-        if self._total.wanted:
-            self._total.send(total, stamp)
-        if commands is not None:
-            commands.send(total[self._command_order])

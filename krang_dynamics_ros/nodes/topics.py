@@ -9,12 +9,13 @@ from typing import Any
 import numpy as np
 from builtin_interfaces.msg import Time
 from geometry_msgs.msg import PointStamped, WrenchStamped
+from rclpy.duration import Duration
 from rclpy.event_handler import PublisherEventCallbacks
 from rclpy.node import Node
 from rclpy.qos import QoSProfile, ReliabilityPolicy
 from rclpy.qos_overriding_options import QoSOverridingOptions
 from sensor_msgs.msg import JointState
-from std_msgs.msg import Float64MultiArray, MultiArrayDimension
+from std_msgs.msg import Float64MultiArray, Header, MultiArrayDimension
 
 from ..core.spatial import Array
 
@@ -65,6 +66,10 @@ class Topic:
         """Send the message as it stands."""
         self._publisher.publish(self.message)
 
+    def wait_until_taken(self, patience: Duration) -> None:
+        """Wait until all that was sent has arrived where it should, or for so long."""
+        self._publisher.wait_for_all_acked(patience)
+
 
 class TorqueTopic(Topic):
     """Torques by joint name: a JointState with `name` and `effort`."""
@@ -97,6 +102,20 @@ class NumbersTopic(Topic):
     def send(self, numbers: Array) -> None:
         """Publish numbers, a matrix row by row."""
         self.message.data = array('d', np.ascontiguousarray(numbers).tobytes())
+        self.publish()
+
+
+class WrenchTopic(Topic):
+    """A wrench in a frame."""
+
+    def __init__(self, node: Node, name: str) -> None:
+        super().__init__(node, WrenchStamped, name)
+
+    def send(self, numbers: Array, header: Header) -> None:
+        """Publish [force; moment] (6; N, N m) with the header of the reading it comes from."""
+        self.message.header = header
+        f, m = self.message.wrench.force, self.message.wrench.torque
+        f.x, f.y, f.z, m.x, m.y, m.z = numbers.tolist()
         self.publish()
 
 

@@ -60,6 +60,11 @@ class EffortCommands:
         """Whether commands go out for other reasons than to end."""
         return self.stage in (Stage.RISING, Stage.ON)
 
+    @property
+    def idle(self) -> bool:
+        """Whether nothing goes out."""
+        return self.stage is Stage.OFF
+
     def trouble(self, limits: Array | None = None) -> str:
         """Say why it cannot be enabled, with these limits or its own; or return nothing."""
         if not self.joint_names:

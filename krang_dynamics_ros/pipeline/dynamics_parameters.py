@@ -77,6 +77,42 @@ def of_end_effector(name: str, link: str) -> list[Spec]:
             "whether the moment is about the origin of the header's frame, or about the hand's own",
             live=True, choices=MOMENTS_ABOUT,
         ),
+        *_of_sensor(name),
+    ]  # fmt: skip
+
+
+def _of_sensor(name: str) -> list[Spec]:
+    """Return the parameters of what a wrist sensor reads besides contact."""
+    return [
+        Spec(
+            f'{name}.sensor.bias', [0.0] * 6, 'what the sensor reads of nothing, force and moment as it gives them, '
+            'N and N m', live=True, count=6,
+        ),
+        Spec(
+            f'{name}.sensor.deadband', [0.0] * 2, 'by how much each force (N) and moment (N m) is shrunk towards zero',
+            live=True, count=2,
+        ),
+        Spec(
+            f'{name}.tool.mass', 0.0, "what of the hand's link hangs beyond the sensor, kg; the model has it already",
+            live=True, least=0.0, most=1e4,
+        ),
+        Spec(f'{name}.tool.com', [0.0] * 3, "its centre of mass in the hand's frame, m", live=True, count=3),
+    ]  # fmt: skip
+
+
+def of_commands(joints: Sequence[str], limits: Mapping[str, float]) -> list[Spec]:
+    """Return the parameters of the commands of joints, whose effort limits are known or not."""
+    known = [float(limits.get(name, 0.0)) for name in joints]
+    return [
+        Spec('command_enabled', False, 'whether `effort_commands` goes out; the service sets it too', live=True),
+        Spec(
+            'command_ramp', 1.0, 'how long commands take to come in, and to be taken back, s',
+            live=True, least=0.0, most=10.0,
+        ),
+        Spec(
+            'command_limits', known or [0.0], 'the largest effort of each of `command_joints`, N m; 0: not known, '
+            'then none can be enabled', live=True, count=len(joints) or None, default_text="the URDF's effort limits",
+        ),
     ]  # fmt: skip
 
 
@@ -145,4 +181,5 @@ def documented() -> list[Spec]:
     """Return every parameter once, as the README lists them: one hand and one joint stand for all."""
     model = load_model()
     hand = of_end_effector('<hand>', '')
-    return [*MODEL, *settings(model), *hand, *of_joint('<joint>', dict.fromkeys(JOINT_SETTINGS, 0.0))]
+    joint = of_joint('<joint>', dict.fromkeys(JOINT_SETTINGS, 0.0))
+    return [*MODEL, *settings(model), *of_commands((), {}), *hand, *joint]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 
 import numpy as np
@@ -10,6 +11,7 @@ from ..core.spatial import Array
 from ..dynamics.factory import Model
 from ..dynamics.terms import Terms, Torques
 from . import dynamics_parameters as parameters
+from .commanding import Clock, Commanding
 from .robot_inputs import RobotInputs
 from .settings import Settings
 from .spec import named
@@ -18,8 +20,11 @@ from .spec import named
 class Pipeline:
     """A robot, what its messages say of it, and its torques."""
 
-    def __init__(self, settings: Settings, model: Model) -> None:
-        """`settings` gets the parameters of this robot; `dynamics_parameters.MODEL` are those that say which one."""
+    def __init__(self, settings: Settings, model: Model, clock: Clock = time.monotonic) -> None:
+        """`settings` gets the parameters of this robot; `dynamics_parameters.MODEL` are those that say which one.
+
+        `clock` tells the time (s) by which commands are blended; nobody may set it.
+        """
         self._settings, self.model, self.dynamics = settings, model, model.dynamics
         settings.declare(parameters.settings(model))
         settings.declare(parameters.of_joints(model.dynamics))
@@ -27,6 +32,7 @@ class Pipeline:
         self.inputs = RobotInputs(settings, model)
         self._terms = Terms(model.dynamics)
         settings.used_by(self._apply)
+        self.commanding = Commanding(settings, model, lambda: self.summed, clock)
 
     def _apply(self) -> None:
         """Put the parameters' values to work."""

@@ -3,18 +3,25 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import Any
 
 from ..core.errors import ArgumentError, unknown_name
 from ..core.spatial import Array
 from ..dynamics.factory import Model
 from ..dynamics.terms import State
-from ..inputs.end_effector import EndEffector
+from ..inputs.end_effector import EndEffector, Weigh, contact_wrenches
 from ..inputs.imu import pitch
 from ..inputs.joint_states import JointStates
+from ..inputs.joint_table import NEVER
+from ..inputs.standstill import Standstill
+from ..inputs.wrist_sensor import WristSensor
 from . import dynamics_parameters as parameters
 from .settings import Settings
 from .spec import named
+
+ZERO_SECONDS = 0.5  # s of readings that a zero is the mean of
 
 
 class RobotInputs:
@@ -27,6 +34,10 @@ class RobotInputs:
         self.imu_joints = [known_joint(model, 'imu_joint', imu_joint)] if imu_joint else []
         self.states = JointStates(model.dynamics.joint_names, settings['state_timeout'], self.imu_joints)
         self.hands = {name: self._hand(name) for name in named(settings['end_effectors'])}
+        joints = model.dynamics.joint_names
+        self._standstill = {name: Standstill(joints, ZERO_SECONDS) for name in self.hands}
+        self._known_at = NEVER  # when all joints were known last
+        settings.hold_to(self._check)
         settings.used_by(self._apply)
 
     def _hand(self, name: str) -> EndEffector:
@@ -37,6 +48,10 @@ class RobotInputs:
             raise unknown_name(f'{name}.link: link', link, links)
         return EndEffector(name, link, links=frozenset(links))
 
+    def _check(self, values: Mapping[str, Any]) -> None:
+        for name in self.hands:
+            _sensor(values, name)
+
     def _apply(self) -> None:
         self.states.timeout = self._settings['state_timeout']
         for name, hand in self.hands.items():
@@ -45,6 +60,7 @@ class RobotInputs:
                 hand.forget()  # what came under the other meaning
             hand.sense, hand.moment_about = meaning
             hand.timeout = self._settings['wrench_timeout']
+            hand.sensor = _sensor(self._settings, name)
 
     def take_joint_state(
         self, names: Sequence[str], position: Array, velocity: Array, effort: Array, stamp: int, now: int
@@ -58,15 +74,51 @@ class RobotInputs:
                 hand.time_went_back(to=stamp)
         if not taken or not self.states.complete(now):
             return None
-        wrenches = [wrench for hand in self.hands.values() if (wrench := hand.wrench(stamp, now))]
-        states = self.states
+        states, self._known_at = self.states, now
+        wrenches = contact_wrenches(self.hands.values(), self._weigh(states.position), stamp, now)
         return State(states.position, states.velocity if states.moving else None, wrenches, states.effort, stamp)
 
     def take_wrench(
         self, hand: str, frame: str, force: Sequence[float], moment: Sequence[float], stamp: int, now: int
-    ) -> None:
-        """Take in a wrench (N, N m) in the axes of a link, or of the hand where `frame` is empty."""
-        self.hands[hand].take(frame, force, moment, stamp, now)
+    ) -> bool:
+        """Take in a reading (N, N m) in the axes of a link, or of the hand where `frame` is empty; or refuse it."""
+        one, states = self.hands[hand], self.states
+        if not one.take(frame, force, moment, stamp, now) or one.reading is None:
+            return False
+        if self._posed(now):
+            dq = states.velocity if states.moving else None
+            self._standstill[hand].add(now, one.reading, states.position, dq)
+        return True
+
+    def compensated(self, hand: str, now: int) -> Array | None:
+        """Return a hand's latest reading (6) without bias, tool and payload, in its own frame and sense.
+
+        There is none while a joint is not known, for then the weight's direction is not.
+        """
+        one = self.hands[hand]
+        if one.reading is None or not self._posed(now):
+            return None
+        (wrench,) = contact_wrenches([one], self._weigh(self.states.position), 0, one.arrival)
+        return one.sign * wrench.vector
+
+    def zero(self, hand: str, now: int) -> Array:
+        """Return the bias (6) by which the readings of the last half second are of nothing but tool and payload.
+
+        `ArgumentError` says why it cannot be known: a joint moves, or the readings do.
+        """
+        if trouble := self._standstill[hand].trouble(now):
+            raise ArgumentError(f'{hand}: {trouble}')
+        average, one = self._standstill[hand].average(), self.hands[hand]
+        load = one.load(average.reading)
+        weight = self._weigh(average.q)([load])[0] if load else 0.0
+        return average.reading.numbers + one.sign * weight
+
+    def _posed(self, now: int) -> bool:
+        """Tell whether all joints were known a moment ago."""
+        return now - self._known_at <= self.states.timeout * 1e9
+
+    def _weigh(self, q: Array) -> Weigh:
+        return partial(self._model.dynamics.weights, q)
 
     def take_imu(
         self, quaternion: Sequence[float], rate: float, covariances: tuple[float, float], stamp: int, now: int
@@ -86,8 +138,19 @@ class RobotInputs:
     def forget(self) -> None:
         """Know nothing: the clock has jumped."""
         self.states.forget()
-        for hand in self.hands.values():
+        self._known_at = NEVER
+        for name, hand in self.hands.items():
             hand.forget()
+            self._standstill[name].forget()
+
+
+def _sensor(values: Mapping[str, Any] | Settings, hand: str) -> WristSensor:
+    """Return a hand's sensor by the values of its parameters, or raise `ArgumentError`."""
+    keys = ('sensor.bias', 'tool.mass', 'tool.com', 'sensor.deadband')
+    try:
+        return WristSensor.of(*(values[f'{hand}.{key}'] for key in keys))
+    except ArgumentError as error:
+        raise ArgumentError(f'{hand}: {error}') from None
 
 
 def known_joint(model: Model, parameter: str, name: str) -> str:

@@ -1,0 +1,95 @@
+"""`effort_commands`: the topic, the service that enables it, and how it ends."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+
+from rclpy.clock import Clock, ClockType
+from rclpy.duration import Duration
+from rclpy.node import Node
+from rclpy.parameter import Parameter
+from std_srvs.srv import SetBool
+
+from ..core.spatial import Array
+from ..dynamics.terms import Torques
+from ..outputs.effort_commands import Stage
+from ..pipeline.commanding import Commanding
+from .diagnostics import ERROR, OK, WARN, Status
+from .topics import NumbersTopic
+
+TICK = 0.01  # s: how often commands are looked after when no joint state comes
+FAREWELL = 0.5  # s for the last command to be taken
+
+
+class CommandOutput:
+    """Sends what the switch lets out. `command_enabled` is the one truth; the service sets it."""
+
+    def __init__(self, node: Node, commanding: Commanding) -> None:
+        self._node, self._commanding, self._switch = node, commanding, commanding.switch
+        self._said = ''  # the fault that was told last
+        node.create_service(SetBool, 'effort_commands/enable', self._on_enable)
+        if self._switch.joint_names:
+            self._topic = NumbersTopic(node, 'effort_commands')
+            node.create_timer(TICK, self._on_tick, clock=Clock(clock_type=ClockType.STEADY_TIME))
+
+    def follow(self, torques: Torques) -> None:
+        """Take in the torques of a joint state."""
+        if self._switch.joint_names:
+            self._send(self._commanding.follow(torques))
+
+    def end(self) -> None:
+        """Take the commands back before the node ends: nobody could do so after it."""
+        self._switch.disable(time.monotonic(), 'the node ends')
+        sent = False
+        while self._switch.stage is not Stage.OFF:
+            self._send(self._commanding.tick())
+            sent = True
+            time.sleep(TICK)
+        if sent:
+            self._topic.wait_until_taken(Duration(seconds=FAREWELL))
+
+    def _on_tick(self) -> None:
+        self._send(self._commanding.tick())
+
+    def _send(self, command: Array | None) -> None:
+        if command is not None and self._topic.wanted:
+            self._topic.send(command)
+        if self._switch.fault and self._switch.fault != self._said:
+            self._node.get_logger().error(f'effort_commands disabled: {self._switch.fault}; enable it again')
+            self._set_enabled(False)
+        self._said = self._switch.fault
+
+    def _on_enable(self, request: SetBool.Request, response: SetBool.Response) -> SetBool.Response:
+        refused = self._set_enabled(request.data)
+        response.success = not refused
+        response.message = refused or ('enabled' if request.data else 'disabled')
+        return response
+
+    def _set_enabled(self, enabled: bool) -> str:
+        """Set the parameter; return why it was refused, or nothing."""
+        (result,) = self._node.set_parameters([Parameter('command_enabled', value=enabled)])
+        return '' if result.successful else result.reason
+
+    def statuses(self) -> Iterator[Status]:
+        """Say what goes out."""
+        switch = self._switch
+        if not switch.joint_names:
+            return
+        pairs = zip(switch.joint_names, switch.limits.tolist(), strict=True)
+        cut = [f'{name} ({switch.cut[name]:.1f}, limit {limit:g})' for name, limit in pairs if name in switch.cut]
+        level, words = OK, switch.stage.value
+        if switch.fault:
+            level, words = ERROR, f'disabled itself: {switch.fault}'
+        elif cut:
+            level, words = WARN, f'cut to the limit: {", ".join(cut)}'
+        elif why := switch.trouble():
+            words = f'off; {why}'
+        elif self._commanding.wanted and not switch.enabled:
+            level, words = WARN, 'enabled, and waiting for torques'
+        switch.forget_cuts()
+        yield Status('effort commands', level, words, {
+            'stage': switch.stage.value,
+            'cut to the limit': ', '.join(cut),
+            'disabled itself because': switch.fault,
+        })  # fmt: skip

@@ -1,0 +1,89 @@
+"""Commands by the parameters: which joints, within what, and whether they are wanted."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from ..core.errors import ArgumentError
+from ..core.spatial import Array
+from ..dynamics.factory import Model
+from ..dynamics.terms import Torques
+from ..outputs.effort_commands import EffortCommands
+from ..robot.effort_limits import effort_limits
+from . import dynamics_parameters as parameters
+from .robot_inputs import known_joint
+from .settings import Settings
+from .spec import named
+
+Clock = Callable[[], float]  # seconds, steady
+LARGEST = 1e6  # N m, N
+
+
+class Commanding:
+    """The switch for `effort_commands`, as the parameters say. `command_enabled` is what is wanted."""
+
+    def __init__(self, settings: Settings, model: Model, summed: Callable[[], list[str]], clock: Clock) -> None:
+        """`summed` are the terms of the total, at any time."""
+        self._settings, self._summed, self._clock = settings, summed, clock
+        names = model.dynamics.joint_names
+        joints = [known_joint(model, 'command_joints', name) for name in named(settings['command_joints'])]
+        self._order = np.array([names.index(name) for name in joints], dtype=int)
+        self.switch = EffortCommands(joints)
+        settings.declare(parameters.of_commands(joints, effort_limits(model.urdf)))
+        self._latest: Torques | None = None  # the torques that came last, and when
+        self._time = -np.inf
+        self.wanted = self._begun = False
+        settings.hold_to(self._check)
+        settings.used_by(self._apply)
+        self._begun = True  # from now on, what is wanted must be possible at once
+
+    def _check(self, values: Mapping[str, Any]) -> None:
+        limits = np.array(values['command_limits'])
+        if not ((limits >= 0) & (limits <= LARGEST)).all():
+            raise ArgumentError(f'command_limits: {limits.tolist()}, must be 0 to {LARGEST:g} each')
+        if not values['command_enabled']:
+            return
+        if why := self.switch.trouble(limits) or self._unknown():
+            raise ArgumentError(f'command_enabled: {why}')
+
+    def _unknown(self) -> str:
+        """Say why there are no torques to blend to, if that matters now."""
+        if not self._begun or self.wanted:
+            return ''
+        if self._latest is None or self._clock() - self._time > self.switch.timeout:
+            return 'not all joints are known; joint states must come first'
+        if self._latest.total(self._summed()) is None:
+            return 'torque/total is not known; it has a term that needs velocities, and there are none'
+        return ''
+
+    def _apply(self) -> None:
+        switch, settings = self.switch, self._settings
+        switch.ramp, switch.timeout = settings['command_ramp'], settings['state_timeout']
+        if switch.joint_names:
+            switch.limits = np.array(settings['command_limits'])
+        if settings['command_enabled'] and not self.wanted:
+            switch.fault = ''  # it was seen by whoever enables it again
+        self.wanted = settings['command_enabled']
+        if not self.wanted:
+            switch.disable(self._clock())
+
+    def follow(self, torques: Torques) -> Array | None:
+        """Take in the torques of a joint state; return the command (k) to send now, or None."""
+        now = self._clock()
+        self._latest, self._time = torques, now
+        if not self.wanted and self.switch.idle:
+            return None
+        total = torques.total(self._summed())
+        if total is None:
+            return self.tick()
+        if self.wanted and not self.switch.enabled and not self.switch.fault:
+            effort = torques.state.effort
+            self.switch.enable(now, None if effort is None else effort[self._order])
+        return self.switch.follow(now, total[self._order])
+
+    def tick(self) -> Array | None:
+        """Return the command (k) to send now if no torques come."""
+        return self.switch.tick(self._clock())
