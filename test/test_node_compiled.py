@@ -20,7 +20,7 @@ if not shutil.which('cc') or not shutil.which('gcc'):
 from krang_dynamics_ros import Lagrangian, Robot, Wrench, load_robot
 from krang_dynamics_ros.proof.draws import random_states
 
-from .robots import FILES
+from .robots import FILES, random_body
 from .ros import Client, Process, domain, effort
 from .test_commands import run
 
@@ -50,6 +50,25 @@ def matrix(message: Any) -> np.ndarray:
 
 def same(mine: np.ndarray, theirs: np.ndarray) -> bool:
     return bool(np.abs(mine - theirs).max() <= RTOL * max(1.0, np.abs(theirs).max()))
+
+
+def test_payloads_are_in_the_compiled_torques(client: Client, robot: Robot) -> None:
+    q, rng = random_states(robot, 1, 15).q[0], np.random.default_rng(16)
+    bodies = {side: random_body(rng) for side in ('left', 'right')}
+    for side, body in bodies.items():
+        inertia = body.I_G[[0, 0, 0, 1, 1, 2], [0, 1, 2, 1, 2, 2]].tolist()
+        told = {'mass': body.m, 'com': body.com.tolist(), 'inertia': inertia}
+        assert client.set_together(**{f'{side}__payload__{key}': value for key, value in told.items()}).successful
+    laden = Lagrangian(robot.carrying({robot.end_effectors[side]: body for side, body in bodies.items()}))
+
+    def carried() -> bool:
+        gravity, A = client.ask(robot.joint_names, q, np.zeros(robot.n), 'torque/gravity', 'dynamics/inertia')
+        return same(effort(gravity), laden.Q(q)) and same(matrix(A), laden.A(q))
+
+    client.until(carried)
+    for side in bodies:
+        assert client.set(**{f'{side}__payload__mass': 0.0})[0].successful
+    client.until(lambda: same(effort(client.ask(robot.joint_names, q, (), 'torque/gravity')), Lagrangian(robot).Q(q)))
 
 
 def test_every_topic_has_the_lagrangians_numbers(client: Client, robot: Robot) -> None:

@@ -13,7 +13,7 @@ pytest.importorskip('rclpy', reason='rclpy is not installed: the node cannot run
 from std_srvs.srv import Trigger
 
 from krang_dynamics_ros import Lagrangian, Robot
-from krang_dynamics_ros.proof.agreement import random_states
+from krang_dynamics_ros.proof.draws import random_states
 
 from .ros import Client, Process, answer, domain, effort
 

@@ -35,6 +35,7 @@ class DynamicsHealth:
         yield self._joint_states(elapsed)
         for hand in self._inputs.hands.values():
             yield self._wrench(hand)
+            yield self._payload(hand)
         yield self._computation(elapsed)
         self._begin()
 
@@ -78,6 +79,21 @@ class DynamicsHealth:
             'moment about': hand.moment_about,
             'refused in all': hand.refusals.count,
             'refused last because': hand.refusals.reason,
+        })  # fmt: skip
+
+    def _payload(self, hand: EndEffector) -> Status:
+        name, refusals = f'payload {hand.name}', self._pipeline.payloads.refusals[hand.name]
+        fresh, body = self._newly_refused(name, refusals.count), hand.payload
+        level, words = OK, f'{body.m:.4g} kg' if body.m else 'none'
+        if fresh:
+            level, words = WARN, f'{fresh} messages refused: {refusals.reason}'
+        elif self._pipeline.payloads.changing(hand.name):
+            words = f'changing, now {body.m:.4g} kg'
+        return Status(name, level, words, {
+            'mass (kg)': f'{body.m:.6g}',
+            'centre of mass (m)': ', '.join(f'{x:.4g}' for x in body.com),
+            'refused in all': refusals.count,
+            'refused last because': refusals.reason,
         })  # fmt: skip
 
     def _computation(self, elapsed: float) -> Status:

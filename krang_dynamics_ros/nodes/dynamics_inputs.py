@@ -16,6 +16,7 @@ from sensor_msgs.msg import Imu, JointState
 
 from ..dynamics.terms import Torques
 from ..pipeline.pipeline import Pipeline
+from .payload_input import PayloadInput
 from .topics import INPUT, nanoseconds, wrench_of
 from .wrist_topics import WristTopics
 
@@ -34,6 +35,7 @@ class DynamicsInputs:
         for hand in pipeline.inputs.hands:
             wrist = WristTopics(node, pipeline.inputs, hand, self.now)
             subscribe(WrenchStamped, f'wrench/{hand}', partial(self._on_wrench, hand, wrist))
+        PayloadInput(node, pipeline.payloads, pipeline.inputs)
         if pipeline.inputs.imu_joints:
             subscribe(Imu, 'imu', self._on_imu)
         back = JumpThreshold(min_forward=None, min_backward=Duration(nanoseconds=-1), on_clock_change=True)

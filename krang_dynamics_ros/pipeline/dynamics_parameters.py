@@ -51,6 +51,7 @@ def settings(model: Model) -> list[Spec]:
         ),
         Spec('state_timeout', 0.1, 'a joint known from longer ago is not known, s', live=True, least=0.001, most=10.0),
         Spec('wrench_timeout', 0.1, 'a wrench from longer ago counts as none, s', live=True, least=0.001, most=10.0),
+        Spec('payload_ramp', 0.5, 'how long a payload takes to change, s; 0: at once', live=True, least=0.0, most=10.0),
         Spec(
             'frame_id', next(reversed([*hands.values()]), dynamics.link_names[-1]),
             '`frame_id` of the torques; RViz wants a link that moves', default_text='the last hand, `R10r`',
@@ -78,6 +79,7 @@ def of_end_effector(name: str, link: str) -> list[Spec]:
             live=True, choices=MOMENTS_ABOUT,
         ),
         *_of_sensor(name),
+        *_of_payload(name),
     ]  # fmt: skip
 
 
@@ -97,6 +99,21 @@ def _of_sensor(name: str) -> list[Spec]:
             live=True, least=0.0, most=1e4,
         ),
         Spec(f'{name}.tool.com', [0.0] * 3, "its centre of mass in the hand's frame, m", live=True, count=3),
+    ]  # fmt: skip
+
+
+def _of_payload(name: str) -> list[Spec]:
+    """Return the parameters of what a hand holds: they count as one set."""
+    return [
+        Spec(
+            f'{name}.payload.mass', 0.0, 'what the hand holds, kg, beside what the model has; 0: nothing',
+            live=True, least=0.0, most=1e6,
+        ),
+        Spec(f'{name}.payload.com', [0.0] * 3, "its centre of mass in the hand's frame, m", live=True, count=3),
+        Spec(
+            f'{name}.payload.inertia', [0.0] * 6, 'its inertia about its centre of mass, xx xy xz yy yz zz in the axes '
+            "of the hand's frame, kg m^2", live=True, count=6,
+        ),
     ]  # fmt: skip
 
 

@@ -12,6 +12,7 @@ from ..dynamics.factory import Model
 from ..dynamics.terms import Terms, Torques
 from . import dynamics_parameters as parameters
 from .commanding import Clock, Commanding
+from .payloads import Payloads
 from .robot_inputs import RobotInputs
 from .settings import Settings
 from .spec import named
@@ -30,6 +31,7 @@ class Pipeline:
         settings.declare(parameters.of_joints(model.dynamics))
         settings.hold_to(parameters.check_presliding)
         self.inputs = RobotInputs(settings, model)
+        self.payloads = Payloads(settings, model.dynamics, self.inputs.hands)
         self._terms = Terms(model.dynamics)
         settings.used_by(self._apply)
         self.commanding = Commanding(settings, model, lambda: self.summed, clock)
@@ -44,5 +46,6 @@ class Pipeline:
         self, names: Sequence[str], position: Array, velocity: Array, effort: Array, stamp: int, now: int
     ) -> Torques | None:
         """Take in a joint state, as `RobotInputs` does; return the torques of what is known then, if all joints are."""
+        self.payloads.advance(now)
         state = self.inputs.take_joint_state(names, position, velocity, effort, stamp, now)
         return None if state is None else self._terms.of(state)

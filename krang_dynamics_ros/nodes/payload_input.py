@@ -1,0 +1,59 @@
+"""`payload/<hand>`: messages that set the parameters of a payload, so that there is one truth to read back."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+from geometry_msgs.msg import InertiaStamped
+from rclpy.clock import Clock, ClockType
+from rclpy.node import Node
+from rclpy.parameter import Parameter
+from rclpy.qos import QoSProfile
+from rclpy.qos_overriding_options import QoSOverridingOptions
+
+from ..core.spatial import Array
+from ..pipeline.payloads import Payloads, Told
+from ..pipeline.robot_inputs import RobotInputs
+
+ONCE = QoSProfile(depth=10)  # reliable: what a hand took up is told once
+PERIOD = 0.05  # s: parameters are not for a thousand changes a second; of good messages, the last one counts
+
+
+class PayloadInput:
+    """Subscriptions, one a hand."""
+
+    def __init__(self, node: Node, payloads: Payloads, inputs: RobotInputs) -> None:
+        self._node, self._payloads, self._inputs = node, payloads, inputs
+        self._waiting: dict[str, dict[str, Any]] = {}
+        for hand in payloads.refusals:
+            node.create_subscription(
+                InertiaStamped, f'payload/{hand}', partial(self._on_payload, hand), ONCE,
+                qos_overriding_options=QoSOverridingOptions.with_default_policies(),
+            )  # fmt: skip
+        if payloads.refusals:
+            node.create_timer(PERIOD, self._set, clock=Clock(clock_type=ClockType.STEADY_TIME))
+
+    def _on_payload(self, hand: str, message: InertiaStamped) -> None:
+        i = message.inertia
+        told = Told(i.m, [i.com.x, i.com.y, i.com.z], [i.ixx, i.ixy, i.ixz, i.iyy, i.iyz, i.izz])
+        frame, refused = message.header.frame_id, self._payloads.refusals[hand].count
+        values = self._payloads.read(hand, frame, told, self._positions())
+        if values is not None:
+            self._waiting[hand] = values
+        elif self._payloads.refusals[hand].count == refused:  # it is what the parameters say
+            self._waiting.pop(hand, None)
+
+    def _positions(self) -> Array | None:
+        states = self._inputs.states
+        now = int(self._node.get_clock().now().nanoseconds)
+        return states.position if states.complete(now) else None
+
+    def _set(self) -> None:
+        """Set the parameters of what has come, a hand's as one set."""
+        waiting, self._waiting = self._waiting, {}
+        for hand, values in waiting.items():
+            parameters = [Parameter(name, value=value) for name, value in values.items()]
+            result = self._node.set_parameters_atomically(parameters)
+            if not result.successful:
+                self._payloads.refusals[hand].note(result.reason)

@@ -1,0 +1,120 @@
+"""What the hands hold, as the parameters say: brought into the dynamics over a ramp, and out of every reading."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..core.errors import ArgumentError
+from ..core.inertia import Inertia, InertiaRamp, possible
+from ..core.spatial import Array, symmetric, upper_triangle
+from ..dynamics.dynamics import Dynamics
+from ..inputs.end_effector import EndEffector
+from ..inputs.refusals import Refusals
+from .settings import Settings
+
+LARGEST = 1e6  # kg, m, kg m^2: what is beyond is no payload, but a fault
+SAME = 1e-12  # of the largest number: two payloads that differ by less are one
+
+
+class Told(NamedTuple):
+    """A payload as people tell it: mass (kg), centre of mass (m), inertia about it (xx xy xz yy yz zz, kg m^2)."""
+
+    mass: float
+    com: Sequence[float]
+    inertia: Sequence[float]
+
+    @classmethod
+    def by(cls, values: Mapping[str, Any] | Settings, hand: str) -> Told:
+        """Return what the parameters say."""
+        return cls(*(values[f'{hand}.payload.{key}'] for key in cls._fields))
+
+    def values(self, hand: str) -> dict[str, Any]:
+        """Return it as parameters."""
+        return {f'{hand}.payload.{key}': value for key, value in self._asdict().items()}
+
+    def body(self, what: str) -> Inertia:
+        """Return the body, or raise `ArgumentError` if none can be so. Without mass there is none."""
+        numbers = np.array([self.mass, *self.com, *self.inertia], dtype=float)
+        if not (np.abs(numbers) <= LARGEST).all():
+            raise ArgumentError(f'{what}: {numbers.tolist()}, must be finite, at most {LARGEST:g}')
+        if not self.mass:
+            return Inertia()
+        return possible(Inertia.about_com(self.mass, numbers[1:4], symmetric(numbers[4:])), what)
+
+
+class Payloads:
+    """One payload a hand. `<hand>.payload.*` is what is wanted; what the dynamics have follows it over `payload_ramp`.
+
+    Between two possible bodies all are possible, for everything is linear in the ten parameters. Times are whole ns.
+    """
+
+    def __init__(self, settings: Settings, dynamics: Dynamics, hands: Mapping[str, EndEffector]) -> None:
+        """The parameters are declared with those of the hands."""
+        self._settings, self._dynamics, self._hands = settings, dynamics, hands
+        self.refusals = {name: Refusals() for name in hands}  # of messages
+        self._wanted = {name: Inertia() for name in hands}
+        self._ramps: dict[str, InertiaRamp | None] = {}  # None: begins with the next state
+        settings.hold_to(self._check)
+        settings.used_by(self._apply)
+        self._finish()  # nothing was carried before the start
+
+    def _check(self, values: Mapping[str, Any]) -> None:
+        for name in self._hands:
+            Told.by(values, name).body(f'{name}.payload')
+
+    def _apply(self) -> None:
+        for name in self._hands:
+            body = Told.by(self._settings, name).body(f'{name}.payload')
+            if not np.array_equal(body.parameters, self._wanted[name].parameters):
+                self._wanted[name], self._ramps[name] = body, None
+
+    def advance(self, now: int) -> None:
+        """Bring the dynamics to where the ramps are now: call it before torques are computed."""
+        if not self._ramps:
+            return
+        time, seconds = now * 1e-9, self._settings['payload_ramp']
+        for name, ramp in [*self._ramps.items()]:
+            going = ramp or InertiaRamp(self._hands[name].payload, self._wanted[name], time, seconds)
+            self._ramps[name] = going
+            over = going.done(time) or time < going.start  # a clock that was set back must not hold it up
+            self._hands[name].payload = self._wanted[name] if over else going.at(time)
+            if over:
+                del self._ramps[name]
+        self._load()
+
+    def _finish(self) -> None:
+        for name, hand in self._hands.items():
+            hand.payload = self._wanted[name]
+        self._ramps.clear()
+        self._load()
+
+    def _load(self) -> None:
+        carried: dict[str, Inertia] = {}
+        for hand in self._hands.values():
+            carried[hand.link] = carried.get(hand.link, Inertia()) + hand.payload
+        self._dynamics.payload = carried
+
+    def changing(self, hand: str) -> bool:
+        """Whether a hand's payload is still on its way to what is wanted."""
+        return hand in self._ramps
+
+    def read(self, hand: str, frame: str, told: Told, q: Array | None) -> dict[str, Any] | None:
+        """Return the parameters' values for a payload that is told in a link's frame, or in the hand's if it is empty.
+
+        None if they have them already, or if it cannot be: then a refusal is noted. `q` (n) are the joint positions, if
+        they are known: they are needed where that link moves against the hand.
+        """
+        try:
+            body = told.body(f'payload/{hand}')
+            if body.m and frame and frame != self._hands[hand].link:
+                body = self._dynamics.inertia_at_link(body, self._hands[hand].link, frame, q)
+        except ArgumentError as error:
+            self.refusals[hand].note(str(error))
+            return None
+        known = self._wanted[hand].parameters
+        if np.abs(body.parameters - known).max() <= SAME * np.abs(known).max():
+            return None
+        return Told(body.m, body.com.tolist(), upper_triangle(body.I_G).tolist()).values(hand)
