@@ -22,6 +22,7 @@ setup(
         (SHARE, ['package.xml']),
         (f'{SHARE}/config', glob('config/*.yaml')),
         (f'{SHARE}/config/textbook', glob('config/textbook/*.yaml')),
+        (f'{SHARE}/config/recordings', glob('config/recordings/*.yaml')),
         (f'{SHARE}/urdf', glob('urdf/*.urdf')),
         (f'{SHARE}/launch', glob('launch/*.launch.py')),
         (f'{SHARE}/rviz', glob('rviz/*.rviz')),
@@ -31,6 +32,7 @@ setup(
     extras_require={
         'viewer': ['viser==1.1.1'],  # exactly: who may open the page hangs on its inside (viewer/server.py)
         'symbolic': ['casadi', 'sympy'],
+        'identification': ['scipy', 'cvxpy', 'clarabel'],
         'test': ['pytest', 'hypothesis', 'mujoco', 'casadi', 'sympy', 'viser==1.1.1', 'selenium'],
     },
     zip_safe=False,

@@ -14,7 +14,7 @@ from krang_dynamics_ros.core.friction_shapes import coulomb, presliding
 from krang_dynamics_ros.dynamics.friction import FrictionModel, PreslidingState
 from krang_dynamics_ros.dynamics.impulses import SmoothFriction, velocity_after
 from krang_dynamics_ros.dynamics.simulation import Simulation
-from krang_dynamics_ros.robot.robot import Friction, Presliding
+from krang_dynamics_ros.robot.robot import Friction, LoadShare, Presliding
 from krang_dynamics_ros.robot.robot_file import read_robot
 
 from .robots import FILES
@@ -158,3 +158,16 @@ def test_an_export_says_that_it_has_eq_17_alone(tmp_path: Path, where: str) -> N
     text = ''.join(path.read_text() for path in (tmp_path / 'out').iterdir())
     assert 'Coulomb friction of elbow, N; this joint has friction beyond eq. (17), which is NOT in here' in text
     assert 'of shoulder, N m; this' not in text
+
+
+def test_a_drive_shows_less_of_its_load_while_it_pushes_than_while_it_brakes() -> None:
+    model = FrictionModel([100.0], [0.0])
+    load, fast = np.array([40.0]), np.array([1.0])
+    assert not model.hidden_load(fast, load).any()
+    model.set_load_share([LoadShare(pushing=0.2, braking=0.9, crossing=0.01, velocity=0.02)])
+    assert load + model.hidden_load(fast, load) == pytest.approx([8.0])  # it lifts
+    assert load + model.hidden_load(-0.1 * fast, load) == pytest.approx([36.0], rel=1e-3)  # it lets down slowly
+    assert load + model.hidden_load(-fast, load) == pytest.approx([8.0])  # faster than the load would go by itself
+    assert load + model.hidden_load(0 * fast, load) == pytest.approx([22.0])
+    with_sign = model.hidden_load(np.linspace(-2, 2, 401)[:, None], -load)
+    np.testing.assert_allclose(with_sign, -model.hidden_load(-np.linspace(-2, 2, 401)[:, None], load))

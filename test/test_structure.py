@@ -28,11 +28,13 @@ ROOMS: dict[str, set[str]] = {
     'inputs': {'core'},
     'outputs': {'core'},
     'calibration': {'core', 'inputs'},
-    'proof': {'core', 'robot', 'equations', 'dynamics'},
+    'recordings': {'core', 'robot'},
+    'identification': {'core', 'robot', 'equations', 'dynamics', 'recordings'},
+    'proof': {'core', 'robot', 'equations', 'dynamics', 'identification'},
     'viewer': {'core', 'robot', 'dynamics'},
     'pipeline': {'core', 'robot', 'dynamics', 'inputs', 'outputs'},
     'nodes': {'core', 'robot', 'dynamics', 'inputs', 'outputs', 'pipeline', 'viewer'},
-    'cli': {'core', 'robot', 'equations', 'symbolic', 'dynamics', 'proof'},
+    'cli': {'core', 'robot', 'equations', 'symbolic', 'dynamics', 'recordings', 'identification', 'proof'},
 }
 ROS = {
     'ament_index_python', 'builtin_interfaces', 'diagnostic_msgs', 'geometry_msgs', 'launch', 'launch_ros',

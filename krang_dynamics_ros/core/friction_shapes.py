@@ -33,3 +33,15 @@ def presliding(z: ArrayLike, moved: ArrayLike, distance: ArrayLike) -> Array:
     before, step = np.asarray(z, dtype=float), np.asarray(moved, dtype=float)
     s = np.sign(step)
     return np.asarray(s + (before - s) * np.exp(-np.abs(step) / distance))
+
+
+def braking(dq: ArrayLike, load: ArrayLike, crossing: ArrayLike, over: ArrayLike) -> Array:
+    """Return how far a drive brakes, from 0 (it pushes) to 1: 1/2 at standstill.
+
+    It pushes while velocity dq and what it must give have one sign. The latter is, but for a factor, dq + crossing
+    load: friction grows with the velocity, and above `crossing` times a load that moves the joint along, the drive
+    pushes all the same. `over` is the velocity within which one turns into the other (an empirical shape).
+    """
+    velocity, width = np.asarray(dq, dtype=float), np.asarray(over, dtype=float)
+    pushing = np.tanh(velocity / width) * np.tanh((velocity + crossing * np.asarray(load, dtype=float)) / width)
+    return np.asarray(0.5 * (1.0 - pushing))

@@ -14,9 +14,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..core.errors import ArgumentError
-from ..core.friction_shapes import coulomb, presliding
+from ..core.friction_shapes import braking, coulomb, presliding
 from ..core.spatial import Array
-from ..robot.robot import Friction, Presliding
+from ..robot.robot import Friction, LoadShare, Presliding
 
 
 class FrictionModel:
@@ -27,11 +27,13 @@ class FrictionModel:
         self.n = len(np.asarray(viscous))
         self.viscous, self.coulomb, self.coulomb_velocity = viscous, coulomb, np.zeros(self.n)
         self.set_presliding([()] * self.n)
+        self.set_load_share([None] * self.n)
 
     def take(self, joints: Sequence[Friction]) -> None:
         """Take what a URDF cannot carry from every joint's friction: its smoothing and its presliding."""
         self.coulomb_velocity = [friction.coulomb_velocity for friction in joints]
         self.set_presliding([friction.presliding for friction in joints])
+        self.set_load_share([friction.load for friction in joints])
 
     @property
     def viscous(self) -> Array:
@@ -84,7 +86,25 @@ class FrictionModel:
 
     def presliding_torque(self, z: Array) -> Array:
         """Return the sum of kappa_k z_k (n)."""
-        return np.asarray(np.einsum('jk,jk->j', self.kappa, z))
+        return np.asarray(np.einsum('jk,...jk->...j', self.kappa, z))
+
+    def set_load_share(self, joints: Sequence[LoadShare | None]) -> None:
+        """Set how much of its load every joint's effort shows; all of it where nothing is given."""
+        shares = [share or LoadShare(1.0, 1.0, 0.0, 1.0) for share in joints]
+        numbers = np.array([(x.pushing, x.braking, x.crossing, x.velocity) for x in shares], dtype=float)
+        self._pushing, self._braking, self._crossing, self._turning = numbers.reshape(self.n, 4).T
+        self.shares_load = any(share is not None for share in joints)
+
+    def hidden_load(self, dq: Array, load: Array) -> Array:
+        """Return how much less of its load (n) a motor's effort shows, as a torque to be added to the others.
+
+        It is how the efforts of some drives read, and no dissipation: it belongs to measured efforts, on their way in,
+        and never into a torque that is commanded.
+        """
+        if not self.shares_load:
+            return np.zeros_like(load)
+        brakes = braking(dq, load, self._crossing, self._turning)
+        return np.asarray((self._pushing + (self._braking - self._pushing) * brakes - 1.0) * load)
 
 
 class PreslidingState:

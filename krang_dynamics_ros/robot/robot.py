@@ -27,6 +27,7 @@ class Motor:
     gear_ratio: float = 1.0
     rotor_inertia: float = 0.0
     viscous: float = 0.0
+    effort_offset: float = 0.0  # N m at the joint: what a recorded effort reads where there is no torque
 
     @property
     def reflected_inertia(self) -> float:
@@ -48,6 +49,20 @@ class Presliding:
 
 
 @dataclass(frozen=True)
+class LoadShare:
+    """How much of its load (gravity and Coriolis forces) a drive's effort shows: less while it pushes than it brakes.
+
+    `crossing` (rad/s per N m) times the load is the velocity above which a drive pushes that its load moves along, and
+    `velocity` (rad/s) is within how much braking turns into pushing (`core.friction_shapes.braking`).
+    """
+
+    pushing: float
+    braking: float
+    crossing: float
+    velocity: float
+
+
+@dataclass(frozen=True)
 class Friction:
     """Friction on the joint's side: viscous F_v and Coulomb F_c (report, eq. 17), and what a joint may have beyond.
 
@@ -58,6 +73,7 @@ class Friction:
     coulomb: float = 0.0
     coulomb_velocity: float = 0.0
     presliding: tuple[Presliding, ...] = ()
+    load: LoadShare | None = None
 
     @property
     def beyond_report(self) -> bool:
@@ -134,6 +150,7 @@ class Robot:
     gravity: Array = field(default_factory=lambda: frozen([0.0, 0.0, -9.81]))  # m/s^2, in the base's axes
     lengths: dict[str, float] = field(default_factory=dict)
     end_effectors: dict[str, str] = field(default_factory=dict)  # names of hands, and the links they are
+    cutoff: float = 0.0  # Hz: of the smoothing that its identified numbers belong to; 0: they are not identified
 
     def __post_init__(self) -> None:
         faults = tree_faults([link.name for link in self.links], self.joints)

@@ -13,7 +13,7 @@ from ..core.errors import Fault, RobotError, fault
 from ..core.inertia import Inertia
 from ..core.share import krang_file, robot_files
 from ..core.spatial import Array, frozen, is_rotation, rotation_from_rpy, symmetric
-from .robot import Friction, Joint, JointKind, Limits, Link, Motor, Presliding, Robot, Shape, tree_faults
+from .robot import Friction, Joint, JointKind, Limits, Link, LoadShare, Motor, Presliding, Robot, Shape, tree_faults
 from .yaml_reading import MISSING, UNREADABLE, Section, parse
 
 KINDS = ('revolute', 'prismatic', 'fixed')
@@ -53,12 +53,21 @@ def _robot(data: Any, faults: list[Fault]) -> Robot | None:
     joints = [_joint(joint, section) for joint, section in root.sections('joints')]
     hands = root.section('end_effectors')
     end_effectors = {hand: hands.text(hand, [link.name for link in links]) for hand in hands.given()}
+    cutoff = _cutoff(root)
     root.close()
     if links and joints and all(joint.parent and joint.child for joint in joints):
         faults += tree_faults([link.name for link in links], joints)
-    return (
-        None if faults else Robot(name, tuple(links), tuple(joints), frozen(gravity), dict(root.names), end_effectors)
-    )
+    if faults:
+        return None
+    return Robot(name, tuple(links), tuple(joints), frozen(gravity), dict(root.names), end_effectors, cutoff)
+
+
+def _cutoff(root: Section) -> float:
+    """Read what the identified numbers of a file belong to; a file that nobody identified has none."""
+    section = root.section('identified')
+    cutoff = section.number('cutoff', 0.0, least=0)
+    section.close()
+    return cutoff
 
 
 def _link(name: str, section: Section) -> Link:
@@ -147,7 +156,8 @@ def _motor(section: Section) -> Motor:
     ratio = section.number('gear_ratio', 1.0)
     if ratio == 0:
         section.refuse('gear_ratio', ratio, 'must not be zero')
-    motor = Motor(ratio, section.number('rotor_inertia', 0.0, least=0), section.number('viscous', 0.0, least=0))
+    rotor_inertia, viscous = section.number('rotor_inertia', 0.0, least=0), section.number('viscous', 0.0, least=0)
+    motor = Motor(ratio, rotor_inertia, viscous, section.number('effort_offset', 0.0))
     section.close()
     return motor
 
@@ -155,9 +165,18 @@ def _motor(section: Section) -> Motor:
 def _friction(section: Section) -> Friction:
     viscous, coulomb = section.number('viscous', 0.0, least=0), section.number('coulomb', 0.0, least=0)
     over = section.number('coulomb_velocity', 0.0, least=0)
-    friction = Friction(viscous, coulomb, over, tuple(_presliding(item) for item in section.items('presliding')))
+    presliding = tuple(_presliding(item) for item in section.items('presliding'))
+    friction = Friction(viscous, coulomb, over, presliding, _load_share(section) if section.has('load') else None)
     section.close()
     return friction
+
+
+def _load_share(friction: Section) -> LoadShare:
+    section = friction.section('load')
+    shares = section.number('pushing', least=0), section.number('braking', least=0)
+    share = LoadShare(*shares, section.number('crossing', least=0), section.number('velocity', above=0))
+    section.close()
+    return share
 
 
 def _presliding(section: Section) -> Presliding:

@@ -150,6 +150,14 @@ class Section:
             return ''
         return value
 
+    def texts(self, key: str) -> tuple[str, ...]:
+        """Return a list of names, with one at least."""
+        value = self._take(key)
+        if not isinstance(value, list) or not value or not all(isinstance(item, str) and item for item in value):
+            self.refuse(key, value, 'must be a list of names (texts), with one at least')
+            return ()
+        return tuple(value)
+
     def section(self, key: str) -> Section:
         """Return the mapping at `key`; an empty one if it is not given."""
         value = self._take(key)

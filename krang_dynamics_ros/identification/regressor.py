@@ -1,0 +1,105 @@
+"""Newton-Euler with the bodies' parameters set apart: Gamma = Y(q, dq, ddq) phi, for many states at once.
+
+phi holds the report's ten parameters of every link (section 5.1), in which the equations of motion are linear. The
+lines are those of `equations.newton_euler`; only the body is another one: ten bodies of one parameter each, carried
+through the same equations side by side.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from ..core.algebra import ZERO, add, apply, cross, scale
+from ..core.errors import unknown_name
+from ..core.inertia import Inertia
+from ..core.spatial import Array, frozen
+from ..equations.bodies import Body
+from ..equations.frames import Joints, all_local, local_transform
+from ..equations.newton_euler import Force, Motion, inward, outward
+from ..robot.robot import Joint, Robot
+
+PARAMETERS = ('m', 'MX', 'MY', 'MZ', 'XX', 'XY', 'XZ', 'YY', 'YZ', 'ZZ')
+
+
+def unit_bodies() -> Body:
+    """Return ten bodies as one: every number is an array (10), with a one where the parameter is that number."""
+    one = np.eye(10)
+    XX, XY, XZ, YY, YZ, ZZ = one[4:]
+    return Body(one[0], list(one[1:4]), [[XX, XY, XZ], [XY, YY, YZ], [XZ, YZ, ZZ]])
+
+
+def body_force(body: Body, motion: Motion) -> Force:
+    """Return the force and moment about the frame's origin that a body's motion takes, linear in the body.
+
+    Equations 6.48-6.50 of seed 004 with mass times centre of mass as MS and the inertia taken about the origin.
+    """
+    omega, alpha, acceleration = motion
+    F = add(scale(body.m, acceleration), cross(alpha, body.MS), cross(omega, cross(omega, body.MS)))
+    N = add(apply(body.J, alpha), cross(omega, apply(body.J, omega)), cross(body.MS, acceleration))
+    return F, N
+
+
+def regressor(robot: Robot, links: Sequence[str], q: Array, dq: Array, ddq: Array) -> Array:
+    """Return Y (states, n, 10 links) for states (states, n): the torque that each parameter of each link takes."""
+    positions, speeds, rates = (
+        {name: x[:, [k]] for k, name in enumerate(robot.joint_names)} for x in (q, dq, ddq)
+    )  # one more axis, for the ten bodies
+    local = all_local(robot, positions)
+    motions = outward(robot, local, speeds, rates, robot.gravity.tolist())
+    Y = np.zeros((len(q), robot.n, len(links), 10))
+    for k, link in enumerate(links):
+        chain = _below(robot, link)
+        forces: dict[str, Force] = dict.fromkeys(chain.link_of, (ZERO, ZERO))
+        forces[link] = body_force(unit_bodies(), motions[link])
+        for joint, torque in inward(chain, local, forces).items():
+            if joint in robot.joint_names:
+                Y[:, robot.joint_names.index(joint), k] = torque
+    return Y.reshape(len(q), robot.n, -1)
+
+
+def _below(robot: Robot, link: str) -> Robot:
+    """Return the chain from the base to a link as a robot: what carries the link, and nothing else."""
+    joints = robot.chain(link)
+    names = {robot.base, *(joint.child for joint in joints)}
+    return replace(robot, links=tuple(x for x in robot.links if x.name in names), joints=joints, end_effectors={})
+
+
+def held(robot: Robot, angles: Joints, moving: Sequence[str]) -> Robot:
+    """Return the robot with every joint but those in `moving` fixed, at `angles` or else at zero.
+
+    Its coordinates are in the order of `moving`, whatever that is.
+    """
+    for name in (*moving, *angles):
+        if name not in robot.joint_names:
+            raise unknown_name('joint', name, robot.joint_names)
+    at = {joint.name: joint for joint in robot.joints}
+    still = [_fixed(joint, float(angles.get(joint.name, 0.0))) for joint in robot.joints if joint.name not in moving]
+    return replace(robot, joints=tuple([at[name] for name in moving] + still))
+
+
+def _fixed(joint: Joint, q: float) -> Joint:
+    if not joint.moves:
+        return joint
+    T = local_transform(joint, q)
+    rotation, position = np.array(T.A, dtype=float), np.array(T.P, dtype=float)
+    return replace(joint, kind='fixed', rotation=frozen(rotation), position=frozen(position), position_as=('', '', ''))
+
+
+def moved_links(robot: Robot) -> tuple[str, ...]:
+    """Return the links that some coordinate moves: the others never show in a torque."""
+    return tuple(link.name for link in robot.links if any(joint.moves for joint in robot.chain(link.name)))
+
+
+def parameters_of(robot: Robot, links: Sequence[str]) -> Array:
+    """Return phi (10 links), the numbers of the robot's file."""
+    return np.concatenate([robot.link_of[link].inertia.parameters for link in links])
+
+
+def with_parameters(robot: Robot, links: Sequence[str], phi: Array) -> Robot:
+    """Return the robot with other bodies in these links: phi (10 links)."""
+    new = {link: Inertia.from_parameters(phi[10 * k : 10 * k + 10]) for k, link in enumerate(links)}
+    bodies = tuple(replace(link, inertia=new.get(link.name, link.inertia)) for link in robot.links)
+    return replace(robot, links=bodies)

@@ -1,0 +1,65 @@
+"""What the equations need of recordings: states without noise, the bodies' regressor, encoders' own small steps."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from ..core.friction_shapes import presliding
+from ..core.spatial import Array
+from ..recordings.derivatives import Smoothed
+from ..recordings.recording import Recording
+from ..robot.robot import Robot
+from .phases import phases
+from .regressor import moved_links, regressor
+
+DISTANCES = (1e-4, 1e-3)  # of presliding, rad: 0.1 and 1 mrad
+
+
+def presliding_history(position: Array, distances: Sequence[float]) -> Array:
+    """Return z (rows, joints, distances) along an encoder's positions (rows, joints), from z = 0 in the first row."""
+    z = np.zeros((*position.shape, len(distances)))
+    steps = np.diff(position, axis=0)[..., None]
+    for k, step in enumerate(steps):
+        z[k + 1] = presliding(z[k], step, np.asarray(distances))
+    return z
+
+
+@dataclass(frozen=True, eq=False)
+class Samples:
+    """The new rows of recordings, one after the other: arrays (rows, joints), Y and Y_load (rows, joints, 10 links)."""
+
+    phase: Array  # (rows), from 0 to 1: where in the excitation's period, or in the recording
+    q: Array
+    dq: Array
+    ddq: Array
+    effort: Array
+    z: Array  # (rows, joints, len(DISTANCES))
+    Y: Array
+    Y_load: Array  # the same without accelerations: what gravity and Coriolis forces take
+
+    @cached_property
+    def spread(self) -> Array:
+        """Standard deviation of the effort (joints)."""
+        return np.asarray(self.effort.std(axis=0))
+
+
+def samples_of(robot: Robot, recordings: Sequence[Recording], cutoff: float) -> Samples:
+    """Return the samples of recordings of all joints of `robot`, smoothed with a cut-off (Hz)."""
+    parts = [_samples(robot, recording.joints(robot.joint_names), cutoff) for recording in recordings]
+    names = ('phase', 'q', 'dq', 'ddq', 'effort', 'z', 'Y', 'Y_load')
+    return Samples(*(np.concatenate([getattr(part, name) for part in parts]) for name in names))
+
+
+def _samples(robot: Robot, recording: Recording, cutoff: float) -> Samples:
+    smoothed = Smoothed(recording, cutoff)
+    motion, new, links = smoothed.motion, smoothed.new, moved_links(robot)
+    return Samples(
+        phases(recording)[new], motion.q, motion.dq, motion.ddq, recording.measured_effort[new],
+        presliding_history(recording.position, DISTANCES)[new],
+        regressor(robot, links, motion.q, motion.dq, motion.ddq),
+        regressor(robot, links, motion.q, motion.dq, np.zeros_like(motion.ddq)),
+    )  # fmt: skip

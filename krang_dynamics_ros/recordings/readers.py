@@ -1,0 +1,148 @@
+"""Reading recordings: folders and tables of a known layout, and CSV or Parquet whose head names the columns."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from ..core.optional import optional
+from ..core.share import robot_files
+from ..core.spatial import Array
+from .layouts import OWN, Layout, layouts, load_layout
+from .recording import Recording, RecordingError
+
+TABLES = ('.csv', '.parquet')
+parquet = optional('pyarrow.parquet', 'reading Parquet')
+
+
+def find_layout(path: Path, layout: Path | None = None) -> Layout | None:
+    """Return the layout of a recording: the one that is named, its own, or a known one; none for a table with a head.
+
+    A table with a head needs none: its columns are `time` and `<joint>.position`, `.velocity` and `.effort`.
+    """
+    if not path.exists():
+        raise RecordingError(f'{path}: no such file or folder; must be a recording')
+    if layout is not None:
+        return load_layout(layout)
+    if (path / OWN).is_file():
+        return load_layout(path / OWN)
+    fitting = [known for known in layouts() if known.fits(path)]
+    if fitting:
+        return fitting[0]
+    if path.suffix in TABLES:
+        return None
+    known = ', '.join(known.name for known in layouts())
+    raise RecordingError(
+        f'{path}: is laid out like none of {known}, and is no table ({", ".join(TABLES)}); put {OWN} into it, '
+        'which says which file or column is which (docs/identification.md)'
+    )
+
+
+def robot_beside(path: Path, layout: Layout | None) -> Path | None:
+    """Return the robot file that a recording's layout names, if it does: beside the recording, or the package's."""
+    if layout is None:
+        return None
+    folder = path if path.is_dir() else path.parent
+    shipped = {file.stem: file for file in robot_files()}
+    return shipped.get(layout.robot, folder / layout.robot)
+
+
+def read_recording(path: str | Path, layout: Path | None = None) -> Recording:
+    """Read a recording, or raise `RecordingError` that names the file and what is wrong with it."""
+    path = Path(path)
+    known = find_layout(path, layout)
+    try:
+        return _read_table(path) if known is None else _read_layout(path, known)
+    except (OSError, UnicodeDecodeError) as error:
+        raise RecordingError(f'{path}: {error}') from None
+
+
+def _read_layout(path: Path, layout: Layout) -> Recording:
+    n = len(layout.joints)
+    if layout.files:
+        columns = {name: _numbers(path / file) for name, file in layout.files.items() if (path / file).is_file()}
+    else:
+        tables = layout.table_in(path)
+        if len(tables) != 1:
+            raise RecordingError(f'{path}: {len(tables)} tables {layout.table} of layout {layout.name}, must be one')
+        table = _numbers(tables[0], ',')
+        widths = {name: 1 if name == 'time' else n for name in layout.columns}
+        columns = {name: table[:, first : first + widths[name]] for name, first in layout.columns.items()}
+    rows = {name: len(values) for name, values in columns.items()}
+    if len(set(rows.values())) > 1:
+        raise RecordingError(f'{path}: {rows} rows, must be as many in each')
+    effort = columns.get('effort')
+    scaled = None if effort is None else effort * layout.effort_scale
+    return Recording(
+        str(path), layout.joints, columns['time'][:, 0], columns['position'], columns.get('velocity'), scaled
+    )
+
+
+def _numbers(path: Path, delimiter: str | None = None, head: int = 0) -> Array:
+    """Read a file of numbers (rows, columns) behind `head` lines."""
+    with warnings.catch_warnings():
+        warnings.simplefilter('ignore')  # of an empty file, which is refused below
+        try:
+            table = np.loadtxt(path, delimiter=delimiter, ndmin=2, skiprows=head)
+        except ValueError as error:
+            raise RecordingError(f'{path}: {error}') from None
+    if not table.size:
+        raise RecordingError(f'{path}: holds no numbers')
+    return np.asarray(table, dtype=float)
+
+
+def _read_table(path: Path) -> Recording:
+    head, table = _parquet_table(path) if path.suffix == '.parquet' else _csv_table(path)
+    if 'time' not in head:
+        raise RecordingError(f'{path}: its head has no column `time` but {", ".join(head[:4])} ...')
+    joints = tuple(name.removesuffix('.position') for name in head if name.endswith('.position'))
+    if not joints:
+        raise RecordingError(f'{path}: its head has no column `<joint>.position`')
+
+    def columns(quantity: str) -> Array | None:
+        names = [f'{joint}.{quantity}' for joint in joints]
+        return table[:, [head.index(name) for name in names]] if all(name in head for name in names) else None
+
+    position = columns('position')
+    assert position is not None  # noqa: S101 (joints are those that have one)
+    return Recording(str(path), joints, table[:, head.index('time')], position, columns('velocity'), columns('effort'))
+
+
+def _csv_table(path: Path) -> tuple[list[str], Array]:
+    with path.open(encoding='utf-8') as file:
+        head = [name.strip() for name in file.readline().split(',')]
+    table = _numbers(path, ',', head=1)
+    if table.shape[1] != len(head):
+        raise RecordingError(f'{path}: {table.shape[1]} columns, the head has {len(head)} names')
+    return head, table
+
+
+def _parquet_table(path: Path) -> tuple[list[str], Array]:
+    table = parquet.read_table(path)
+    columns = [np.asarray(table[name], dtype=float) for name in table.column_names]
+    return list(table.column_names), np.stack(columns, axis=-1)
+
+
+def write_csv(recording: Recording, path: str | Path) -> None:
+    """Write a recording as a table with a head, which `read_recording` reads."""
+    head, columns = ['time'], [recording.time[:, None]]
+    for quantity in ('position', 'velocity', 'effort'):
+        values = getattr(recording, quantity)
+        if values is not None:
+            head += [f'{joint}.{quantity}' for joint in recording.joint_names]
+            columns.append(values)
+    np.savetxt(path, np.concatenate(columns, axis=1), '%.9g', ',', header=','.join(head), comments='')
+
+
+def read_all(paths: Sequence[str | Path], layout: Path | None = None) -> list[Recording]:
+    """Read several recordings of the same joints."""
+    recordings = [read_recording(path, layout) for path in paths]
+    for other in recordings[1:]:
+        if set(other.joint_names) != set(recordings[0].joint_names):
+            raise RecordingError(
+                f'{other.source}: joints {", ".join(other.joint_names)}, must be those of {recordings[0].source}'
+            )
+    return [recording.joints(recordings[0].joint_names) for recording in recordings]

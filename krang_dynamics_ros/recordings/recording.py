@@ -1,0 +1,93 @@
+"""A recording of joints as a table: one row a sample, one column a joint."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..core.errors import KrangDynamicsError, unknown_name
+from ..core.spatial import Array
+
+Rows = NDArray[np.bool_]
+
+
+class RecordingError(KrangDynamicsError):
+    """A recording that cannot be read, or that does not hold what is asked of it."""
+
+
+@dataclass(frozen=True, eq=False)
+class Recording:
+    """What was recorded of some joints, as it was recorded: rows may repeat, and nothing is smoothed.
+
+    Units: s, rad (m if prismatic), rad/s, N m (N if prismatic); effort is what the motors give, at the joint.
+    """
+
+    source: str
+    joint_names: tuple[str, ...]
+    time: Array  # (rows), never decreasing
+    position: Array  # (rows, joints)
+    velocity: Array | None = None  # (rows, joints), as the drives report it
+    effort: Array | None = None  # (rows, joints)
+
+    def __post_init__(self) -> None:
+        shape = (len(self.time), len(self.joint_names))
+        for name in ('position', 'velocity', 'effort'):
+            values = getattr(self, name)
+            if values is not None and values.shape != shape:
+                raise RecordingError(f'{self.source}: {name} has shape {values.shape}, must be {shape}')
+            if values is not None and not np.isfinite(values).all():
+                row, joint = np.argwhere(~np.isfinite(values))[0]
+                raise RecordingError(
+                    f'{self.source}: {name} of {self.joint_names[joint]} in row {row + 1} is '
+                    f'{values[row, joint]}, must be finite'
+                )
+        if shape[0] < 2 or not np.isfinite(self.time).all() or (np.diff(self.time) < 0).any():
+            raise RecordingError(f'{self.source}: time must be two or more finite numbers that never decrease')
+
+    def __len__(self) -> int:
+        return len(self.time)
+
+    @property
+    def duration(self) -> float:
+        """Seconds from the first row to the last."""
+        return float(self.time[-1] - self.time[0])
+
+    @property
+    def rate(self) -> float:
+        """Rows per second, by the median of the time between two."""
+        return 1.0 / float(np.median(np.diff(self.time)))
+
+    def rows(self, which: slice | Rows) -> Recording:
+        """Return some of the rows."""
+        velocity = None if self.velocity is None else self.velocity[which]
+        effort = None if self.effort is None else self.effort[which]
+        return replace(self, time=self.time[which], position=self.position[which], velocity=velocity, effort=effort)
+
+    def joints(self, names: Sequence[str]) -> Recording:
+        """Return the columns of these joints, in this order."""
+        for name in names:
+            if name not in self.joint_names:
+                raise unknown_name('joint', name, self.joint_names)
+        columns = [self.joint_names.index(name) for name in names]
+        velocity = None if self.velocity is None else self.velocity[:, columns]
+        effort = None if self.effort is None else self.effort[:, columns]
+        return replace(
+            self, joint_names=tuple(names), position=self.position[:, columns], velocity=velocity, effort=effort
+        )
+
+    @property
+    def measured_effort(self) -> Array:
+        """The effort (rows, joints), which must have been recorded."""
+        if self.effort is None:
+            raise RecordingError(f'{self.source}: no effort was recorded; it is what parameters are found from')
+        return self.effort
+
+    @property
+    def is_new(self) -> Rows:
+        """Rows (rows) that say something new: a logger that stalls writes the last sample again."""
+        columns = [x for x in (self.position, self.velocity, self.effort) if x is not None]
+        same = np.all([(np.diff(x, axis=0) == 0).all(axis=1) for x in columns], axis=0)
+        return np.concatenate([[True], ~same])

@@ -1,0 +1,51 @@
+"""Which rows of a recording count: those of the motion, without what came before and after it."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .recording import Recording, RecordingError, Rows
+
+JUMP = 5.0  # times the largest common step: a step like this at the start is no motion, but the row before it
+MOVING = 0.1  # of the speed that joints commonly have together: below it they stand still
+PAUSE = 0.5  # s: standing still for longer ends a motion
+
+
+def motion_only(recording: Recording) -> Recording:
+    """Return the longest stretch in which the joints do not all stand still, without rows from before the record.
+
+    What a robot does between its start pose and the excitation, and how it rests, is another regime: brakes are closed,
+    or drives hold. A robot that never moves is refused.
+    """
+    recording = _without_start(recording)
+    moving = _moving(recording)
+    edges = np.flatnonzero(np.diff(np.concatenate([[0], moving.astype(int), [0]])))
+    stretches = edges.reshape(-1, 2)
+    if not len(stretches):
+        raise RecordingError(
+            f'{recording.source}: the robot stands still, which determines nothing; record it while it moves'
+        )
+    first, last = max(stretches.tolist(), key=lambda stretch: stretch[1] - stretch[0])
+    return recording.rows(slice(first, last))
+
+
+def _without_start(recording: Recording) -> Recording:
+    """Leave out the first rows if they stem from before the motion: values jump from them to the next."""
+    early = max(3, len(recording) // 200)
+    last = -1
+    for values in (recording.position, recording.effort):
+        if values is not None:
+            steps = np.abs(np.diff(values, axis=0))
+            common = np.percentile(steps, 99, axis=0)
+            jumps = np.flatnonzero((steps[:early] > JUMP * common + 1e-9).any(axis=1))
+            last = max(last, int(jumps[-1]) if len(jumps) else -1)
+    return recording.rows(slice(last + 1, None))
+
+
+def _moving(recording: Recording) -> Rows:
+    """Tell of every row whether joints move within half a pause around it."""
+    half = max(1, round(PAUSE / 2 * recording.rate))
+    padded = np.pad(recording.position, ((half, half), (0, 0)), mode='edge')
+    moved = np.abs(padded[2 * half :] - padded[: -2 * half]).sum(axis=1)
+    common = float(np.percentile(moved, 90))
+    return np.asarray(moved > max(MOVING * common, 1e-4))
