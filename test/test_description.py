@@ -45,17 +45,13 @@ FAULTS = {
         'links.upper.inertial.mass.value: missing, must be a finite number',
     ),
     'no mass that moves': ('<mass value="2"/>', '<mass value="0"/>', 'links: none that moves has a mass, one must'),
-    'triangle inequality': (
-        'izz="0.05"',
-        'izz="0.5"',
-        'links.upper.inertial.inertia: [0.1, 0.0, 0.0, 0.1, 0.0, 0.5], breaks the triangle',
-    ),
-    'negative moment': ('ixy="0" ixz="0" iyy="0.1"', 'ixy="0.2" ixz="0" iyy="0.1"', 'has a negative principal moment'),
+    'not positive definite': ('iyy="0.1"', 'iyy="-1"', 'A: is not positive definite at rest, of joints turn, must be'),
     'joint type': (
         '"continuous"',
-        '"floating"',
-        "joints.turn.type: 'floating', must be one of revolute, continuous, prismatic, fixed",
+        '"ball"',
+        "joints.turn.type: 'ball', must be one of revolute, continuous, prismatic, fixed",
     ),
+    'free joint': ('"continuous"', '"floating"', "with base_link 'upper' that link is the base"),
     'unknown link': (
         'child link="tool"',
         'child link="tol"',
@@ -81,7 +77,7 @@ FAULTS = {
     'negative friction': (
         'friction="0.25"',
         'friction="-1"',
-        "joints.turn.dynamics.friction: '-1', must not be negative",
+        'joints.turn.dynamics.friction: -1.0, must not be negative',
     ),
     'nothing moves': ('"continuous"', '"fixed"', 'must have one revolute or prismatic at least'),
 }

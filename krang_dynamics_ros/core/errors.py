@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import reprlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -14,6 +15,7 @@ class KrangDynamicsError(Exception):
 
 _SHORT = reprlib.Repr()
 _SHORT.maxlevel, _SHORT.maxstring = 2, 80
+MOST = 20  # names, or faults, that one message lists
 
 
 @dataclass(frozen=True)
@@ -40,7 +42,8 @@ class FaultsError(KrangDynamicsError):
         self.source = source
         self.faults = tuple(faults)
         count = '1 fault' if len(self.faults) == 1 else f'{len(self.faults)} faults'
-        super().__init__('\n  '.join([f'{source}: {count}', *map(str, self.faults)]))
+        rest = [f'and {len(self.faults) - MOST} more'] if len(self.faults) > MOST else []
+        super().__init__('\n  '.join([f'{source}: {count}', *map(str, self.faults[:MOST]), *rest]))
 
 
 class RobotError(FaultsError):
@@ -81,10 +84,19 @@ class BuildError(KrangDynamicsError):
 def unknown_name(kind: str, name: str, known: Iterable[str]) -> ArgumentError:
     """Return the error for a name that is not among the known ones, with the nearest as a hint."""
     names = list(known)
-    return ArgumentError(f"{kind} '{name}' is unknown; {did_you_mean(name, names)}known: {', '.join(names)}")
+    return ArgumentError(f"{kind} '{name}' is unknown; {did_you_mean(name, names)}known: {listed(names)}")
+
+
+def listed(names: Sequence[str]) -> str:
+    """Return names with commas between them; of many, the first few and how many more there are."""
+    rest = f' and {len(names) - MOST} more' if len(names) > MOST else ''
+    return ', '.join(names[:MOST]) + rest
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
     """Return "did you mean 'x'? " for the known name nearest to this one, or nothing."""
-    near = get_close_matches(str(name), list(known), n=1)
+    near = get_close_matches(str(name)[:_LONGEST], itertools.islice(known, _COMPARED), n=1)
     return f"did you mean '{near[0]}'? " if near else ''
+
+
+_LONGEST, _COMPARED = 100, 1000  # characters, and names, that are looked at for one that is meant

@@ -38,7 +38,7 @@ class Dynamics(PinocchioModel):
 
     def C(self, q: ArrayLike, dq: ArrayLike) -> Array:
         """Coriolis matrix (n, n) by Christoffel symbols, eq. 4: dA/dt - 2C is skew."""
-        return self._square(pin.computeCoriolisMatrix(self._model, self._data, self._in(q), self._in(dq)))
+        return self._square(pin.computeCoriolisMatrix(self._model, self._data, self._in(q), self._rate(dq)))
 
     def Q(self, q: ArrayLike) -> Array:
         """Gravity torque (n), eq. 5: what holds the robot up."""
@@ -46,7 +46,7 @@ class Dynamics(PinocchioModel):
 
     def coriolis_torque(self, q: ArrayLike, dq: ArrayLike) -> Array:
         """C(q, dq) dq (n), Coriolis and centrifugal torque."""
-        return self._out(pin.rnea(self._bare, self._data, self._in(q), self._in(dq), self._zero))
+        return self._out(pin.rnea(self._bare, self._data, self._in(q), self._rate(dq), self._zero))
 
     def friction_torque(self, dq: ArrayLike, z: Array | None = None) -> Array:
         """Friction torque (n), eq. 17: F_v dq + F_c sign(dq), what a motor must give to overcome it.
@@ -58,18 +58,27 @@ class Dynamics(PinocchioModel):
 
     def inverse_dynamics(self, q: ArrayLike, dq: ArrayLike, ddq: ArrayLike) -> Array:
         """A ddq + C dq + Q (n), without friction and wrenches: each has its own method."""
-        return self._out(pin.rnea(self._model, self._data, self._in(q), self._in(dq), self._in(ddq)))
+        return self._out(pin.rnea(self._model, self._data, self._in(q), self._rate(dq), self._rate(ddq)))
 
     def forward_dynamics(self, q: ArrayLike, dq: ArrayLike, torque: ArrayLike) -> Array:
         """Acceleration ddq (n) with A ddq + C dq + Q = torque; subtract friction and J^T f from `torque` yourself."""
-        ddq = self._out(pin.aba(self._model, self._data, self._in(q), self._in(dq), self._in(torque)))
+        if self._G is None:
+            ddq = self._out(pin.aba(self._model, self._data, self._in(q), self._rate(dq), self._rate(torque)))
+        else:  # the articulated-body algorithm knows no joint that follows another one
+            ddq = self._solved(q, self._checked(torque) - self.inverse_dynamics(q, dq, np.zeros(self.n)))
         if not math.isfinite(ddq @ ddq):
             raise SingularityError('the acceleration is not finite: a joint moves no mass, or the state is not finite')
         return ddq
 
+    def _solved(self, q: ArrayLike, torque: Array) -> Array:
+        try:
+            return np.asarray(np.linalg.solve(self.A(q), torque))
+        except np.linalg.LinAlgError:
+            return np.full(self.n, math.nan)
+
     def E(self, q: ArrayLike, dq: ArrayLike) -> float:
         """Kinetic energy (J), eq. 2, rotors included: they are added here, for Pinocchio 4.1 forgets some of them."""
-        links: float = pin.computeKineticEnergy(self._bare, self._data, self._in(q), self._in(dq))
+        links: float = pin.computeKineticEnergy(self._bare, self._data, self._in(q), self._rate(dq))
         return links + 0.5 * float(self._rotors @ np.square(dq)) if self._any_rotor else links
 
     def U(self, q: ArrayLike) -> float:
@@ -100,14 +109,14 @@ class Dynamics(PinocchioModel):
 
     def jacobian_rate(self, q: ArrayLike, dq: ArrayLike, link: str, frame: Frame = 'base') -> Array:
         """Return (dJ/dt) dq (6), the acceleration of the link's frame that the velocities alone cause."""
-        pin.forwardKinematics(self._model, self._data, self._in(q), self._in(dq), self._zero)
+        pin.forwardKinematics(self._model, self._data, self._in(q), self._rate(dq), self._zero)
         acceleration = pin.getFrameClassicalAcceleration if frame == 'base' else pin.getFrameAcceleration
         return np.array(acceleration(self._model, self._data, self._frame(link), _reference(frame)).vector)
 
     def wrench_torque(self, q: ArrayLike, wrenches: Iterable[Wrench]) -> Array:
         """J^T f (n), eq. 16, summed over wrenches: what the joints must give for the robot to APPLY them."""
         position = self._in(q)
-        torque = np.zeros(self.n)
+        torque = np.zeros(self._model.nv)
         for wrench in wrenches:
             link = self._frame(wrench.link)
             J = pin.computeFrameJacobian(self._model, self._data, position, link, pin.LOCAL)

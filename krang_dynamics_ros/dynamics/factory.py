@@ -9,6 +9,7 @@ from typing import Any
 from ..core.errors import ArgumentError, unknown_name
 from ..robot.robot import Robot
 from ..robot.robot_file import load_robot
+from ..robot.urdf_reader import read_description
 from ..robot.urdf_writer import urdf_text
 from .dynamics import Dynamics
 
@@ -24,7 +25,7 @@ def dynamics_of(robot: Robot, urdf: str | None = None, backend: str = 'pinocchio
     """
     if backend not in BACKENDS:
         raise unknown_name('backend', backend, BACKENDS)
-    rotors = {joint.name: joint.motor.reflected_inertia for joint in robot.moving_joints}
+    rotors = dict(zip(robot.joint_names, robot.rotor_inertia.tolist(), strict=True))
     settings: dict[str, Any] = {'gravity': robot.gravity, 'joint_names': robot.joint_names, 'rotor_inertia': rotors}
     dynamics = _dynamics(robot, urdf, backend, settings)
     dynamics.friction.take([joint.friction for joint in robot.moving_joints])
@@ -62,6 +63,7 @@ def load_model(robot_file: str | Path = '', robot_description: str = '', backend
     if robot_description and backend != 'pinocchio':
         raise ArgumentError(f"backend '{backend}' needs a robot file, must be 'pinocchio' for a robot_description")
     if robot_description:
-        return Model(Dynamics(robot_description), robot_description, {})
+        description = read_description(robot_description)
+        return Model(Dynamics(description.robot), description.urdf, {})
     robot = load_robot(robot_file)
     return Model(dynamics_of(robot, backend=backend), urdf_text(robot), robot.end_effectors)

@@ -1,6 +1,6 @@
-"""A URDF in Pinocchio, behind the robot's own order of joints, with what may be set while it runs.
+"""A robot in Pinocchio, behind the robot's own order of joints, with what may be set while it runs.
 
-This and `dynamics` are the only modules that know Pinocchio, and its order of joints.
+This, `pinocchio_tree` and `dynamics` are the only modules that know Pinocchio, and its order of joints.
 """
 
 from __future__ import annotations
@@ -12,11 +12,14 @@ import numpy as np
 import pinocchio as pin
 from numpy.typing import ArrayLike
 
-from ..core.errors import ArgumentError, DescriptionError, Fault, unknown_name
+from ..core.errors import ArgumentError, unknown_name
 from ..core.inertia import Inertia, possible
 from ..core.spatial import Array, frozen
-from ..robot.urdf_reader import Description, read_description
+from ..robot.robot import Robot
+from ..robot.urdf_reader import read_description
+from .at_rest import odd_inertia, rest
 from .friction import FrictionModel, not_negative
+from .pinocchio_tree import tree_of
 
 
 class PinocchioModel:
@@ -24,48 +27,62 @@ class PinocchioModel:
 
     def __init__(
         self,
-        urdf: str,
+        urdf: str | Robot,
         *,
         gravity: ArrayLike = (0.0, 0.0, -9.81),
         joint_names: Sequence[str] | None = None,
         rotor_inertia: Mapping[str, float] | None = None,
     ) -> None:
-        """Read a URDF of revolute, continuous, prismatic and fixed joints, or raise `DescriptionError`.
+        """Take a robot, or read a URDF of revolute, continuous, prismatic and fixed joints.
 
         `gravity` (m/s^2) is in the base's axes: on a tilted base it is not along z. `joint_names` sets the order of
-        the coordinates; by default it is the order of the text. `rotor_inertia` is I_a by joint, which a URDF cannot
-        carry. Friction is what <dynamics> says. All three can be set again later, and so can `payload`: none at first.
+        the coordinates; by default it is the order of the text. Joints that mimic have no coordinate: they follow in
+        position and velocity, and what they take is part of the torque of the joint that they follow. `rotor_inertia`
+        is I_a by joint, which a URDF cannot carry. Friction is what <dynamics> says. All three can be set again later,
+        and so can `payload`: none at first.
         """
-        description = read_description(urdf)
-        self.joint_names = tuple(description.joint_names if joint_names is None else joint_names)
-        if sorted(self.joint_names) != sorted(description.joint_names):
+        robot = read_description(urdf).robot if isinstance(urdf, str) else urdf
+        self.joint_names = tuple(robot.joint_names if joint_names is None else joint_names)
+        if sorted(self.joint_names) != sorted(robot.joint_names):
             raise ArgumentError(
-                f'joint_names: {self.joint_names}, must be the joints that move, each once: {description.joint_names}'
+                f'joint_names: {self.joint_names}, must be the joints with a coordinate, each once: {robot.joint_names}'
             )
         self.n = len(self.joint_names)
         self._shape = (self.n,)
-        self.base = description.base
-        self.name = description.name
-        self._model = _build(description)
+        self.base = robot.base
+        self.name = robot.name
+        self._model, self._frames, places = tree_of(robot)
         self._data = self._model.createData()
         self._bare = self._model.copy()  # no gravity, and never any rotors
         self._bare.gravity.linear = np.zeros(3)
         self._unladen = [pin.Inertia(inertia) for inertia in self._model.inertias]
-        self._zero = frozen(np.zeros(self.n))
-        self._set_order()
-        self._frames = {f.name: i for i, f in enumerate(self._model.frames) if f.type == pin.FrameType.BODY}
+        self._zero = frozen(np.zeros(self._model.nv))
+        self._set_order(robot, places)
         self._payload: dict[str, Inertia] = {}
         self._set_payload({})
         self.gravity = np.asarray(gravity, dtype=float)
-        self.friction = FrictionModel(self._out(self._model.damping), self._out(self._model.friction))
+        order = [robot.joint_names.index(name) for name in self.joint_names]
+        self.friction = FrictionModel(robot.viscous[order], robot.coulomb[order])
         self.rotor_inertia = self.vector(rotor_inertia or {})
+        A = self._square(pin.crba(self._model, self._data, self._in(rest(robot)[order])))
+        self.warnings = odd_inertia(robot, self.joint_names, A)
 
-    def _set_order(self) -> None:
-        """Find where each coordinate stands in Pinocchio's vectors; None where the two orders are one."""
-        place = [self._model.joints[self._model.getJointId(name)].idx_v for name in self.joint_names]
-        same = place == list(range(self.n))
-        self._from_pin = None if same else np.array(place)
-        self._to_pin = None if same else np.argsort(place)
+    def _set_order(self, robot: Robot, places: Mapping[str, int]) -> None:
+        """Find where each coordinate stands in Pinocchio's vectors; None where the two orders are one.
+
+        With mimics Pinocchio's positions are G q + offset, its velocities G dq, and our torques are G^T of its own.
+        """
+        self._places = np.array([places[name] for name in self.joint_names])
+        same = len(places) == self.n and self._places.tolist() == list(range(self.n))
+        self._from_pin = None if same else self._places
+        self._to_pin = None if same or robot.mimics else np.argsort(self._places)
+        self._G: Array | None = None
+        if robot.mimics:
+            self._G, self._offset = np.zeros((len(places), self.n)), np.zeros(len(places))
+            self._G[self._places, range(self.n)] = 1.0
+            for name, mimic in robot.mimics.items():
+                self._G[places[name], self.joint_names.index(mimic.joint)] = mimic.multiplier
+                self._offset[places[name]] = mimic.offset
 
     def _checked(self, x: ArrayLike) -> Array:
         """Return a vector that was handed in as an array of the robot's length."""
@@ -75,20 +92,32 @@ class PinocchioModel:
             raise ArgumentError(f'a joint vector has shape {vector.shape}, must be ({self.n},): {names}')
         return vector
 
-    def _in(self, x: ArrayLike) -> Array:
-        """Check a vector that was handed in, and put it into Pinocchio's order."""
-        vector = self._checked(x)
+    def _in(self, q: ArrayLike) -> Array:
+        """Check positions that were handed in, and put them into Pinocchio's order."""
+        return self._rate(q) if self._G is None else self._rate(q) + self._offset
+
+    def _rate(self, dq: ArrayLike) -> Array:
+        """Check velocities or accelerations that were handed in, and put them into Pinocchio's order."""
+        vector = self._checked(dq)
+        if self._G is not None:
+            return self._G @ vector
         return vector if self._to_pin is None else vector[self._to_pin]
 
     def _out(self, x: Array) -> Array:
-        """Bring a vector back into the robot's order."""
+        """Bring a torque back into the robot's order."""
+        if self._G is not None:
+            return x @ self._G
         return x if self._from_pin is None else x[self._from_pin]
 
     def _columns(self, J: Array) -> Array:
-        J = J.reshape(6, self.n)  # a single column comes flat
+        J = J.reshape(6, -1)  # a single column comes flat
+        if self._G is not None:
+            return J @ self._G
         return J if self._from_pin is None else J[:, self._from_pin]
 
     def _square(self, M: Array) -> Array:
+        if self._G is not None:
+            return np.asarray(self._G.T @ M @ self._G)
         return M if self._from_pin is None else M[np.ix_(self._from_pin, self._from_pin)]
 
     @property
@@ -119,7 +148,9 @@ class PinocchioModel:
     def _set_rotor_inertia(self, vector: Array) -> None:
         self._rotors = vector
         self._any_rotor = bool(vector.any())
-        self._model.armature = self._in(vector)
+        armature = np.zeros(self._model.nv)
+        armature[self._places] = vector
+        self._model.armature = armature
 
     @property
     def payload(self) -> Mapping[str, Inertia]:
@@ -189,14 +220,6 @@ class PinocchioModel:
     def mass(self) -> float:
         """Mass (kg) of all links, the base included."""
         return float(pin.computeTotalMass(self._model)) + self._base_mass
-
-
-def _build(description: Description) -> pin.Model:
-    try:
-        return pin.buildModelFromXML(description.text)
-    except ValueError as error:
-        fault = Fault('urdf', str(error), 'must be one that urdfdom reads; its reason stands above')
-        raise DescriptionError(f"robot description '{description.name}'", [fault]) from None
 
 
 def _pinocchios(body: Inertia) -> pin.Inertia:

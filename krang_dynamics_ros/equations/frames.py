@@ -54,9 +54,31 @@ def own_velocity(joint: Joint, dq: Any) -> tuple[Vector, Vector]:
     return (ZERO, own) if joint.kind == 'prismatic' else (own, ZERO)
 
 
+def positions(robot: Robot, q: Joints) -> Joints:
+    """Return the positions of all joints that move: the coordinates, and those that mimic one of them."""
+    followers = {name: plus(times(m.multiplier, q[m.joint]), m.offset) for name, m in robot.mimics.items()}
+    return {**q, **followers}
+
+
+def rates(robot: Robot, dq: Joints) -> Joints:
+    """Return the velocities, or accelerations, of all joints that move."""
+    followers = {name: times(m.multiplier, dq.get(m.joint, 0.0)) for name, m in robot.mimics.items()}
+    return {**dq, **followers}
+
+
+def on_coordinates(robot: Robot, torques: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what each coordinate has of torques at all joints: its own, and those of the joints that follow it."""
+    found = {name: torques[name] for name in robot.joint_names if name in torques}
+    for name, m in robot.mimics.items():
+        if name in torques:
+            found[m.joint] = plus(found.get(m.joint, 0.0), times(m.multiplier, torques[name]))
+    return found
+
+
 def all_local(robot: Robot, q: Joints) -> dict[str, Transform]:
     """Return iT_j of every link but the base, by link name."""
-    return {joint.child: local_transform(joint, q.get(joint.name)) for joint in robot.joints}
+    all_q = positions(robot, q)
+    return {joint.child: local_transform(joint, all_q.get(joint.name)) for joint in robot.joints}
 
 
 def all_in_base(robot: Robot, local: Mapping[str, Transform]) -> dict[str, Transform]:

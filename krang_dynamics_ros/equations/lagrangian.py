@@ -18,9 +18,10 @@ from ..core.algebra import ZERO, Vector, add, apply, cross, dot, minus, plus, sc
 from ..core.errors import unknown_name
 from ..core.spatial import Array, frozen
 from ..core.wrench import Wrench
+from ..robot.mimic import Mimic
 from ..robot.robot import Robot
 from .bodies import Body, body_of
-from .frames import Joints, Transform, all_in_base, all_local, own_velocity
+from .frames import Joints, Transform, all_in_base, all_local, own_velocity, rates
 
 STEP = 1e-30  # of the complex step: so small that it leaves no trace in the real part
 
@@ -28,11 +29,12 @@ STEP = 1e-30  # of the complex step: so small that it leaves no trace in the rea
 def velocities(robot: Robot, local: Mapping[str, Transform], dq: Joints) -> dict[str, tuple[Vector, Vector]]:
     """Return (omega_j, V_j) of every link in its own axes: eqs 7 and 8, the report's angVel() and linVel()."""
     moving: dict[str, tuple[Vector, Vector]] = {robot.base: (ZERO, ZERO)}
+    all_dq = rates(robot, dq)
     for joint in robot.outward:
         omega, V = moving[joint.parent]
         T = local[joint.child]
         jAi = transpose(T.A)
-        turning, sliding = own_velocity(joint, dq.get(joint.name, 0.0))
+        turning, sliding = own_velocity(joint, all_dq.get(joint.name, 0.0))
         moving[joint.child] = (
             add(apply(jAi, omega), turning),
             add(apply(jAi, add(V, cross(omega, T.P))), sliding),
@@ -90,15 +92,19 @@ def find_C(dA_dq: Any, dq: Any) -> Any:
 
 
 def find_Jacobian(robot: Robot, placed: Mapping[str, Transform], link: str) -> dict[str, tuple[Vector, Vector]]:
-    """Return the columns [e_j x L_jn; e_j] of the Jacobian of a link, in base axes, by joint (section 3)."""
-    columns: dict[str, tuple[Vector, Vector]] = {}
+    """Return the columns [e_j x L_jn; e_j] of the Jacobian of a link, in base axes, by coordinate (section 3)."""
+    linear: dict[str, Vector] = {}
+    angular: dict[str, Vector] = {}
     for joint in robot.chain(link):
         T = placed[joint.child]
         e = apply(T.A, joint.axis.tolist())
         L = [minus(x, y) for x, y in zip(placed[link].P, T.P, strict=True)]
         if joint.moves:
-            columns[joint.name] = (e, ZERO) if joint.kind == 'prismatic' else (cross(e, L), e)
-    return columns
+            mimic = robot.mimics.get(joint.name, Mimic(joint.name))
+            column = (e, ZERO) if joint.kind == 'prismatic' else (cross(e, L), e)
+            for half, part in zip((linear, angular), column, strict=True):
+                half[mimic.joint] = add(half.get(mimic.joint, ZERO), scale(mimic.multiplier, part))
+    return {name: (linear[name], angular[name]) for name in linear}
 
 
 class Lagrangian:

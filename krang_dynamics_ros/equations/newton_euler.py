@@ -16,7 +16,7 @@ from ..core.errors import unknown_name
 from ..core.spatial import Array
 from ..core.wrench import Wrench
 from ..robot.robot import Joint, Robot
-from .frames import Joints, Transform, all_in_base, all_local
+from .frames import Joints, Transform, all_in_base, all_local, on_coordinates, rates
 
 Motion = tuple[Vector, Vector, Vector]  # omega, d omega/dt, dv/dt of a link's frame, in its own axes
 Force = tuple[Vector, Vector]  # f, n: exerted on a link at its frame's origin, in its own axes
@@ -27,8 +27,9 @@ def outward(
 ) -> dict[str, Motion]:
     """Return the motion of every link (6.45-6.47). Gravity enters as the base accelerating against it."""
     motions: dict[str, Motion] = {robot.base: (ZERO, ZERO, scale(-1.0, gravity))}
+    speeds, accelerations = rates(robot, dq), rates(robot, ddq)
     for joint in robot.outward:
-        motions[joint.child] = _next(joint, local[joint.child], motions[joint.parent], dq, ddq)
+        motions[joint.child] = _next(joint, local[joint.child], motions[joint.parent], speeds, accelerations)
     return motions
 
 
@@ -54,7 +55,7 @@ def inertial_force(body: Any, motion: Motion) -> Force:
 
 
 def inward(robot: Robot, local: Mapping[str, Transform], forces: dict[str, Force]) -> dict[str, Any]:
-    """Return the torque (force, if prismatic) of every moving joint (6.51-6.53), from what each link takes itself."""
+    """Return the torque (force, if prismatic) of every coordinate (6.51-6.53), from what each link takes itself."""
     total, torques = dict(forces), {}
     for joint in reversed(robot.outward):
         f, n = total[joint.child]
@@ -63,7 +64,7 @@ def inward(robot: Robot, local: Mapping[str, Transform], forces: dict[str, Force
         below_f, below_n = total[joint.parent]
         carried = apply(T.A, f)
         total[joint.parent] = add(below_f, carried), add(below_n, apply(T.A, n), cross(T.P, carried))
-    return torques
+    return on_coordinates(robot, torques)
 
 
 class NewtonEuler:

@@ -6,18 +6,21 @@ The numbers come from a file by way of `robot_file`; everything else is derived 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Literal
 
 import numpy as np
 
-from ..core.errors import Fault, RobotError, did_you_mean, fault, unknown_name
+from ..core.errors import RobotError, unknown_name
 from ..core.inertia import Inertia
 from ..core.spatial import Array, frozen
+from .mimic import Mimic, mimic_faults, resolved
+from .tree import Edge, tree_faults
 
 JointKind = Literal['revolute', 'prismatic', 'fixed']
+ShapeKind = Literal['box', 'cylinder', 'capsule', 'sphere', 'mesh']
 
 
 @dataclass(frozen=True)
@@ -83,23 +86,28 @@ class Friction:
 
 @dataclass(frozen=True)
 class Limits:
-    """What a joint can do. No `lower` and `upper`: it turns without end."""
+    """What a joint can do; None where it is not known. No `lower` and `upper`: it turns, or slides, without end."""
 
-    effort: float
-    velocity: float
+    effort: float | None
+    velocity: float | None
     lower: float | None = None
     upper: float | None = None
 
 
 @dataclass(frozen=True, eq=False)
 class Shape:
-    """A box (size x, y, z), cylinder (radius, length along z) or sphere (radius) placed in a link's frame."""
+    """What a link looks like, or collides as, placed in its frame.
 
-    kind: Literal['box', 'cylinder', 'sphere']
+    A box (size x, y, z), cylinder or capsule (radius, length along z), sphere (radius), or a mesh from a file (its
+    scale x, y, z). `rgba` is None where no colour is given: a mesh then has its own.
+    """
+
+    kind: ShapeKind
     size: tuple[float, ...]
     position: Array
     rotation: Array
-    rgba: tuple[float, ...] = (0.7, 0.7, 0.7, 1.0)
+    rgba: tuple[float, ...] | None = None
+    mesh: str = ''  # the file, as it is written: package://, file:// or a path
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,11 +125,17 @@ class Joint:
     motor: Motor = Motor()
     friction: Friction = Friction()
     position_as: tuple[str, ...] = ('', '', '')  # the length, or minus the length, that each entry is; '' for a number
+    mimic: Mimic | None = None  # the joint that it follows, if it has no coordinate of its own
 
     @property
     def moves(self) -> bool:
-        """Whether the joint has a coordinate q."""
+        """Whether the joint moves: by a coordinate q of its own, or after another one."""
         return self.kind != 'fixed'
+
+    @property
+    def edge(self) -> Edge:
+        """The joint, as far as the tree goes."""
+        return Edge(self.name, self.parent, self.child, self.moves)
 
     @property
     def viscous(self) -> float:
@@ -153,14 +167,21 @@ class Robot:
     cutoff: float = 0.0  # Hz: of the smoothing that its identified numbers belong to; 0: they are not identified
 
     def __post_init__(self) -> None:
-        faults = tree_faults([link.name for link in self.links], self.joints)
+        edges = [joint.edge for joint in self.joints]
+        faults = tree_faults([link.name for link in self.links], edges)
+        faults += mimic_faults({joint.name: joint.mimic for joint in self.joints if joint.moves})
         if faults:
             raise RobotError(f"robot '{self.name}'", faults)
 
     @cached_property
     def moving_joints(self) -> tuple[Joint, ...]:
-        """The joints with a coordinate, in the order of q."""
-        return tuple(joint for joint in self.joints if joint.moves)
+        """The joints with a coordinate, in the order of q. Those that mimic another one have none."""
+        return tuple(joint for joint in self.joints if joint.moves and joint.mimic is None)
+
+    @cached_property
+    def mimics(self) -> dict[str, Mimic]:
+        """How joints without a coordinate of their own follow one that has it, by name of the joint that follows."""
+        return resolved({joint.name: joint.mimic for joint in self.joints if joint.moves and joint.mimic})
 
     @cached_property
     def joint_names(self) -> tuple[str, ...]:
@@ -190,12 +211,13 @@ class Robot:
     @cached_property
     def outward(self) -> tuple[Joint, ...]:
         """All joints, every one after the joint that carries it."""
-        order: list[Joint] = []
-        reached, waiting = {self.base}, list(self.joints)
-        while waiting:
-            order += [joint for joint in waiting if joint.parent in reached]
-            reached |= {joint.child for joint in order}
-            waiting = [joint for joint in waiting if joint.child not in reached]
+        carried: dict[str, list[Joint]] = {}
+        for joint in self.joints:
+            carried.setdefault(joint.parent, []).append(joint)
+        order, links = [], [self.base]
+        for link in links:  # which grows as it is walked
+            order += carried.get(link, [])
+            links += [joint.child for joint in carried.get(link, [])]
         return tuple(order)
 
     def chain(self, link: str) -> tuple[Joint, ...]:
@@ -204,9 +226,9 @@ class Robot:
             raise unknown_name('link', link, self.link_of)
         joints: list[Joint] = []
         while link != self.base:
-            joints.insert(0, self.joint_above[link])
-            link = joints[0].parent
-        return tuple(joints)
+            joints.append(self.joint_above[link])
+            link = joints[-1].parent
+        return tuple(reversed(joints))
 
     @cached_property
     def hands(self) -> dict[str, str]:
@@ -240,12 +262,12 @@ class Robot:
     @property
     def rotor_inertia(self) -> Array:
         """I_a of every coordinate (eq. 18)."""
-        return np.array([joint.motor.reflected_inertia for joint in self.moving_joints])
+        return self._on_coordinates(lambda joint: joint.motor.reflected_inertia, np.square)
 
     @property
     def viscous(self) -> Array:
         """F_v of every coordinate (eq. 17), the motors' viscous friction included."""
-        return np.array([joint.viscous for joint in self.moving_joints])
+        return self._on_coordinates(lambda joint: joint.viscous, np.square)
 
     @property
     def friction_beyond_report(self) -> tuple[str, ...]:
@@ -255,49 +277,12 @@ class Robot:
     @property
     def coulomb(self) -> Array:
         """F_c of every coordinate (eq. 17)."""
-        return np.array([joint.friction.coulomb for joint in self.moving_joints])
+        return self._on_coordinates(lambda joint: joint.friction.coulomb, np.abs)
 
-
-def tree_faults(links: Sequence[str], joints: Sequence[Joint]) -> list[Fault]:
-    """Return what keeps links and joints from being one tree with at least one joint that moves."""
-    faults = _name_faults(links, joints)
-    if faults:
-        return faults
-    parent_of = {joint.child: joint.parent for joint in joints}
-    bases = [link for link in links if link not in parent_of]
-    if len(bases) > 1:
-        faults.append(fault('links', bases, 'are all without a parent; exactly one link, the base, must be'))
-    for joint in joints:
-        seen, link = [joint.child], joint.parent
-        while link in parent_of and link not in seen:
-            seen.append(link)
-            link = parent_of[link]
-        if link == joint.child:
-            faults.append(
-                fault(f'joints.{joint.name}.parent', joint.parent, 'must not be below its own child: a cycle')
-            )
-    if not any(joint.moves for joint in joints):
-        faults.append(fault('joints', [joint.name for joint in joints], 'must have one revolute or prismatic at least'))
-    return faults
-
-
-def _name_faults(links: Sequence[str], joints: Sequence[Joint]) -> list[Fault]:
-    faults = []
-    carried: set[str] = set()
-    for kind, names in (('links', links), ('joints', [joint.name for joint in joints])):
-        twice = sorted({name for name in names if names.count(name) > 1})
-        faults += [fault(f'{kind}.{name}', name, 'must be given once only') for name in twice]
-    for joint in joints:
-        for end in ('parent', 'child'):
-            link = getattr(joint, end)
-            if link not in links:
-                hint = did_you_mean(link, links)
-                faults.append(
-                    fault(f'joints.{joint.name}.{end}', link, f'must be a link; {hint}links: {", ".join(links)}')
-                )
-        if joint.child in carried:
-            faults.append(
-                fault(f'joints.{joint.name}.child', joint.child, 'must not have a second joint that carries it')
-            )
-        carried.add(joint.child)
-    return faults
+    def _on_coordinates(self, number: Callable[[Joint], float], share: Callable[[float], float]) -> Array:
+        """Return a number of the joints as each coordinate (n) feels it, with the share of the joints that follow."""
+        values = {joint.name: number(joint) for joint in self.moving_joints}
+        for joint in self.joints:
+            if mimic := self.mimics.get(joint.name):
+                values[mimic.joint] += share(mimic.multiplier) * number(joint)
+        return np.array([values[name] for name in self.joint_names])

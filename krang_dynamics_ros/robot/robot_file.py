@@ -13,7 +13,8 @@ from ..core.errors import Fault, RobotError, fault
 from ..core.inertia import Inertia
 from ..core.share import krang_file, robot_files
 from ..core.spatial import Array, frozen, is_rotation, rotation_from_rpy, symmetric
-from .robot import Friction, Joint, JointKind, Limits, Link, LoadShare, Motor, Presliding, Robot, Shape, tree_faults
+from .robot import Friction, Joint, JointKind, Limits, Link, LoadShare, Motor, Presliding, Robot, Shape
+from .tree import tree_faults
 from .yaml_reading import MISSING, UNREADABLE, Section, parse
 
 KINDS = ('revolute', 'prismatic', 'fixed')
@@ -56,7 +57,7 @@ def _robot(data: Any, faults: list[Fault]) -> Robot | None:
     cutoff = _cutoff(root)
     root.close()
     if links and joints and all(joint.parent and joint.child for joint in joints):
-        faults += tree_faults([link.name for link in links], joints)
+        faults += tree_faults([link.name for link in links], [joint.edge for joint in joints])
     if faults:
         return None
     return Robot(name, tuple(links), tuple(joints), frozen(gravity), dict(root.names), end_effectors, cutoff)

@@ -1,144 +1,102 @@
-"""Somebody's robot description (URDF): checked before it is used, and made ready for Pinocchio.
+"""Somebody's robot description (URDF) as a `Robot`: the one place where URDF is read.
 
-Pinocchio reads a URDF with a negative mass or an impossible inertia without a word, so those are refused here, all
-faults at once. Meshes, sensors, transmissions and the like are passed over.
+What the numbers of a robot cannot be computed from is refused, all faults at once. What is only odd is taken as it
+stands and warned of: vendors' files are full of inertias that no body can have, and gravity does not care. Sensors,
+transmissions and other tools' elements are passed over.
 """
 
 from __future__ import annotations
 
-import math
-from dataclasses import dataclass
+from collections.abc import Sequence
+from contextlib import suppress
 from xml.etree import ElementTree as ET
 
-import numpy as np
+from ..core.errors import DescriptionError, Fault, did_you_mean, listed
+from . import urdf_parts as parts
+from .description import Description
+from .mimic import mimic_faults
+from .robot import Link, Robot
+from .tree import Edge, tree_faults
+from .urdf_shapes import Looks
+from .urdf_writer import urdf_text
+from .xml_reading import EnoughError, Reader, parse_xml
 
-from ..core.errors import DescriptionError, Fault, fault
-from ..core.inertia import Inertia
-from ..core.spatial import Array, frozen, rotation_from_rpy, symmetric
-from .robot import Joint, tree_faults
-
-MOVING = ('revolute', 'continuous', 'prismatic')
-_INERTIA = ('ixx', 'ixy', 'ixz', 'iyy', 'iyz', 'izz')
-
-
-@dataclass(frozen=True)
-class Description:
-    """What the dynamics need of a URDF: its text, with its joints' names as they stand in it."""
-
-    name: str
-    text: str
-    joint_names: tuple[str, ...]  # those that move, in the order of the text
-    base: str  # the link without a parent
+_KEPT = frozenset({
+    'link', 'inertial', 'origin', 'mass', 'inertia', 'visual', 'collision', 'geometry', 'box', 'cylinder', 'sphere',
+    'capsule', 'mesh', 'material', 'color', 'joint', 'parent', 'child', 'axis', 'limit', 'dynamics', 'mimic',
+})  # fmt: skip
 
 
-def read_description(urdf: str) -> Description:
-    """Check a URDF text, or raise `DescriptionError` with every fault of it."""
-    try:
-        root = ET.fromstring(urdf)  # noqa: S314 (expat reads no external entities and bounds internal ones)
-    except ET.ParseError as error:
-        raise DescriptionError('robot description', [Fault('xml', str(error), 'must be well-formed XML')]) from None
-    faults: list[Fault] = []
-    links = {name: _link_mass(link, name, faults) for name, link in _named(root, 'link')}
-    joints = [_joint(joint, name, faults) for name, joint in _named(root, 'joint')]
-    faults += tree_faults([name for name, _ in _named(root, 'link')], joints)
-    if root.tag != 'robot':
-        faults.insert(0, fault('root element', root.tag, 'must be robot'))
-    if not faults and not any(links[joint.child] for joint in joints):
-        faults.append(Fault('links', 'none that moves has a mass', 'one must, at least'))
-    if faults:
-        raise DescriptionError(f"robot description '{root.get('name', '')}'", faults)
-    _bare(root)
-    children = {joint.child for joint in joints}
-    base = next(name for name in links if name not in children)
-    moving = tuple(joint.name for joint in joints if joint.moves)
-    return Description(root.get('name', ''), ET.tostring(root, encoding='unicode'), moving, base)
+def read_description(
+    urdf: str, *, base_link: str = '', strict: bool = False, source: str = 'robot description'
+) -> Description:
+    """Read a URDF text, or raise `DescriptionError` with every fault of it.
 
-
-def _named(root: ET.Element, tag: str) -> list[tuple[str, ET.Element]]:
-    return [(element.get('name', ''), element) for element in root.findall(tag)]
-
-
-def _bare(root: ET.Element) -> None:
-    """Leave what dynamics need, in the form that Pinocchio wants.
-
-    Looks, collisions and tools' extensions go: a mesh that is not there is no reason to fail. Limits play no part, but
-    Pinocchio insists on them. A continuous joint becomes a revolute one without bounds: otherwise its position would
-    be (cos, sin), and positions and velocities would differ in length.
+    `base_link` takes what is below that link, as if it stood still. `strict` makes a fault of what is only odd.
+    `source` says in the error where the text is from.
     """
-    for element in list(root):
-        if element.tag not in ('link', 'joint'):
-            root.remove(element)
-        for part in [part for part in element if part.tag in ('visual', 'collision')]:
-            element.remove(part)
-    for joint in root.findall('joint'):
-        if joint.get('type') in MOVING:
-            joint.set('type', 'prismatic' if joint.get('type') == 'prismatic' else 'revolute')
-            for limit in joint.findall('limit'):
-                joint.remove(limit)
-            ET.SubElement(joint, 'limit', lower='-1e9', upper='1e9', effort='0', velocity='0')
+    root = parse_xml(urdf, _KEPT)
+    if isinstance(root, Fault):
+        raise DescriptionError(source, [root])
+    reader, robot = Reader(), None
+    with suppress(EnoughError):
+        robot = _robot(root, base_link, reader)
+    faults = reader.faults + reader.warnings if strict else reader.faults
+    if faults or robot is None:
+        if '<xacro:' in urdf:
+            faults.insert(0, Fault('xacro', 'not expanded', 'must be: name the file .xacro, or run xacro on it first'))
+        raise DescriptionError(f"{source} '{root.get('name', '')[:80]}'", faults)
+    return Description(robot, urdf_text(robot) if base_link else urdf, tuple(reader.warnings))
 
 
-def _link_mass(link: ET.Element, name: str, faults: list[Fault]) -> float:
-    """Return a link's mass, zero without an <inertial>; note what is wrong with it."""
-    path = f'links.{name}.inertial'
-    inertial = link.find('inertial')
-    if inertial is None:
-        return 0.0
-    mass = float(_numbers(inertial.find('mass'), 'value', 1, f'{path}.mass', faults)[0])
-    origin = inertial.find('origin')
-    rpy = np.zeros(3) if origin is None else _numbers(origin, 'rpy', 3, f'{path}.origin', faults, '0 0 0')
-    if origin is not None:
-        _numbers(origin, 'xyz', 3, f'{path}.origin', faults, '0 0 0')
-    tensor = inertial.find('inertia')
-    entries = np.array([_numbers(tensor, key, 1, f'{path}.inertia', faults)[0] for key in _INERTIA])
-    if mass < 0:
-        faults.append(fault(f'{path}.mass', mass, 'must not be negative'))
-    elif np.isfinite([mass, *rpy, *entries]).all():
-        turn = rotation_from_rpy(rpy)
-        impossible = Inertia(mass, J=frozen(turn @ symmetric(entries) @ turn.T)).impossibility()
-        if impossible:
-            faults.append(fault(f'{path}.inertia', entries.tolist(), impossible))
-    return mass
+def _robot(root: ET.Element, base_link: str, reader: Reader) -> Robot | None:
+    """Return the robot, or None where the reader found faults."""
+    if root.tag != 'robot':
+        reader.refuse('root element', root.tag, 'must be robot')
+    elements = root.findall('link')
+    links = [reader.name(element.attrib, 'name', f'links[{k}]') for k, element in enumerate(elements)]
+    edges = [(_edge(reader, joint, k), joint) for k, joint in enumerate(root.findall('joint'))]
+    if reader.faults:
+        return None  # what has no name cannot be spoken of
+    element_of = dict(zip(links, elements, strict=True))
+    if base_link:
+        links, edges = _below(base_link, links, edges, reader)
+    looks = Looks(root, reader.warnings)
+    bodies = {name: parts.inertia(reader, element_of[name], name) for name in links}
+    joints = tuple(parts.joint(reader, element, edge) for edge, element in edges)
+    reader.faults += tree_faults(links, [edge for edge, _ in edges])
+    reader.faults += mimic_faults({joint.name: joint.mimic for joint in joints if joint.moves})
+    if not reader.faults and not any(bodies[joint.child].m for joint in joints):
+        reader.faults.append(Fault('links', 'none that moves has a mass', 'one must, at least'))
+    if reader.faults:
+        return None
+    drawn = tuple(Link(name, bodies[name], *looks.of(element_of[name], name)) for name in links)
+    return Robot(root.get('name', ''), drawn, joints)
 
 
-def _joint(element: ET.Element, name: str, faults: list[Fault]) -> Joint:
-    """Read a joint's place in the tree, and note what is wrong with it. Its geometry is left to Pinocchio."""
-    path, kind = f'joints.{name}', element.get('type', '')
-    if kind not in (*MOVING, 'fixed'):
-        faults.append(fault(f'{path}.type', kind, f'must be one of {", ".join((*MOVING, "fixed"))}'))
-    origin = element.find('origin')
-    if origin is not None:
-        for key in ('xyz', 'rpy'):
-            _numbers(origin, key, 3, f'{path}.origin', faults, '0 0 0')
-    axis = np.array([1.0, 0.0, 0.0])
-    if element.find('axis') is not None:
-        axis = _numbers(element.find('axis'), 'xyz', 3, f'{path}.axis', faults)
-    if kind != 'fixed' and not np.any(axis):
-        faults.append(fault(f'{path}.axis.xyz', axis.tolist(), 'must not be zero'))
-    dynamics = element.find('dynamics')
-    for key in ('damping', 'friction') if dynamics is not None else ():
-        if _numbers(dynamics, key, 1, f'{path}.dynamics', faults, '0')[0] < 0:
-            faults.append(fault(f'{path}.dynamics.{key}', dynamics.get(key), 'must not be negative'))  # type: ignore[union-attr]
-    parent, child = (_link_name(element, end) for end in ('parent', 'child'))
-    return Joint(name, 'fixed' if kind == 'fixed' else 'revolute', parent, child, axis, np.eye(3), axis)
+def _edge(reader: Reader, element: ET.Element, k: int) -> Edge:
+    name = reader.name(element.attrib, 'name', f'joints[{k}]')
+    parent, child = (
+        '' if (found := element.find(end)) is None else found.get('link', '') for end in ('parent', 'child')
+    )
+    return Edge(name, parent, child, element.get('type') != 'fixed')
 
 
-def _link_name(joint: ET.Element, end: str) -> str:
-    element = joint.find(end)
-    return '' if element is None else element.get('link', '')
+Edges = list[tuple[Edge, ET.Element]]
 
 
-def _numbers(
-    element: ET.Element | None, key: str, count: int, path: str, faults: list[Fault], default: str | None = None
-) -> Array:
-    """Read `count` finite numbers of an attribute, or note the fault and return NaN."""
-    text = default if element is None else element.get(key, default)
-    try:
-        values = [float(word) for word in (text or '').split()]
-    except ValueError:
-        values = []
-    if len(values) == count and all(math.isfinite(value) for value in values):
-        return np.array(values)
-    what = 'a finite number' if count == 1 else f'{count} finite numbers'
-    faults.append(Fault(f'{path}.{key}', 'missing' if text is None else repr(text), f'must be {what}'))
-    return np.full(count, math.nan)
+def _below(base: str, links: Sequence[str], edges: Edges, reader: Reader) -> tuple[list[str], Edges]:
+    """Return the links and joints below a link, itself included, in the order of the text."""
+    if base not in links:
+        hint = did_you_mean(base, links)
+        reader.refuse('base_link', base, f'must be a link of the robot; {hint}links: {listed(links)}')
+    carried: dict[str, list[str]] = {}
+    for edge, _ in edges:
+        carried.setdefault(edge.parent, []).append(edge.child)
+    reached, waiting = {base}, [base]
+    while waiting:
+        fresh = [child for child in carried.get(waiting.pop(), []) if child not in reached]
+        reached.update(fresh)
+        waiting += fresh
+    kept = [(edge, element) for edge, element in edges if edge.parent in reached and edge.child != base]
+    return [link for link in links if link in reached], kept

@@ -29,7 +29,7 @@ def urdf_text(robot: Robot, note: str = '') -> str:
 
 def _add_link(root: ET.Element, link: Link) -> None:
     element = ET.SubElement(root, 'link', name=link.name)
-    if link.inertia.m:
+    if link.inertia.parameters.any():
         _add_inertial(element, link.inertia)
     for kind, shapes in (('visual', link.visual), ('collision', link.collision)):
         for shape in shapes:
@@ -50,11 +50,13 @@ def _add_shape(element: ET.Element, shape: Shape) -> None:
     geometry = ET.SubElement(element, 'geometry')
     if shape.kind == 'box':
         ET.SubElement(geometry, 'box', size=_join(shape.size))
-    elif shape.kind == 'cylinder':
-        ET.SubElement(geometry, 'cylinder', radius=_number(shape.size[0]), length=_number(shape.size[1]))
-    else:
+    elif shape.kind in ('cylinder', 'capsule'):
+        ET.SubElement(geometry, shape.kind, radius=_number(shape.size[0]), length=_number(shape.size[1]))
+    elif shape.kind == 'sphere':
         ET.SubElement(geometry, 'sphere', radius=_number(shape.size[0]))
-    if element.tag == 'visual':
+    else:
+        ET.SubElement(geometry, 'mesh', filename=shape.mesh, scale=_join(shape.size))
+    if element.tag == 'visual' and shape.rgba is not None:
         name = 'rgba_' + '_'.join(f'{round(255 * part):02x}' for part in shape.rgba)
         material = ET.SubElement(element, 'material', name=name)
         ET.SubElement(material, 'color', rgba=_join(shape.rgba))
@@ -71,9 +73,14 @@ def _add_joint(root: ET.Element, joint: Joint) -> None:
         return
     ET.SubElement(element, 'axis', xyz=_join(joint.axis))
     if limits is not None:
-        numbers = {'lower': limits.lower, 'upper': limits.upper, 'effort': limits.effort, 'velocity': limits.velocity}
-        ET.SubElement(element, 'limit', {name: _number(x) for name, x in numbers.items() if x is not None})
+        numbers = {'lower': limits.lower, 'upper': limits.upper}
+        strength = {'effort': limits.effort or 0.0, 'velocity': limits.velocity or 0.0}  # who reads URDF wants both
+        known = {name: x for name, x in numbers.items() if x is not None} | strength
+        ET.SubElement(element, 'limit', {name: _number(x) for name, x in known.items()})
     ET.SubElement(element, 'dynamics', damping=_number(joint.viscous), friction=_number(joint.friction.coulomb))
+    if mimic := joint.mimic:
+        written = {'multiplier': _number(mimic.multiplier), 'offset': _number(mimic.offset)}
+        ET.SubElement(element, 'mimic', {'joint': mimic.joint, **written})
 
 
 def _add_origin(element: ET.Element, position: Array, rotation: Array) -> None:

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..core.errors import unknown_name
+from ..core.errors import ArgumentError, listed, unknown_name
 from ..core.inertia import Inertia
 from ..core.optional import optional
 from ..core.spatial import Array
@@ -67,6 +67,8 @@ def symbolic(robot: Robot, leave_open: str = 'settings') -> SymbolicRobot:
     """Return a robot whose parameters are symbols: the settings, or all."""
     if leave_open not in OPEN:
         raise unknown_name('parameters', leave_open, OPEN)
+    if robot.mimics:
+        raise ArgumentError(f'joints {listed([*robot.mimics])} mimic others: the symbols know no such joint')
     table = _Table()
     gravity = [table.symbol(f'g{x}', g, f'gravity along {x}, m/s^2') for x, g in zip('xyz', robot.gravity, strict=True)]
     Ia = table.of_joints(robot, 'Ia', robot.rotor_inertia, 'rotor inertia N^2 J_m', 'kg m^2', 'kg')
