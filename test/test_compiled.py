@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import stat
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -52,6 +53,52 @@ def test_every_robot_is_proven_on_it(name: str) -> None:
     findings = prove(robot, dynamics_of(robot, backend='compiled'), 20)
     assert all(finding.relative <= 1e-12 or what[0] in ('ddq', 'iT_j') for what, finding in findings.items())
     assert all(finding.agrees for finding in findings.values())
+
+
+FUNCTIONS = {'A': '_A', 'C': '_C', 'C dq': '_coriolis_torque', 'Q': '_Q', 'J^T f': '_wrench_torque'}
+
+
+@pytest.mark.parametrize('quantity', FUNCTIONS)
+def test_the_proof_calls_every_function(quantity: str, compiled: Dynamics, robot: Robot) -> None:
+    """One that computes nothing leaves the numbers of the call before."""
+    setattr(compiled, FUNCTIONS[quantity], lambda: None)
+    findings = prove(robot, compiled, 3)
+    wrong = {what for (what, who), finding in findings.items() if who == 'Newton-Euler' and not finding.agrees}
+    assert wrong == {quantity}
+
+
+def test_the_proof_notices_a_wrench_kept_across_poses(
+    compiled: Dynamics, robot: Robot, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    put = CompiledDynamics._put
+
+    def kept(self: Any, q: np.ndarray, wrenches: tuple[Wrench, ...]) -> bool:
+        there = put(self, q, wrenches)
+        self._in_place = wrenches  # though in other axes it depends on q
+        return there
+
+    monkeypatch.setattr(CompiledDynamics, '_put', kept)
+    findings = prove(robot, compiled, 3)
+    assert {what for (what, _), finding in findings.items() if not finding.agrees} == {'J^T f'}
+
+
+def test_a_wrench_in_other_axes_follows_the_pose(compiled: Dynamics, dynamics: Dynamics, robot: Robot) -> None:
+    aslant = [Wrench('R10l', (1, 2, 3), (4, 5, 6), axes='R0'), Wrench('R10r', (3, 2, 1), about='R5r')]
+    for q in random_states(robot, 5, 13).q:
+        assert_same(compiled.wrench_torque(q, aslant), dynamics.wrench_torque(q, aslant), 'J^T f')
+
+
+def test_two_threads_with_an_object_each(robot: Robot) -> None:
+    """What the C computes in belongs to the object, not to the library that both use."""
+    ours = [dynamics_of(robot, backend='compiled') for _ in range(2)]
+    q = random_states(robot, 2, 14).q
+    alone = [d.A(x) for d, x in zip(ours, q, strict=True)]
+
+    def repeat(k: int) -> bool:
+        return all(np.array_equal(ours[k].A(q[k]), alone[k]) for _ in range(20_000))
+
+    with ThreadPoolExecutor(2) as threads:
+        assert all(threads.map(repeat, range(2)))
 
 
 def test_what_is_set_is_felt_at_once(compiled: Dynamics, dynamics: Dynamics, robot: Robot) -> None:

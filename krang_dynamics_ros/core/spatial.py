@@ -51,9 +51,12 @@ def rpy_from_rotation(rotation: Array) -> Array:
     r = rotation
     cos_pitch = np.hypot(r[0, 0], r[1, 0])
     pitch = np.arctan2(-r[2, 0], cos_pitch)
-    if cos_pitch < 1e-9:
+    if cos_pitch < 1e-12:
         return np.array([np.arctan2(-r[1, 2], r[1, 1]), pitch, 0.0])
-    return np.array([np.arctan2(r[2, 1], r[2, 2]), pitch, np.arctan2(r[1, 0], r[0, 0])])
+    roll = np.arctan2(r[2, 1], r[2, 2])
+    c, s = np.cos(roll), np.sin(roll)  # a roll that is noise, close to 90 degrees, gets the yaw that goes with it
+    yaw = np.arctan2(s * r[0, 2] - c * r[0, 1] + 0.0, c * r[1, 1] - s * r[1, 2])  # + 0.0: half a turn is never -pi
+    return np.array([roll, pitch, yaw])
 
 
 def is_rotation(matrix: Array, tolerance: float = 1e-9) -> bool:
