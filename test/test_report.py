@@ -14,7 +14,7 @@ from krang_dynamics_ros.equations.frames import local_transform
 from .robots import FILES, ROOT, inertials
 
 # The frames as appendix B.2 lists them, column by column, in the antecedent's axes: x, y, z, P. c and s are those of
-# the joint's q. (Section 2.1 prints them as matrices; `report.py` follows that.)
+# the joint's q. (Section 2.1 prints them as matrices; `report_print` follows that.)
 BODY = {
     'q_imu': ('0 -1 0', 's 0 c', '-c 0 s', '0 0 0'),
     'q_w': ('1 0 0', '0 c -s', '0 s c', '0 L1 -L2'),

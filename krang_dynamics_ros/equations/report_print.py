@@ -1,7 +1,8 @@
 """Krang's frames as the report prints them: M. Zafar, "Equations Of Motion of Krang on Fixed Wheels" (2015), section 2.
 
 The robot that the package computes with comes from `config/krang.yaml`; this is the page it is held against, in the
-tests and in `check`. Two slips of the print are mended: stray zeros in 0T1 and 1T2, and 2T3 printed over and over.
+tests and in `check`. The text of the report that this project was given has stray zeros in 0T1 and 1T2, and 2T3
+over and over; the author's own print has neither.
 """
 
 from __future__ import annotations
