@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import shutil
 import stat
+import subprocess
+import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -25,7 +27,7 @@ from krang_dynamics_ros.dynamics.factory import load_model
 from krang_dynamics_ros.proof.agreement import prove
 from krang_dynamics_ros.proof.draws import random_states
 
-from .robots import FILES
+from .robots import FILES, ROOT
 from .test_symbols import assert_same, expected
 
 
@@ -176,7 +178,7 @@ def test_it_is_built_once_for_the_same_numbers_and_anew_for_others(empty_cache: 
     dynamics_of(robot, backend='compiled')
     (built,) = empty_cache.iterdir()
     first = built.stat()
-    dynamics_of(robot, backend='compiled')
+    dynamics_of(load_robot(FILES['arm_2r']), backend='compiled')
     assert [*empty_cache.iterdir()] == [built]
     assert built.stat() == first
     assert stat.S_IMODE(empty_cache.stat().st_mode) == 0o700
@@ -191,26 +193,60 @@ def test_a_library_of_other_numbers_is_never_used(empty_cache: Path, monkeypatch
     dynamics_of(robot, backend='compiled')
     (built,) = empty_cache.iterdir()
     joints = tuple(replace(joint, position=joint.position * 1.5) for joint in robot.joints)
-    copied = lambda *arguments: shutil.copy(built, arguments[-1])  # noqa: E731
-    monkeypatch.setattr('krang_dynamics_ros.symbolic.build._build', copied)
+    monkeypatch.setattr('krang_dynamics_ros.symbolic.build._build', lambda *_: built)
     with pytest.raises(BuildError, match='has the functions of another robot; delete it'):
         dynamics_of(replace(robot, joints=joints), backend='compiled')
-    built.unlink()  # not written over: it is loaded
-    built.write_bytes(b'not a library')
+    built.with_name('nonsense.so').write_bytes(b'not a library')
+    monkeypatch.setattr('krang_dynamics_ros.symbolic.build._build', lambda *_: built.with_name('nonsense.so'))
     with pytest.raises(BuildError, match='must be a library that can be written and loaded'):
         dynamics_of(replace(robot, joints=joints[::-1]), backend='compiled')
 
 
+@pytest.mark.parametrize(
+    'damage',
+    [
+        lambda whole: b'',
+        lambda whole: whole[:4096],  # loading this is a SIGBUS
+        lambda whole: whole[:-1],
+        lambda whole: whole[:9000] + bytes([whole[9000] ^ 1]) + whole[9001:],
+    ],
+)
+def test_a_damaged_library_is_built_anew(damage: Any, empty_cache: Path) -> None:
+    """In a process of its own: what the linker has loaded it would not load again."""
+    code = (
+        'from krang_dynamics_ros import dynamics_of, load_robot\n'
+        f"print(dynamics_of(load_robot({str(FILES['arm_2r'])!r}), backend='compiled').Q([0.1, 0.2]))"
+    )
+
+    def fresh() -> str:
+        return subprocess.run([sys.executable, '-c', code], capture_output=True, text=True, cwd=ROOT, check=True).stdout
+
+    expected_Q = fresh()
+    (built,) = empty_cache.iterdir()
+    whole = built.read_bytes()
+    built.write_bytes(damage(whole))
+    assert fresh() == expected_Q
+    (again,) = empty_cache.iterdir()
+    assert again.read_bytes() == whole
+
+
 def test_no_compiler_a_broken_one_and_a_cache_that_cannot_be(
-    robot: Robot, empty_cache: Path, monkeypatch: pytest.MonkeyPatch
+    empty_cache: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    robot = load_robot(FILES['arm_2r'])
     monkeypatch.setenv('CC', 'no-such-cc -x')
     with pytest.raises(MissingError, match="C compiler 'no-such-cc -x', needed for backend compiled, is not on this"):
         dynamics_of(robot, backend='compiled')
     monkeypatch.setenv('CC', 'false')
     with pytest.raises(BuildError, match=r'false -std=c99 .*: exit code 1'):
         dynamics_of(robot, backend='compiled')
+    monkeypatch.setenv('CC', 'true')
+    with pytest.raises(BuildError, match=r'true -std=c99 .*: exit code 0'):
+        dynamics_of(robot, backend='compiled')
     assert [*empty_cache.iterdir()] == []
+    monkeypatch.setenv('CC', 'gcc "')
+    with pytest.raises(BuildError, match="CC: 'gcc \"', No closing quotation; must be a command"):
+        dynamics_of(robot, backend='compiled')
     monkeypatch.delenv('CC')
     monkeypatch.setenv('XDG_CACHE_HOME', os.devnull)
     with pytest.raises(BuildError, match='Not a directory'):

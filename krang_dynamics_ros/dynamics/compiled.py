@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable, Iterable
-from functools import partial
-from typing import Any
+from functools import lru_cache, partial
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -28,23 +28,22 @@ class CompiledDynamics(Dynamics):
 
     def __init__(self, robot: Robot, urdf: str, **settings: Any) -> None:
         """Build the robot's functions, or load those built before; the rest is as for `Dynamics`."""
-        symbols = Symbols(robot)
-        place = places(symbols)
-        self._work = np.zeros(place['output'].stop)
-        p = self._work[place['p']]
-        p[:] = symbols.values
+        built = _build(robot)
+        self._work = np.zeros(built.places['output'].stop)
+        p = self._work[built.places['p']]
+        p[:] = built.p
         self._settings = {name: p[of] for name, of in setting_places(robot).items()}
-        self._hand_links = tuple(symbols.hands.values())
+        self._hand_links = tuple(robot.hands.values())
         super().__init__(urdf, **settings)
-        self._q, self._dq, f = [_view(self._work[place[x]]) for x in ('q', 'dq', 'f')]
-        self._hands: dict[str, Any] = {link: f[6 * k : 6 * k + 6] for k, link in enumerate(symbols.hands.values())}
+        self._q, self._dq, f = [_view(self._work[built.places[x]]) for x in ('q', 'dq', 'f')]
+        self._hands: dict[str, Any] = {link: f[6 * k : 6 * k + 6] for k, link in enumerate(self._hand_links)}
         self._no_wrench = np.zeros(6)
         self._in_place: tuple[Wrench, ...] | None = None  # wrenches that the function would read as they are
-        output = self._work[place['output']]
+        output = self._work[built.places['output']]
         self._vector, self._matrix = output[: self.n].copy, output.reshape(self.n, self.n).copy
-        library, work = load_library(symbols), ctypes.c_void_p(self._work.ctypes.data)
+        work = ctypes.c_void_p(self._work.ctypes.data)
         self._A, self._C, self._Q, self._coriolis_torque, self._wrench_torque = (
-            _call(library, name, work) for name in ('A', 'C', 'Q', 'coriolis_torque', 'wrench_torque')
+            _call(built.library, name, work) for name in ('A', 'C', 'Q', 'coriolis_torque', 'wrench_torque')
         )
 
     def _set_gravity(self, vector: Array) -> None:
@@ -129,6 +128,20 @@ class CompiledDynamics(Dynamics):
             place[:] = x  # takes n doubles and nothing else
         except (TypeError, ValueError):
             place[:] = self._checked(x)
+
+
+class _Built(NamedTuple):
+    """A robot's functions, where their arguments stand in one array, and the robot file's p."""
+
+    library: ctypes.PyDLL
+    places: dict[str, slice]
+    p: Array
+
+
+@lru_cache(maxsize=4)  # robots do not change, and their symbols take a second
+def _build(robot: Robot) -> _Built:
+    symbols = Symbols(robot)
+    return _Built(load_library(symbols), places(symbols), symbols.values)
 
 
 def _call(library: ctypes.PyDLL, quantity: str, work: ctypes.c_void_p) -> Callable[[], None]:

@@ -1,7 +1,8 @@
 """A robot's exported C, built once for this machine and loaded.
 
-The libraries are kept in `krang_dynamics_ros` under $XDG_CACHE_HOME (~/.cache), named by the digest of all that went
-into them: one of other numbers has another name, and says inside which it is.
+The libraries are kept in `krang_dynamics_ros` under $XDG_CACHE_HOME (~/.cache), named by two digests: of all that went
+into them, so that other numbers have another name, and of the file itself, so that a damaged one is known before it is
+loaded (a truncated one would end the process), and is built anew.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import ctypes
 import hashlib
 import os
+import platform
 import shlex
 import shutil
 import subprocess
@@ -34,20 +36,39 @@ def load_library(symbols: Symbols) -> ctypes.PyDLL:
     """Return the library of a robot's functions, built now if it is not there yet (a few seconds)."""
     name = identifier(symbols.robot.name)
     files = dict(c_files(symbols, name)) | {'calls.c': _calls(symbols, name)}
-    compiler = shlex.split(os.environ.get('CC', 'cc'))
-    digest = hashlib.sha256('\0'.join([*files.values(), *compiler, *FLAGS]).encode()).hexdigest()
-    path = _cache() / f'{name}_{digest[:20]}.so'
+    compiler = _compiler()
+    stem = f'{name}_{_digest(chr(0).join([*files.values(), *compiler, *FLAGS, platform.machine()]).encode())}'
     try:
-        if not path.exists():
-            _build(files, [f'{name}.c', 'calls.c'], compiler, path)
+        path = _kept(stem) or _build(files, [f'{name}.c', 'calls.c'], compiler, stem)
         library = ctypes.PyDLL(str(path))  # the calls take a microsecond: not worth giving the interpreter away for
         identity = getattr(library, f'{name}_identity')
         identity.restype = ctypes.c_char_p
         if f'"{identity().decode()}"' not in files[f'{name}.c']:
             raise BuildError(f'{path}: has the functions of another robot; delete it')
     except (OSError, AttributeError) as error:
-        raise BuildError(f'{path}: {error}; must be a library that can be written and loaded') from None
+        raise BuildError(f'{_cache() / stem}: {error}; must be a library that can be written and loaded') from None
     return library
+
+
+def _compiler() -> list[str]:
+    command = os.environ.get('CC', 'cc')
+    try:
+        return shlex.split(command)
+    except ValueError as error:
+        raise BuildError(f"CC: '{command}', {error}; must be a command, such as gcc") from None
+
+
+def _digest(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()[:20]
+
+
+def _kept(stem: str) -> Path | None:
+    """Return the library that was built before, if it is still what it was; remove a damaged one."""
+    for path in sorted(_cache().glob(f'{stem}_*.so')):
+        if path.stem == f'{stem}_{_digest(path.read_bytes())}':
+            return path
+        path.unlink(missing_ok=True)
+    return None
 
 
 def _calls(symbols: Symbols, name: str) -> str:
@@ -66,16 +87,17 @@ def _cache() -> Path:
     return Path(os.environ.get('XDG_CACHE_HOME') or Path.home() / '.cache') / 'krang_dynamics_ros'
 
 
-def _build(files: dict[str, str], sources: list[str], compiler: list[str], path: Path) -> None:
+def _build(files: dict[str, str], sources: list[str], compiler: list[str], stem: str) -> Path:
     """Compile, and put the library in its place whole or not at all."""
     if not compiler or not shutil.which(compiler[0]):
         raise MissingError(f"C compiler '{' '.join(compiler)}'", 'backend compiled', 'install gcc, or name yours in CC')
-    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    with tempfile.TemporaryDirectory(dir=path.parent) as folder:
+    _cache().mkdir(parents=True, exist_ok=True, mode=0o700)
+    with tempfile.TemporaryDirectory(dir=_cache()) as folder:
         for name, text in files.items():
             (Path(folder) / name).write_text(text, encoding='utf-8')
-        command = [*compiler, *FLAGS, *sources, '-lm', '-o', path.name]
+        built = Path(folder) / f'{stem}.so'
+        command = [*compiler, *FLAGS, *sources, '-lm', '-o', built.name]
         done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)  # noqa: S603
-        if done.returncode:
+        if done.returncode or not built.exists():
             raise BuildError(f'{" ".join(command)}: exit code {done.returncode}\n{done.stderr[:2000]}'.rstrip())
-        (Path(folder) / path.name).replace(path)
+        return built.replace(_cache() / f'{stem}_{_digest(built.read_bytes())}.so')
