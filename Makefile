@@ -31,7 +31,9 @@ lint: $(TESTS)  ## ruff and mypy
 	@$(BIN)/ruff check .
 	@$(BIN)/mypy
 
-bench: $(TESTS)  ## time library and compiled C beside bare Pinocchio, the node beside one that only echoes, make run
+bench: export ROS_AUTOMATIC_DISCOVERY_RANGE ?= LOCALHOST
+bench: $(TESTS)  ## time the start, library and compiled C beside bare Pinocchio, the node beside an echo, make run
+	@$(BIN)/python -m benchmarks.start
 	@$(BIN)/python -m benchmarks.library
 	@$(BIN)/python -m benchmarks.compiled
 	@$(BIN)/python -m benchmarks.path

@@ -7,8 +7,6 @@ from __future__ import annotations
 
 import argparse
 import os
-import signal
-import subprocess
 import sys
 import time
 from functools import partial
@@ -20,9 +18,8 @@ from rclpy.experimental import EventsExecutor
 from rclpy.qos import QoSProfile
 from sensor_msgs.msg import JointState
 
-from .process import cpu_seconds, resident
+from .process import ROOT, Running, cpu_seconds, resident
 
-ROOT = Path(__file__).resolve().parents[1]
 STEP = 10.0  # s
 CROWD = QoSProfile(depth=1000)
 
@@ -50,7 +47,7 @@ def _note(stamps: set[int], message: JointState) -> None:
     stamps.add(message.header.stamp.sec * 10**9 + message.header.stamp.nanosec)
 
 
-def start(port: int) -> dict[str, subprocess.Popen[bytes]]:
+def start(port: int) -> dict[str, Running]:
     """Start what the Procfile says."""
     bin_folder = str(Path(sys.executable).parent)
     environment = os.environ | {
@@ -58,10 +55,10 @@ def start(port: int) -> dict[str, subprocess.Popen[bytes]]:
         'KRANG_START': '--params-file config/demo_start.yaml', 'ROS_AUTOMATIC_DISCOVERY_RANGE': 'LOCALHOST',
     }  # fmt: skip
     lines = dict(line.split(': ', 1) for line in (ROOT / 'Procfile').read_text().splitlines())
-    return {name: subprocess.Popen(['/bin/sh', '-c', line], cwd=ROOT, env=environment) for name, line in lines.items()}
+    return {name: Running(['/bin/sh', '-c', line], environment) for name, line in lines.items()}
 
 
-def watch(processes: dict[str, subprocess.Popen[bytes]], minutes: float) -> None:
+def watch(processes: dict[str, Running], minutes: float) -> None:
     """Print a line every ten seconds, and the sum at the end."""
     heard, executor = Heard(), EventsExecutor()
     executor.add_node(heard.node)
@@ -103,8 +100,7 @@ def main() -> None:
         watch(processes, arguments.minutes)
     finally:
         for process in processes.values():
-            process.send_signal(signal.SIGINT)
-            process.wait(10)
+            process.end()
         rclpy.shutdown()
 
 

@@ -144,7 +144,7 @@ def test_simulated_time_goes_at_its_own_pace_and_stands_still_when_paused(number
     client.until(lambda: len(times) > 20, why='/clock')
     begin, first = time.monotonic(), times[-1]
     client.until(lambda: times[-1] > first + 0.5, why='half a second to pass')
-    assert 0.5 / (time.monotonic() - begin) < 0.3
+    assert 0.5 / (time.monotonic() - begin) < 0.6  # a quarter, and not one; who listens may be late itself
     assert times == sorted(times)
     call(client, 'pause')
     watcher.now()
