@@ -119,6 +119,32 @@ def test_files_that_are_named_exist(name: str) -> None:
         assert (folder / link).exists(), link
 
 
+def tasks() -> list[tuple[str, str]]:
+    """Return, from the table of what to change where, each file with each name that is looked for there."""
+    rows = DOCUMENTS['development.md'].split('## To change or add')[1].split('\n\n')[1].splitlines()[2:]
+    found, file = [], ''
+    for row in rows:
+        file = ''
+        for word in re.findall(r'`([\w./]+)`', row):
+            if '/' in word or word.endswith('.py'):
+                file = word
+                found.append((file, ''))
+            elif file:
+                found.append((file, word))
+    return found
+
+
+@pytest.mark.parametrize(('file', 'name'), tasks())
+def test_what_is_to_be_changed_is_where_the_table_says(file: str, name: str) -> None:
+    places = [folder / file for folder in (PACKAGE, ROOT) if (folder / file).exists()]
+    assert places, file
+    if name and places[0].is_file() and places[0].suffix == '.py':
+        code = places[0].read_text()
+        owner, _, member = name.rpartition('.')
+        for part in filter(None, (owner, member)):
+            assert re.search(rf'\b(class|def) {part}\b|^{part}\b', code, re.MULTILINE) or f'import {part}' in code, name
+
+
 def code_names() -> list[str]:
     """Return what stands in the last column of the tables that map something to code."""
     rows = [

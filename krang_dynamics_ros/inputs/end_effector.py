@@ -82,11 +82,17 @@ class EndEffector:
         """Whether there is a reading at all, however old."""
         return self.reading is not None
 
+    def ahead(self, state_stamp: int) -> int:
+        """Return by how much the latest reading is stamped after a joint state, ns; zero if one has no stamp."""
+        return self.stamp - state_stamp if self.stamp and state_stamp else 0
+
     def late(self, state_stamp: int, now: int) -> bool:
-        """Tell whether the latest reading is too old for a joint state of this stamp."""
+        """Tell whether the latest reading is of another time than a joint state of this stamp, or came too long ago.
+
+        Of another time is one from after as well: what the hand bears then is not what it bears at that state.
+        """
         limit = self.timeout * 1e9
-        by_stamp = self.stamp and state_stamp and state_stamp - self.stamp > limit
-        return bool(by_stamp or now - self.arrival > limit)
+        return abs(self.ahead(state_stamp)) > limit or now - self.arrival > limit
 
     @property
     def sign(self) -> float:

@@ -71,7 +71,9 @@ class DynamicsHealth:
         elif not hand.known:
             level, words = (WARN if needed else OK), 'none so far: counts as no wrench'
         elif hand.late(self._inputs.states.newest, now):
-            level, words = WARN, f'the latest is older than {hand.timeout:g} s: counts as no wrench'
+            ahead = hand.ahead(self._inputs.states.newest) / 1e9
+            what = f'stamped {ahead:.3f} s after the joint states' if ahead > hand.timeout else 'old'
+            level, words = WARN, f'the latest is {what}, must be within {hand.timeout:g} s: counts as no wrench'
         return Status(name, level, words, {
             'age (s)': age(now, hand.arrival),
             'frame': hand.frame or hand.link,

@@ -1,0 +1,214 @@
+"""When an input counts: tables of times, without DDS. Times are ms; stamps are of the sender, arrivals of who hears."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+from krang_dynamics_ros import Robot
+from krang_dynamics_ros.dynamics.factory import Model, load_model
+from krang_dynamics_ros.inputs.end_effector import EndEffector
+from krang_dynamics_ros.inputs.joint_states import JointStates
+from krang_dynamics_ros.pipeline.dynamics_parameters import MODEL
+from krang_dynamics_ros.pipeline.pipeline import Pipeline
+from krang_dynamics_ros.pipeline.settings import Settings
+
+MS = 1_000_000
+HOUR = 3_600_000
+UNSTAMPED = 0
+NOTHING = np.empty(0)
+
+
+@pytest.mark.parametrize(
+    ('state', 'wrench', 'arrived', 'now', 'counts'),
+    [
+        # stamps of joint state and wrench; when the wrench came; when the joint state is worked on
+        (5000, 5000, 5000, 5000, True),
+        (5100, 5000, 5000, 5000, True),
+        (5101, 5000, 5000, 5000, False),
+        (5000, 5100, 5000, 5000, True),  # it may have overtaken the state
+        (5000, 5101, 5000, 5000, False),  # of a time yet to come: the clocks differ
+        (5000, 5000, 5000, 5100, True),
+        (5000, 5000, 5000, 5101, False),  # it came too long ago, whatever the stamps
+        (5000, 5000, HOUR, HOUR, True),  # a bag of long ago
+        (HOUR, HOUR, 5000, 5000, True),  # another machine's clock
+        (5000, UNSTAMPED, 4900, 5000, True),
+        (5000, UNSTAMPED, 4899, 5000, False),
+        (UNSTAMPED, 9000, 4900, 5000, True),
+        (UNSTAMPED, 9000, 4899, 5000, False),
+    ],
+)
+def test_a_wrench_belongs_to_a_joint_state_of_its_own_time(
+    state: int, wrench: int, arrived: int, now: int, counts: bool
+) -> None:
+    hand = EndEffector('left', 'R10l', timeout=0.1)
+    assert hand.wrench(state * MS, now * MS) is None
+    assert hand.take('', (1.0, 2, 3), (4.0, 5, 6), wrench * MS, arrived * MS)
+    assert (hand.wrench(state * MS, now * MS) is not None) == counts
+    hand.timeout = 10 * HOUR / 1000
+    assert hand.wrench(state * MS, now * MS) is not None
+    hand.forget()
+    assert hand.wrench(state * MS, now * MS) is None
+
+
+@pytest.mark.parametrize(
+    ('messages', 'now', 'missing'),
+    [
+        # each message: joints, stamp, arrival
+        ([], 5000, 'ab'),
+        ([('ab', 5000, 5000)], 5000, ''),
+        ([('ab', 5000, 5000)], 5100, ''),
+        ([('ab', 5000, 5000)], 5101, 'ab'),
+        ([('a', 5000, 5000)], 5000, 'b'),
+        ([('a', 5000, 5000), ('b', 5100, 5050)], 5050, ''),
+        ([('a', 5000, 5000), ('b', 5101, 5050)], 5050, 'a'),  # the parts are of two times
+        ([('a', 5000, 5000), ('b', 5000, 5050)], 5101, 'a'),
+        ([('b', 5100, 5000), ('a', 5000, 5050)], 5050, ''),  # the older part came later
+        ([('a', UNSTAMPED, 5000), ('b', 9000, 5050)], 5050, ''),
+        ([('a', UNSTAMPED, 5000), ('b', 9000, 5050)], 5101, 'a'),
+        ([('ab', 9000, 5000), ('b', 8899, 5050)], 5050, 'a'),  # time went back: what was known is forgotten
+        ([('ab', 9000, 5000), ('b', 8900, 5050)], 5050, ''),  # only out of order
+        ([('ab', HOUR, 5000)], 5000, ''),
+    ],
+)
+def test_a_joint_counts_while_it_is_of_the_time_of_the_others(
+    messages: list[tuple[str, int, int]], now: int, missing: str
+) -> None:
+    states = JointStates(['a', 'b'], 0.1)
+    for names, stamp, arrival in messages:
+        assert states.take([*names], np.ones(len(names)), NOTHING, NOTHING, stamp * MS, arrival * MS)
+    assert ''.join(states.missing(now * MS)) == missing
+    assert states.complete(now * MS) == (not missing)
+
+
+@pytest.fixture(scope='module')
+def model() -> Model:
+    return load_model()
+
+
+class Played:
+    """A robot whose messages are played to it at chosen times."""
+
+    def __init__(self, model: Model, **given: Any) -> None:
+        values = {name.replace('__', '.'): value for name, value in given.items()}
+        self.settings = Settings(values)
+        self.settings.declare(MODEL)
+        self.pipeline = Pipeline(self.settings, model)
+        self.names = model.dynamics.joint_names
+
+    def set(self, **changes: Any) -> None:
+        values = {name.replace('__', '.'): value for name, value in changes.items()}
+        self.settings.check(values)
+        self.settings.take(values)
+
+    def push(self, stamp: int, now: int | None = None) -> None:
+        now = stamp if now is None else now
+        assert self.pipeline.inputs.take_wrench('left', '', (10.0, 0, 0), (0.0, 0, 0), stamp * MS, now * MS)
+
+    def wrench_torque(self, stamp: int, now: int | None = None) -> np.ndarray:
+        q = np.zeros(len(self.names))
+        now = stamp if now is None else now
+        torques = self.pipeline.take_joint_state(self.names, q, NOTHING, NOTHING, stamp * MS, now * MS)
+        assert torques is not None
+        torque = torques.term('wrench')
+        assert torque is not None
+        return torque
+
+
+@pytest.mark.parametrize(
+    'change',
+    [{'left__sense': 'applied_on_robot'}, {'left__moment_about': 'hand'}],
+    ids=lambda change: next(iter(change)),
+)
+def test_a_new_meaning_forgets_what_came_under_the_old_one(change: dict[str, str], model: Model) -> None:
+    robot = Played(model)
+    robot.push(5000)
+    before = robot.wrench_torque(5000)
+    assert np.abs(before).max() > 1
+    robot.set(wrench_timeout=0.2)
+    np.testing.assert_array_equal(robot.wrench_torque(5001), before)
+    robot.set(**change)
+    assert not robot.wrench_torque(5002).any()
+    robot.push(5003)
+    sign = -1 if 'left__sense' in change else 1
+    np.testing.assert_allclose(robot.wrench_torque(5003), sign * before)
+
+
+def test_a_clock_that_jumps_forgets_all(model: Model) -> None:
+    robot = Played(model)
+    robot.push(5000)
+    assert robot.wrench_torque(5000).any()
+    robot.pipeline.inputs.forget()
+    assert len(robot.pipeline.inputs.states.missing(5000 * MS)) == 17
+    assert not robot.wrench_torque(5000).any()
+
+
+def test_a_bag_that_begins_anew_forgets_wrenches_of_later(model: Model) -> None:
+    robot = Played(model, wrench_timeout=1.0)
+    robot.push(9000)
+    assert robot.wrench_torque(9000).any()
+    assert not robot.wrench_torque(5000, 9100).any()
+    assert not robot.wrench_torque(8500, 9200).any()  # not even once time comes near it again
+    robot.push(8500, 9300)
+    assert robot.wrench_torque(8500, 9300).any()
+
+
+UPRIGHT, TILTED = (1.0, 0.0, 0.0, 0.0), (np.cos(0.1), 0.0, np.sin(0.1), 0.0)
+
+
+def test_an_imu_stands_for_its_joint_alone(model: Model, robot: Robot) -> None:
+    played = Played(model, imu_joint='q_imu')
+    inputs, zeros = played.pipeline.inputs, np.zeros(robot.n)
+
+    def state(now: int) -> Any:
+        return inputs.take_joint_state(robot.joint_names, zeros, zeros, NOTHING, now * MS, now * MS)
+
+    assert state(5000) is None  # what a joint state says of that joint does not count
+    inputs.take_imu(TILTED, 0.5, (0.0, 0.0), 5000 * MS, 5000 * MS)
+    known = state(5001)
+    assert known is not None
+    assert (known.q[0], known.dq[0]) == (pytest.approx(0.2), 0.5)
+    inputs.take_imu(UPRIGHT, 0.5, (-1.0, 0.0), 5010 * MS, 5010 * MS)  # says that it has no orientation
+    assert inputs.states.refusals.count == 1
+    assert 'orientation' in inputs.states.refusals.reason
+    assert inputs.states.position[0] == pytest.approx(0.2)
+    inputs.take_imu(UPRIGHT, 0.5, (0.0, -1.0), 5020 * MS, 5020 * MS)  # says that it has no rate
+    known = state(5021)
+    assert known is not None
+    assert known.q[0] == 0
+    assert known.dq is None
+
+
+@pytest.fixture(scope='module')
+def health() -> Iterator[Callable[[Played, int], dict[str, tuple[bytes, str]]]]:
+    """Give what diagnostics would say of a robot at a time."""
+    pytest.importorskip('rclpy', reason='rclpy is not installed: there are no diagnostics')
+    module = importlib.import_module('krang_dynamics_ros.nodes.dynamics_diagnostics')
+
+    def say(robot: Played, now: int) -> dict[str, tuple[bytes, str]]:
+        statuses = module.DynamicsHealth(robot.pipeline, lambda: now * MS).statuses()
+        return {status.name: (status.level, status.words) for status in statuses}
+
+    yield say
+
+
+def test_diagnostics_warn_of_a_wrench_that_is_needed_and_of_one_of_another_time(model: Model, health: Any) -> None:
+    levels = importlib.import_module('krang_dynamics_ros.nodes.diagnostics')
+    robot = Played(model)
+    robot.wrench_torque(5000)
+    none = 'none so far: counts as no wrench'
+    assert health(robot, 5000)['wrench left'] == (levels.OK, none)
+    robot.set(total_terms=['gravity', 'wrench'])
+    assert health(robot, 5000)['wrench left'] == (levels.WARN, none)
+    robot.push(5000)
+    assert health(robot, 5000)['wrench left'] == (levels.OK, 'fresh')
+    level, words = health(robot, 5200)['wrench left']
+    assert (level, words) == (levels.WARN, 'the latest is old, must be within 0.1 s: counts as no wrench')
+    robot.push(5350, 5000)
+    level, words = health(robot, 5000)['wrench left']
+    assert level == levels.WARN
+    assert 'the latest is stamped 0.350 s after the joint states, must be within 0.1 s' in words
