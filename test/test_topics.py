@@ -1,0 +1,52 @@
+"""A topic knows whether anybody listens: over real DDS, in one process."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+
+import pytest
+
+rclpy = pytest.importorskip('rclpy', reason='rclpy is not installed: there are no topics')
+
+from rclpy.context import Context
+from rclpy.executors import SingleThreadedExecutor
+from rclpy.node import Node
+from sensor_msgs.msg import JointState
+
+from krang_dynamics_ros.nodes.topics import Topic
+
+from .ros import PATIENCE, domain
+
+
+@pytest.fixture
+def node() -> Iterator[Node]:
+    with domain() as number:
+        context = Context()
+        rclpy.init(context=context, domain_id=number)
+        node = rclpy.create_node('topics', context=context)
+        yield node
+        node.destroy_node()
+        rclpy.shutdown(context=context)
+
+
+def test_a_topic_is_wanted_while_somebody_listens(node: Node) -> None:
+    executor = SingleThreadedExecutor(context=node.context)
+    executor.add_node(node)
+
+    def until(holds: Callable[[], bool]) -> None:
+        deadline = time.monotonic() + PATIENCE
+        while not holds():
+            assert time.monotonic() < deadline
+            executor.spin_once(timeout_sec=0.05)
+
+    topic = Topic(node, JointState, 'torque/gravity')
+    assert not topic.wanted
+    first, second = (node.create_subscription(JointState, 'torque/gravity', lambda _: None, 1) for _ in range(2))
+    until(lambda: topic.wanted)
+    node.destroy_subscription(first)
+    node.destroy_subscription(second)
+    until(lambda: not topic.wanted)
+    third = node.create_subscription(JointState, 'torque/gravity', lambda _: None, 1)
+    until(lambda: topic.wanted)
+    node.destroy_subscription(third)
