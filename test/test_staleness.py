@@ -155,6 +155,8 @@ def test_a_bag_that_begins_anew_forgets_wrenches_of_later(model: Model) -> None:
     assert not robot.wrench_torque(8500, 9200).any()  # not even once time comes near it again
     robot.push(8500, 9300)
     assert robot.wrench_torque(8500, 9300).any()
+    robot.push(4000, 9400)  # of the time that comes next
+    assert robot.wrench_torque(4000, 9400).any()
 
 
 UPRIGHT, TILTED = (1.0, 0.0, 0.0, 0.0), (np.cos(0.1), 0.0, np.sin(0.1), 0.0)

@@ -7,8 +7,9 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-rclpy = pytest.importorskip('rclpy', reason='rclpy is not installed: there are no topics')
+pytest.importorskip('rclpy', reason='rclpy is not installed: there are no topics')
 
+import rclpy
 from rclpy.context import Context
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
