@@ -32,6 +32,8 @@ setup(
     extras_require={
         'viewer': ['viser==1.1.1'],  # exactly: who may open the page hangs on its inside (viewer/server.py)
         'symbolic': ['casadi', 'sympy'],
+        'recordings': ['rosbags', 'pyarrow', 'scipy', 'rich'],
+        'cluster': ['ray'],
         'identification': ['scipy', 'cvxpy', 'clarabel'],
         'test': ['pytest', 'hypothesis', 'mujoco', 'casadi', 'sympy', 'viser==1.1.1', 'selenium'],
     },

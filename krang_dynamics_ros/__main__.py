@@ -15,6 +15,7 @@ COMMANDS = {
     'export': 'save A, C, Q and J^T f as C, MATLAB, Python or CasADi',
     'formulas': 'print A, C dq, Q and J^T f of a small robot as formulas',
     'generate_urdf': 'write a robot file as URDF',
+    'process': 'turn recordings into every torque term over time, and hold the model against the efforts',
 }
 NODES = {
     'dynamics_node': 'joint states and wrenches in, torques by name out',

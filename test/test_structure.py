@@ -33,8 +33,19 @@ ROOMS: dict[str, set[str]] = {
     'proof': {'core', 'robot', 'equations', 'dynamics', 'identification'},
     'viewer': {'core', 'robot', 'dynamics'},
     'pipeline': {'core', 'robot', 'dynamics', 'inputs', 'outputs'},
+    'processing': {'core', 'robot', 'dynamics', 'pipeline', 'recordings'},
     'nodes': {'core', 'robot', 'dynamics', 'inputs', 'outputs', 'pipeline', 'viewer'},
-    'cli': {'core', 'robot', 'equations', 'symbolic', 'dynamics', 'recordings', 'identification', 'proof'},
+    'cli': {
+        'core',
+        'robot',
+        'equations',
+        'symbolic',
+        'dynamics',
+        'recordings',
+        'identification',
+        'proof',
+        'processing',
+    },
 }
 ROS = {
     'ament_index_python', 'builtin_interfaces', 'diagnostic_msgs', 'geometry_msgs', 'launch', 'launch_ros',

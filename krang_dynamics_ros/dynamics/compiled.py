@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache, partial
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ..core.errors import ArgumentError
 from ..core.inertia import Inertia
 from ..core.spatial import Array
 from ..core.wrench import Wrench
@@ -17,7 +18,7 @@ from ..robot.robot import Robot
 from ..symbolic.build import load_library, places
 from ..symbolic.expressions import Symbols
 from ..symbolic.parameters import setting_places
-from .dynamics import Dynamics
+from .dynamics import Dynamics, Quantity
 
 
 class CompiledDynamics(Dynamics):
@@ -42,6 +43,7 @@ class CompiledDynamics(Dynamics):
         output = self._work[built.places['output']]
         self._vector, self._matrix = output[: self.n].copy, output.reshape(self.n, self.n).copy
         work = ctypes.c_void_p(self._work.ctypes.data)
+        self._library = built.library
         self._A, self._C, self._Q, self._coriolis_torque, self._wrench_torque = (
             _call(built.library, name, work) for name in ('A', 'C', 'Q', 'coriolis_torque', 'wrench_torque')
         )
@@ -106,6 +108,36 @@ class CompiledDynamics(Dynamics):
             return super().wrench_torque(q, given)
         self._wrench_torque()
         return self._vector()
+
+    def over(self, quantity: Quantity, q: Array, *dq: Array) -> Array:
+        """Return one of A, C, Q and C dq for many states, as `Dynamics.over`, in one loop of C."""
+        if self._elsewhere:
+            return super().over(quantity, q, *dq)
+        return self._over(quantity, (self.n, self.n) if quantity in ('A', 'C') else (self.n,), q, *dq)
+
+    def wrench_torques(self, q: Array, wrenches: Sequence[Sequence[Wrench]]) -> Array:
+        """Return J^T f (m, n) for many states, as `Dynamics.wrench_torques`; in one loop of C if all are on hands."""
+        f = np.zeros((len(q), len(self._hands), 6))
+        for k, given in enumerate(wrenches):
+            for wrench in given:
+                if wrench.link not in self._hands:
+                    return super().wrench_torques(q, wrenches)
+                elsewhere = bool(wrench.axes or wrench.about)
+                vector = self.wrench_at_link(q[k], wrench) if elsewhere else wrench.vector
+                f[k, self._hand_links.index(wrench.link)] += vector
+        return self._over('wrench_torque', (self.n,), q, f)
+
+    def _over(self, quantity: str, shape: tuple[int, ...], *columns: Array) -> Array:
+        out = np.empty((len(columns[0]), *shape))
+        for column in columns:
+            if len(column) != len(out) or (column.ndim == 2 and column.shape[1] != self.n):
+                raise ArgumentError(f'{quantity}: states of shape {column.shape}, must be ({len(out)}, {self.n})')
+        arrays = [np.ascontiguousarray(column, dtype=float) for column in columns]
+        pointers = [ctypes.c_void_p(array.ctypes.data) for array in (self._work, *arrays, out)]
+        function = getattr(self._library, f'many_{quantity}')
+        function.restype = None
+        function(ctypes.c_long(len(out)), *pointers)
+        return out
 
     def _put(self, q: ArrayLike, wrenches: tuple[Wrench, ...]) -> bool:
         """Put wrenches where the function reads them, and tell whether that can be."""

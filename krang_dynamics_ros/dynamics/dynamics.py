@@ -9,7 +9,7 @@ Units: m, kg, s, rad, N, N m. "Base" is the link without a parent, which does no
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Literal
 
 import numpy as np
@@ -23,6 +23,7 @@ from ..core.wrench import Load, Wrench
 from .pinocchio_model import PinocchioModel
 
 Frame = Literal['base', 'link']
+Quantity = Literal['A', 'C', 'Q', 'coriolis_torque']
 _REFERENCE = {'base': pin.LOCAL_WORLD_ALIGNED, 'link': pin.LOCAL}
 
 
@@ -146,6 +147,19 @@ class Dynamics(PinocchioModel):
         )
         given = pin.SE3(axes.rotation, about.translation)
         return np.array(given.actInv(link.act(pin.Force(weight))).vector)
+
+    def over(self, quantity: Quantity, q: Array, *dq: Array) -> Array:
+        """Return A, C, Q or C dq of many states, a state a row: (m, n, n) or (m, n) from q (m, n) and dq (m, n)."""
+        values = [getattr(self, quantity)(*row) for row in zip(q, *dq, strict=True)]
+        return np.array(values).reshape(len(q), *[self.n] * (2 if quantity in ('A', 'C') else 1))
+
+    def wrench_torques(self, q: Array, wrenches: Sequence[Sequence[Wrench]]) -> Array:
+        """Return J^T f (m, n) for many states, q (m, n), with the wrenches of each."""
+        torques = np.zeros((len(q), self.n))
+        for k, given in enumerate(wrenches):
+            if given:
+                torques[k] = self.wrench_torque(q[k], given)
+        return torques
 
     def _at_link(self, position: Array, link: int, wrench: Wrench) -> Array:
         """Return a wrench (6) in its link's own axes, about its link's own origin."""

@@ -9,8 +9,10 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..core.errors import ArgumentError
 from ..core.spatial import Array
@@ -37,7 +39,17 @@ class State:
         return self.dq
 
 
+class StateRows(Protocol):
+    """Many states in the order in which they came, a state a row: what a recording holds."""
+
+    stamp: NDArray[np.int64]  # (m), ns
+    q: Array  # (m, n)
+    dq: Array  # (m, n), NaN where a velocity is not known
+    wrenches: Sequence[Sequence[Wrench]]  # of each state
+
+
 Compute = Callable[[State], Array | None]
+ComputeRows = Callable[[StateRows], Array]
 
 
 @dataclass(frozen=True)
@@ -45,7 +57,9 @@ class Term:
     """One torque term, N m, or N for a prismatic joint.
 
     `start` is called once for a robot and returns what computes the term for a state, or None where it cannot be
-    known; what it returns may remember the states before. A term that is not `summed` has no place in the total.
+    known; what it returns may remember the states before. `start_rows` returns what computes it for many states at
+    once, the same numbers, NaN where they cannot be known; or None, where they must be computed one by one. A term that
+    is not `summed` has no place in the total.
     """
 
     name: str
@@ -53,6 +67,7 @@ class Term:
     meaning: str  # in a few words, for the README and the page
     color: str
     start: Callable[[Dynamics], Compute]
+    start_rows: Callable[[Dynamics], ComputeRows | None] = lambda dynamics: None
     needs_velocity: bool = False
     summed: bool = True
 
@@ -62,24 +77,31 @@ def _friction(dynamics: Dynamics) -> Compute:
     return lambda state: dynamics.friction_torque(state.velocity, past.move(state.q, state.stamp))
 
 
+def _friction_rows(dynamics: Dynamics) -> ComputeRows | None:
+    return None if dynamics.friction.has_state else lambda rows: dynamics.friction.torque(rows.dq)
+
+
 ALL = (
     Term(
         'gravity', 'Q(q)', 'what holds the robot up', '#2563eb',
         lambda dynamics: lambda state: dynamics.Q(state.q),
+        lambda dynamics: lambda rows: dynamics.over('Q', rows.q),
     ),
     Term(
         'coriolis', 'C(q, dq) dq', 'what the motion of other joints calls for', '#0d9488',
         lambda dynamics: lambda state: dynamics.coriolis_torque(state.q, state.velocity),
+        lambda dynamics: lambda rows: dynamics.over('coriolis_torque', rows.q, rows.dq),
         needs_velocity=True,
     ),
     Term(
         'friction', 'F_v dq + F_c sign(dq)', 'what overcomes friction, as far as it is known', '#b45309',
-        _friction,
+        _friction, _friction_rows,
         needs_velocity=True,
     ),
     Term(
         'wrench', 'J^T f', 'what the joints must give for the robot to APPLY the wrenches', '#c026d3',
         lambda dynamics: lambda state: dynamics.wrench_torque(state.q, state.wrenches),
+        lambda dynamics: lambda rows: dynamics.wrench_torques(rows.q, rows.wrenches),
     ),
 )  # fmt: skip
 TERMS: dict[str, Term] = {term.name: term for term in ALL}

@@ -1,1 +1,1 @@
-"""Recordings of joints: reading them, what of them counts, and their derivatives. No ROS in here."""
+"""Recordings of a robot: read from bags, tables and folders, and differentiated without delay."""

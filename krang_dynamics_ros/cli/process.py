@@ -1,0 +1,94 @@
+"""`process`: recordings in, torques out."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from ..core.optional import optional
+from ..dynamics.terms import TERMS
+from ..processing.many import Result, attempt, on_a_cluster, on_this_machine
+from ..processing.parameter_file import read_parameters
+from ..processing.process import FORMATS, TERMS_ASKED, Job, Summary
+from .common import command_parser, guarded
+
+rich_console = optional('rich.console', 'process')
+bar = optional('rich.progress', 'process')
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command; exit code 0: all done, 1: some recordings could not be, 2: not understood."""
+    parser = command_parser('process', 'Every torque term over time of recordings, and the model against the efforts.')
+    add = parser.add_argument
+    add('recordings', nargs='+', type=Path, metavar='BAG', help='a bag of ROS 2: its folder or its file')
+    add('-o', '--out', type=Path, default=Path('torques'), help='folder for the results; default: torques')
+    add('--robot', default='', help='robot file; default: what the parameters say, or Krang')
+    add('--params', type=Path, help='parameter file of dynamics_node, as it is')
+    add('--joint-states', default='', metavar='TOPIC', help='default: the one that there is')
+    add('--terms', nargs='+', choices=TERMS, default=TERMS_ASKED, help=f'default: {" ".join(TERMS_ASKED)}')
+    add('--start', type=float, default=0.0, metavar='S', help='begin so many seconds into it')
+    add('--end', type=float, default=float('inf'), metavar='S', help='end so many seconds into it')
+    add('--cutoff', type=float, default=Job.cutoff, metavar='HZ', help='motion above it is noise; default: %(default)g')
+    add('--to', nargs='+', choices=FORMATS, default=Job.formats, help='kinds of files; default: parquet')
+    add('--workers', type=int, default=os.cpu_count() or 1, help='processes; default: one for each core')
+    add('--ray', metavar='ADDRESS', help='hand the recordings out over a Ray cluster')
+    arguments = parser.parse_args(argv)
+    return guarded(lambda: _run(arguments))
+
+
+def _run(arguments: argparse.Namespace) -> int:
+    parameters = read_parameters(arguments.params) if arguments.params else {}
+    if arguments.robot:
+        parameters['robot_file'] = arguments.robot
+    jobs = [
+        Job(
+            recording.absolute(), (arguments.out / recording.stem).absolute(), parameters, arguments.joint_states,
+            tuple(arguments.terms), arguments.start, arguments.end, arguments.cutoff, tuple(arguments.to),
+        )
+        for recording in arguments.recordings
+    ]  # fmt: skip
+    failed = 0
+    for result in _results(jobs, arguments):
+        failed += result.summary is None
+        _tell(result)
+    return 1 if failed else 0
+
+
+def _results(jobs: Sequence[Job], arguments: argparse.Namespace) -> Iterator[Result]:
+    """Return results as they come, with a bar on a terminal meanwhile."""
+    each = bar.TaskProgressColumn() if len(jobs) == 1 else bar.MofNCompleteColumn()
+    shown = (bar.TextColumn('{task.description}'), bar.BarColumn(), each, bar.TimeRemainingColumn())
+    console = rich_console.Console(stderr=True)
+    with bar.Progress(*shown, console=console, disable=not console.is_terminal, transient=True) as progress:
+        task = progress.add_task(jobs[0].recording.name if len(jobs) == 1 else 'recordings', total=len(jobs))
+        if len(jobs) == 1 and not arguments.ray:
+            yield attempt(jobs[0], lambda part: progress.update(task, completed=part))
+            return
+        done = on_a_cluster(jobs, arguments.ray) if arguments.ray else on_this_machine(jobs, arguments.workers)
+        for result in done:
+            progress.advance(task)
+            yield result
+
+
+def _tell(result: Result) -> None:
+    if result.summary is None:
+        print(result.fault, file=sys.stderr)
+        return
+    print('\n'.join(_lines(result.job, result.summary)))
+
+
+def _lines(job: Job, summary: Summary) -> Iterator[str]:
+    yield f'{job.recording.name}: {summary.states} states, {summary.seconds:.1f} s, by {summary.backend}; in {job.out}'
+    for name, (count, reason) in summary.refused.items():
+        yield f'  {name}: {count} messages refused, the last because {reason}'
+    if summary.jumps:
+        yield f'  time went back {summary.jumps} times'
+    if not summary.errors:
+        yield '  no efforts were recorded: there is nothing to hold the model against'
+        return
+    yield '  joint               RMS      mean |error|   RMS / spread   (N m or N; the worst explained first)'
+    for error in summary.errors:
+        yield f'  {error.joint:<16}{error.rms:>9.3f}{error.mean_absolute:>15.3f}{error.relative:>15.3f}'

@@ -1,0 +1,1 @@
+"""Recordings put through the node's own pipeline: every torque term, and what only they can have."""

@@ -1,0 +1,100 @@
+"""What a recording means: every torque term over time, the whole Gamma, and what is left of the measured efforts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..core.spatial import Array
+from ..dynamics.dynamics import Dynamics
+from ..dynamics.terms import TERMS
+from ..recordings.derivatives import smoothing_spline
+from .states import States
+from .stretches import Stretch
+
+OF_GAMMA = ('gravity', 'coriolis', 'friction', 'wrench')  # besides A ddq
+FEWEST = 8  # states of a movement; of fewer nothing is said of accelerations
+
+
+@dataclass(frozen=True)
+class Column:
+    """One number of each joint: its name, its unit for a joint that turns and for one that slides, what it is."""
+
+    name: str
+    turning: str
+    sliding: str
+    meaning: str
+
+
+MEASURED = (
+    Column('position', 'rad', 'm', 'as recorded'),
+    Column('velocity', 'rad/s', 'm/s', 'as recorded'),
+    Column('effort', 'N m', 'N', 'as recorded'),
+)
+SMOOTH = (
+    Column('smooth_position', 'rad', 'm', 'smoothed without delay'),
+    Column('smooth_velocity', 'rad/s', 'm/s', 'its derivative'),
+    Column('acceleration', 'rad/s^2', 'm/s^2', 'its second derivative'),
+)
+MODEL = (
+    Column('inertia', 'N m', 'N', 'A(q) ddq, on the smooth motion'),
+    Column('model', 'N m', 'N', 'Gamma = A ddq + C dq + Q + friction + J^T f, on the smooth motion'),
+    Column('residual', 'N m', 'N', 'effort - model'),
+)
+
+
+def columns(terms: Sequence[str]) -> tuple[Column, ...]:
+    """Return all columns, those of the wanted terms among them."""
+    wanted = tuple(Column(name, 'N m', 'N', f'{TERMS[name].formula}, as the node has it') for name in terms)
+    return (*MEASURED, *wanted, *SMOOTH, *MODEL)
+
+
+class Computer:
+    """Turns stretches of a recording into columns."""
+
+    def __init__(self, dynamics: Dynamics, terms: Sequence[str], cutoff: float) -> None:
+        """`cutoff` (Hz): motion above it counts as noise."""
+        self._dynamics, self._terms, self._cutoff = dynamics, terms, cutoff
+        self._compute = {name: TERMS[name].start_rows(dynamics) for name in {*terms, *OF_GAMMA}}
+
+    def columns(self, stretch: Stretch) -> dict[str, Array]:
+        """Return by column the numbers (m, n) of a stretch's core."""
+        core = stretch.states[stretch.core]
+        found = {'position': core.q, 'velocity': core.dq, 'effort': core.effort}
+        found |= {name: self._term(name, core, core) for name in self._terms}
+        q, dq, ddq = smooth_motion(stretch, self._cutoff)
+        smooth = States(core.stamp, core.arrival, q, dq, core.effort, core.wrenches)
+        inertia = np.einsum('mij,mj->mi', self._dynamics.over('A', q), ddq)
+        model = inertia + sum((self._term(name, smooth, core) for name in OF_GAMMA), np.zeros_like(q))
+        found |= {'smooth_position': q, 'smooth_velocity': dq, 'acceleration': ddq}
+        return found | {'inertia': inertia, 'model': model, 'residual': core.effort - model}
+
+    def _term(self, name: str, rows: States, core: States) -> Array:
+        """Return a term of rows, which are the core's states, or those of its smooth motion."""
+        compute = self._compute[name]
+        if compute is not None:
+            return compute(rows)
+        if rows is core:
+            return core.torques[name]
+        # Only friction is in Gamma and remembers: what its past adds was found on the positions as they were measured.
+        friction = self._dynamics.friction
+        return core.torques[name] - friction.torque(core.dq) + friction.torque(rows.dq)
+
+
+def smooth_motion(stretch: Stretch, cutoff: float) -> tuple[Array, Array, Array]:
+    """Return q, dq and ddq (m, n) of a stretch's core, smoothed without delay; NaN near the ends of a movement.
+
+    There, for one period of the cutoff, a spline has points on one side only, and its curvature is a guess.
+    """
+    stamp, first = np.unique(stretch.states.stamp, return_index=True)
+    core = stretch.states.stamp[stretch.core]
+    time, end = (core - stamp[0]) * 1e-9, (stamp[-1] - stamp[0]) * 1e-9
+    inside = (time >= 1 / cutoff) & (time <= end - 1 / cutoff)
+    found = np.full((3, len(core), stretch.states.q.shape[1]), np.nan)
+    if inside.any() and len(stamp) >= FEWEST:
+        spline = smoothing_spline((stamp - stamp[0]) * 1e-9, stretch.states.q[first], cutoff)
+        for order, values in enumerate(found):
+            values[inside] = spline(time[inside], order)
+    return found[0], found[1], found[2]

@@ -1,0 +1,76 @@
+"""Many recordings: each one is a task of its own, in a process of this machine or of a Ray cluster."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from concurrent.futures.process import BrokenProcessPool
+from multiprocessing import get_context
+from typing import Any, NamedTuple
+
+from ..core.errors import KrangDynamicsError
+from ..core.optional import optional
+from .process import Job, Summary, process
+
+ray = optional('ray', '--ray')
+TRIES = 2  # of a recording whose process or machine went away
+
+
+class Result(NamedTuple):
+    """A job and what came of it: a summary, or why there is none."""
+
+    job: Job
+    summary: Summary | None
+    fault: str = ''
+
+
+def attempt(job: Job, progress: Callable[[float], None] = lambda _: None) -> Result:
+    """Do a job; what is wrong with one recording is its result, and does not end the others."""
+    try:
+        return Result(job, process(job, progress))
+    except KrangDynamicsError as error:
+        return Result(job, None, str(error))
+    except OSError as error:
+        return Result(job, None, f'{error.filename or job.recording}: {error.strerror or error}')
+
+
+def on_this_machine(jobs: Sequence[Job], workers: int) -> Iterator[Result]:
+    """Do jobs in so many processes, and return each result as it comes."""
+    tries = dict.fromkeys(range(len(jobs)), 0)
+    while tries:
+        with ProcessPoolExecutor(workers, mp_context=get_context('spawn')) as pool:
+            waiting: dict[Future[Result], int] = {pool.submit(attempt, jobs[k]): k for k in tries}
+            while waiting:
+                done, _ = wait(waiting, return_when=FIRST_COMPLETED)
+                for future in done:
+                    k = waiting.pop(future)
+                    if (result := _result(future, jobs[k], tries, k)) is not None:
+                        tries.pop(k)
+                        yield result
+
+
+def _result(future: Future[Result], job: Job, tries: dict[int, int], k: int) -> Result | None:
+    """Return a result, or None if its process went away and it is worth another try."""
+    try:
+        return future.result()
+    except BrokenProcessPool:
+        tries[k] += 1
+        ended = f'{job.recording}: its process was ended, {tries[k]} times of {TRIES}; is there enough memory?'
+        return Result(job, None, ended) if tries[k] >= TRIES else None
+
+
+def on_a_cluster(jobs: Sequence[Job], address: str) -> Iterator[Result]:
+    """Do jobs on a Ray cluster whose machines see the same files, and return each result as it comes."""
+    ray.init(address=address, log_to_driver=False)
+    try:
+        remote = ray.remote(attempt).options(max_retries=TRIES - 1, retry_exceptions=False)
+        waiting: dict[Any, Job] = {remote.remote(job): job for job in jobs}
+        while waiting:
+            (done,), _ = ray.wait([*waiting], num_returns=1)
+            job = waiting.pop(done)
+            try:
+                yield ray.get(done)
+            except ray.exceptions.RayError as error:
+                yield Result(job, None, f'{job.recording}: {" ".join(str(error).split())[:300]}')
+    finally:
+        ray.shutdown()

@@ -1,0 +1,86 @@
+"""sensor_msgs/JointState out of the bytes of a bag, quickly: of one publisher's messages only the numbers differ."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..core.spatial import Array
+from .messages import JointStateMessage
+
+LITTLE_ENDIAN = b'\x00\x01'
+STAMP, HEAD = 4, 12  # where the stamp stands, and what follows it: frame and names
+KNOWN_LAYOUTS = 64
+
+
+class _Layout(NamedTuple):
+    head: bytes  # frame, names and the number of positions
+    names: tuple[str, ...]
+    places: tuple[tuple[int, int, int], ...]  # of positions, velocities, efforts: how many, where that and they stand
+
+
+class JointStateReader:
+    """Reads messages; the first of each layout is read by `deserialize`, and where its numbers stand is remembered."""
+
+    def __init__(self, deserialize: Callable[[bytes], Any]) -> None:
+        self._deserialize = deserialize
+        self._layouts: dict[int, _Layout | None] = {}  # by length of the message; None: not one that we can read
+
+    def read(self, raw: bytes, arrival: int) -> JointStateMessage:
+        """Return the message that these bytes are."""
+        layout = self._layouts.get(len(raw))
+        if layout is None or raw[HEAD : HEAD + len(layout.head)] != layout.head:
+            return self._learn(raw, arrival)
+        message = _numbers(raw, layout, arrival)
+        return message if message is not None else self._learn(raw, arrival)
+
+    def _learn(self, raw: bytes, arrival: int) -> JointStateMessage:
+        told = self._deserialize(raw)
+        stamp = told.header.stamp.sec * 1_000_000_000 + told.header.stamp.nanosec
+        columns = [np.asarray(x, dtype=float) for x in (told.position, told.velocity, told.effort)]
+        message = JointStateMessage(tuple(told.name), columns[0], columns[1], columns[2], stamp, arrival)
+        if raw[:2] == LITTLE_ENDIAN:
+            if len(self._layouts) >= KNOWN_LAYOUTS:
+                self._layouts.clear()
+            self._layouts[len(raw)] = _layout(raw, told.header.frame_id, message.names, columns)
+        return message
+
+
+def _layout(raw: bytes, frame: str, names: Sequence[str], columns: Sequence[Array]) -> _Layout | None:
+    """Return where the numbers of a message stand, or None if they are not found there."""
+    end = HEAD
+    for text in (frame, None, *names):  # None: the number of names
+        end = _aligned(end, 4) + 4 + (0 if text is None else len(text.encode()) + 1)
+    end = _aligned(end, 4)
+    head, places = raw[HEAD:end], []
+    for column in columns:
+        at = _aligned(end, 4)
+        start = _aligned(at + 4, 8) if len(column) else at + 4
+        places.append((len(column), at, start))
+        end = start + 8 * len(column)
+    layout = _Layout(head, tuple(names), tuple(places))
+    found = _numbers(raw, layout, 0) if end <= len(raw) else None
+    same = found is not None and all(
+        np.array_equal(x, y, equal_nan=True) for x, y in zip(found[1:4], columns, strict=True)
+    )
+    return layout if same else None
+
+
+def _aligned(offset: int, size: int) -> int:
+    """Return the next offset at which a number of this size may stand; the first four bytes do not count."""
+    return offset + -(offset - 4) % size
+
+
+def _numbers(raw: bytes, layout: _Layout, arrival: int) -> JointStateMessage | None:
+    """Return the message, or None if it has other numbers of numbers than the layout."""
+    columns = []
+    for count, at, start in layout.places:
+        if struct.unpack_from('<I', raw, at)[0] != count:
+            return None
+        columns.append(np.frombuffer(raw, '<f8', count, start))
+    second, nanosecond = struct.unpack_from('<iI', raw, STAMP)
+    stamp = second * 1_000_000_000 + nanosecond
+    return JointStateMessage(layout.names, columns[0], columns[1], columns[2], stamp, arrival)
