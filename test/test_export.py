@@ -8,6 +8,7 @@ import importlib.util
 import re
 import shutil
 import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -36,15 +37,15 @@ STRICT = ['-std=c99', '-Wall', '-Wextra', '-pedantic', '-Werror']
 Call = Callable[..., Any]
 
 AWKWARD = """
-name: 2 arms */ "of" 100%
+name: 2 arms */ "of" 100% ??/
 gravity: [0.5, 0, -9.81]
 links:
   base\\: {}
   lower "*/ %d: {mass: 2, com: [0.1, 0.2, 0.3], inertia: [1, 0.1, 0, 1, 0, 1]}
   upper: {mass: 1, com: [0.3, 0, 0.1], inertia: [1, 0, 0.2, 1, 0, 1]}
 joints:
-  a "b" \\ */ %s: {type: revolute, parent: base\\, child: lower "*/ %d, axis: [1, 2, 3]}
-  b: {type: prismatic, parent: lower "*/ %d, child: upper, axis: [1, 0, 1],
+  a "b" \\ */ %s ??/: {type: revolute, parent: base\\, child: lower "*/ %d, axis: [1, 2, 3]}
+  "??' é \\x01 ??/": {type: prismatic, parent: lower "*/ %d, child: upper, axis: [1, 0, 1],
       limits: {lower: -1, upper: 1, effort: 1, velocity: 1}, motor: {gear_ratio: 3, rotor_inertia: 0.1}}
 """
 CASES = [('krang', 'settings'), ('krang', 'all'), ('pendulum', 'all'), ('pr_robot', 'settings'), ('awkward', 'all')]
@@ -203,6 +204,20 @@ def test_octave_runs_it_and_agrees(name: str, leave_open: str, tmp_path: Path) -
             lagrangian, state['q'], state['dq'], wrenches_on(symbols.hands, state['f'])
         ).items():
             assert_same(call(quantity), value, quantity)
+
+
+@pytest.mark.parametrize('name', ['class', 'math', 'random', 'True', 'lambda'])
+def test_the_line_that_is_printed_imports_it_whatever_the_robots_name(name: str, tmp_path: Path) -> None:
+    file = tmp_path / 'robot.yaml'
+    file.write_text(FILES['pendulum'].read_text().replace('name: pendulum', f"name: '{name}'"))
+    done = run('export', file, '--to', 'python', '-o', tmp_path / 'there')
+    line = done.stdout.splitlines()[-1].split(':  ')[1].replace('(q, ', '([0.1], ')
+    imported, use = line.split('; ')
+    code = f'{imported}; print({use})'
+    out = subprocess.run(
+        [sys.executable, '-c', code], cwd=tmp_path / 'there', capture_output=True, text=True, check=True
+    )
+    assert out.stdout.startswith('[[1.')
 
 
 @pytest.mark.parametrize(('to', 'count', 'next_step'), [

@@ -10,7 +10,7 @@ pytest.importorskip('sympy', reason='SymPy, for formulas, is not installed')
 import sympy
 from sympy import cos, sin, symbols
 
-from krang_dynamics_ros import KrangDynamicsError, Robot, load_robot
+from krang_dynamics_ros import KrangDynamicsError, Lagrangian, Robot, load_robot
 from krang_dynamics_ros.robot.robot_file import read_robot
 from krang_dynamics_ros.symbolic.formulas import formulas
 
@@ -93,6 +93,49 @@ joints:
     assert_equal(mine['A'], [I_yy + m / 16])
     assert_equal(mine['Q'], [m / 4 * (g_x * sin(q) - g_z * cos(q))])
     assert_equal(mine['friction_torque'], [F_c * sympy.sign(dq)])
+
+
+CLASHING = """
+name: clashing
+gravity: [0, 0, -9.81]
+lengths: {m: 0.5, g: 0.25, gx: 0.75, qdot: 0.3, Ia_q: 0.2}
+links:
+  base: {}
+  body: {mass: 2, com: [g, 0, 0], inertia: [1, 0, 0, 1, 0, 1]}
+  next: {mass: 3, com: [gx, 0, 0], inertia: [0, 0, 0, 0, 0, 0]}
+joints:
+  q: {type: revolute, parent: base, child: body, axis: [0, 1, 0]}
+  I: {type: revolute, parent: body, child: next, xyz: [m, qdot, Ia_q], axis: [0, 1, 0], friction: {viscous: 1}}
+"""
+
+
+def test_one_name_means_one_thing() -> None:
+    """Lengths and joints named as our letters are, and as our parameters are."""
+    robot = read_robot(CLASHING)
+    mine = formulas(robot)
+    q, I, m, g, gx, Ia_q, m1, m2, gprime, Idot, F_v2 = symbols('q I m g gx Ia_q m_1 m_2 gprime Idot F_v2')  # noqa: E741
+    first, both = cos(q), cos(q + I)
+    assert_equal(
+        mine['Q'], [-gprime * (m1 * g * first + m2 * (m * first + Ia_q * sin(q) + gx * both)), -gprime * m2 * gx * both]
+    )
+    assert_equal(mine['friction_torque'], [0, F_v2 * Idot])
+    assert sympy.Symbol('qdotprime') in mine['coriolis_torque'].free_symbols
+    numbers = {g: 0.25, gx: 0.75, m: 0.5, Ia_q: 0.2, m1: 2, m2: 3, gprime: 9.81, q: 0.3, I: 0.4}
+    shown = [float(x.subs(numbers)) for x in mine['Q']]
+    assert shown == pytest.approx(Lagrangian(robot).Q([0.3, 0.4]).tolist())
+
+
+def test_a_length_named_as_the_mass_is_not_the_mass() -> None:
+    text = (
+        CLASHING.split('  next:', maxsplit=1)[0]
+        + """
+joints:
+  q: {type: revolute, parent: base, child: body, axis: [0, 1, 0]}
+"""
+    )
+    mine = formulas(read_robot(text.replace('com: [g, 0, 0]', 'com: [m, 0, 0]')))
+    m, mprime, I_yy = symbols('m mprime I_yy')
+    assert_equal(mine['A'], [I_yy + mprime * m**2])
 
 
 def test_a_large_robot_is_refused(robot: Robot) -> None:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from ..dynamics.factory import BACKENDS, dynamics_of
-from ..proof.agreement import QUANTITIES, TOLERANCE, Finding, Findings, prove
+from ..proof.agreement import COMPARED, TOLERANCE, Finding, Findings, prove
 from ..robot.robot import Robot
 from ..robot.robot_file import load_robot
 from .common import add_robot_file, command_parser, guarded, robot_path, show_progress
@@ -65,7 +65,7 @@ def _check(arguments: argparse.Namespace) -> int:
 
 def _print_table(findings: Findings) -> None:
     print(f'{"quantity":<53}{"eq.":<7}{"Lagrangian":>10}  {"Newton-Euler":>12}')
-    for quantity, (meaning, equation) in QUANTITIES.items():
+    for quantity, (meaning, equation) in COMPARED.items():
         witnesses = [findings.get((quantity, name)) for name in ('Lagrangian', 'Newton-Euler')]
         law = findings.get((quantity, 'law'))
         cells = [_cell(law)] if law else [_cell(finding) for finding in witnesses]

@@ -13,7 +13,8 @@ from .common import command_parser, guarded, note_friction, show_progress
 
 _DESCRIPTION = """\
 Print A, C dq, Q, J^T f and friction of a small robot as formulas, in the terms of its file: to read beside a textbook's
-or one's own. F and M are what a hand applies, in the base's axes and about the hand's origin."""
+or one's own. F and M are what a hand applies, in the base's axes and about the hand's origin. A letter that the file
+uses for something else gets a prime."""
 _LEFT = {
     'A': 'A(q)',
     'coriolis_torque': 'C(q, dq) dq',

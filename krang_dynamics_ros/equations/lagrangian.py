@@ -23,7 +23,7 @@ from ..robot.robot import Robot
 from .bodies import Body, body_of
 from .frames import Joints, Transform, all_in_base, all_local, own_velocity, rates
 
-STEP = 1e-30  # of the complex step: so small that it leaves no trace in the real part
+COMPLEX_STEP = 1e-30  # of the complex step: so small that it leaves no trace in the real part
 
 
 def velocities(robot: Robot, local: Mapping[str, Transform], dq: Joints) -> dict[str, tuple[Vector, Vector]]:
@@ -121,8 +121,8 @@ class Lagrangian:
         return all_local(self.robot, by_name)
 
     def _stepped(self, q: Array) -> Any:
-        """Return q (..., n, n) with one joint a complex step off in each row: f(q).imag / STEP is df/dq_k."""
-        return q[..., None, :] + 1j * STEP * np.eye(self.n)
+        """Return q (..., n, n) with one joint a complex step off in each row: f(q).imag / COMPLEX_STEP is df/dq_k."""
+        return q[..., None, :] + 1j * COMPLEX_STEP * np.eye(self.n)
 
     def A(self, q: ArrayLike) -> Array:
         """Inertia matrix (..., n, n) by findA, rotor inertia included (eq. 18)."""
@@ -140,7 +140,7 @@ class Lagrangian:
 
     def dA_dq(self, q: ArrayLike) -> Array:
         """dA_ij/dq_k (..., n, n, n) by complex step."""
-        return np.moveaxis(self._A(self._stepped(np.asarray(q, dtype=float))).imag / STEP, -3, -1)
+        return np.moveaxis(self._A(self._stepped(np.asarray(q, dtype=float))).imag / COMPLEX_STEP, -3, -1)
 
     def C(self, q: ArrayLike, dq: ArrayLike) -> Array:
         """Coriolis matrix (..., n, n) by findC, eq. 4."""
@@ -153,7 +153,9 @@ class Lagrangian:
     def Q(self, q: ArrayLike) -> Array:
         """Gravity torque (..., n) by findQ: dU/dq_i, eq. 5."""
         stepped = self._stepped(np.asarray(q, dtype=float))
-        return np.asarray(np.broadcast_to(total_PE(self.robot, self._local(stepped)), stepped.shape[:-1]).imag / STEP)
+        return np.asarray(
+            np.broadcast_to(total_PE(self.robot, self._local(stepped)), stepped.shape[:-1]).imag / COMPLEX_STEP
+        )
 
     def E(self, q: ArrayLike, dq: ArrayLike) -> Array:
         """Kinetic energy (...), eqs 9 and 11, and (1/2) I_a dq^2 of every rotor (section 4.2)."""

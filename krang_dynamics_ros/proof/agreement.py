@@ -23,7 +23,7 @@ TOLERANCE = 1e-9  # relative to the largest value that a quantity takes
 NOTHING = 1e-12  # a quantity that stays below this (in its SI unit) is zero, and its difference absolute
 CHUNK = 8  # states at a time: what the Lagrangian keeps in the processor's cache
 
-QUANTITIES = {
+COMPARED = {
     'iT_j': ("the report's transforms, as printed", '6'),
     '0T_j': ('frame of every link', '6'),
     'A': ('inertia matrix, rotors included', '2, 18'),

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import re
+import string
 from collections.abc import Iterator
 
 from .export_tables import harmless, tables
@@ -159,6 +159,12 @@ def compile_line(name: str) -> str:
 
 
 def _example(symbols: Symbols, name: str) -> str:
-    joints = ', '.join(json.dumps(name, ensure_ascii=False) for name in symbols.robot.joint_names)
+    joints = ', '.join(map(_string, symbols.robot.joint_names))
     n, p = symbols.robot.n, symbols.p.numel()
     return _EXAMPLE.format(name=name, n=n, twice=2 * n, p=p, joints=joints, compile=compile_line(name))
+
+
+def _string(text: str) -> str:
+    """Return text as C's string: any byte that means something to a compiler, as ? does in a trigraph, by number."""
+    plain = {ord(x) for x in string.ascii_letters + string.digits + ' _-+*/.,:;()[]{}<>=!#$%&@^|~'}
+    return '"' + ''.join(chr(byte) if byte in plain else f'\\{byte:03o}' for byte in text.encode()) + '"'

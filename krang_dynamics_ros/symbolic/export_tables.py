@@ -1,6 +1,8 @@
-"""What stands where in q, f and p, for the head of every exported file."""
+"""What every exported file says of itself at its head: what it is, and what stands where in q, f and p."""
 
 from __future__ import annotations
+
+from collections.abc import Iterator
 
 from .expressions import Symbols
 
@@ -20,4 +22,22 @@ def tables(symbols: Symbols, first: int = 0) -> dict[str, list[str]]:
 
 def harmless(text: str) -> str:
     """Return text, which may hold any name, as a comment can hold it."""
-    return ''.join(x if x.isprintable() else ' ' for x in text).replace('*/', '* /').replace('/*', '/ *')
+    shown = ''.join(x if x.isprintable() else ' ' for x in text)
+    return shown.replace('*/', '* /').replace('/*', '/ *').replace('??', '? ?')
+
+
+def head(symbols: Symbols, first: int) -> Iterator[str]:
+    """Yield what every file says of itself."""
+    yield f'The equations of motion of {harmless(symbols.robot.name)}. Written by krang_dynamics_ros: do not edit.'
+    yield ''
+    yield '    Gamma = A(q) ddq + C(q, dq) dq + Q(q) + friction + J^T f'
+    yield ''
+    yield 'Letters and equation numbers: M. Zafar, "Equations Of Motion of Krang on Fixed Wheels" (2015).'
+    yield 'Units: m, kg, s, rad, N, N m.'
+    meanings = {
+        'joints': 'q, dq',
+        'hands': "f, what the robot applies with its hands: [force; moment], in the hand's own axes, about its origin",
+        'parameters': "p; parameters() has the robot file's",
+    }
+    for what, rows in tables(symbols, first).items():
+        yield from ['', f'{meanings[what]}:', *(f'    {row}' for row in rows)]

@@ -8,7 +8,9 @@ holds that they are those of the whole robot.
 
 from __future__ import annotations
 
+import keyword
 import re
+import sys
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -162,6 +164,7 @@ class Symbols:
 
 
 def identifier(name: str) -> str:
-    """Return a robot's name as C, MATLAB, Python and CasADi take one."""
+    """Return a robot's name as C, MATLAB, Python and CasADi take one: no keyword of Python, no module of its own."""
     word = re.sub(r'[\W_]+', '_', name, flags=re.ASCII).strip('_')
-    return word if word[:1].isalpha() else f'robot_{word}'.strip('_')
+    taken = keyword.iskeyword(word) or word in sys.stdlib_module_names
+    return word if word[:1].isalpha() and not taken else f'robot_{word}'.strip('_')

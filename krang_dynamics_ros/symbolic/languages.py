@@ -7,7 +7,7 @@ from typing import Any
 
 from .instructions import follow
 
-OPERATIONS = {
+TEMPLATES = {
     '+': '{} + {}',
     '-': '{} - {}',
     '*': '{} * {}',
@@ -36,7 +36,7 @@ class Language:
     def steps(self, function: Any) -> tuple[list[str], list[list[str]]]:
         """Return a function's lines, and what its output's entries are after them, by rows."""
         inputs = [self.vector(function.name_in(k), function.numel_in(k)) for k in range(function.n_in())]
-        templates = OPERATIONS | self.own
+        templates = TEMPLATES | self.own
         lines: list[str] = []
         known: dict[str, str] = {}
 

@@ -63,6 +63,12 @@ def setting_places(robot: Robot) -> dict[str, slice]:
     return {name: slice(end - size, end) for (name, size), end in zip(sizes.items(), ends, strict=True)}
 
 
+def open_lengths(robot: Robot) -> list[str]:
+    """Return the lengths that stand between joints, in the file's order; others are nobody's parameter."""
+    written = {name.lstrip('-') for joint in robot.joints for name in joint.position_as}
+    return [name for name in robot.lengths if name in written]
+
+
 def symbolic(robot: Robot, leave_open: str = 'settings') -> SymbolicRobot:
     """Return a robot whose parameters are symbols: the settings, or all."""
     if leave_open not in OPEN:
@@ -77,8 +83,7 @@ def symbolic(robot: Robot, leave_open: str = 'settings') -> SymbolicRobot:
     carried = [(link, table.payload(hand, link)) for hand, link in robot.hands.items()]
     links, joints = robot.links, robot.joints
     if leave_open == 'all':
-        written = {name.lstrip('-') for joint in joints for name in joint.position_as}
-        lengths = {name: table.symbol(name, x, 'length, m') for name, x in robot.lengths.items() if name in written}
+        lengths = {name: table.symbol(name, robot.lengths[name], 'length, m') for name in open_lengths(robot)}
         joints = tuple(replace(joint, position=_position(joint, robot, lengths)) for joint in joints)
         links = tuple(replace(link, inertia=table.inertia(link)) if link.inertia.m else link for link in links)
     open_robot = replace(robot, gravity=_array(gravity), joints=joints, links=links)
