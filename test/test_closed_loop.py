@@ -9,10 +9,10 @@ import pytest
 
 from krang_dynamics_ros import Robot, Wrench, dynamics_of
 from krang_dynamics_ros.core.inertia import Inertia
-from krang_dynamics_ros.dynamics.simulation import Simulation
 from krang_dynamics_ros.dynamics.terms import State, Terms
 from krang_dynamics_ros.inputs.end_effector import EndEffector, Sense
 from krang_dynamics_ros.robot.robot import Friction
+from krang_dynamics_ros.simulation.simulation import Simulation
 
 Q = np.array([0.0, 0.6, 0.0, *[0.0, -0.8, 0.0, -0.9, 0.0, 0.0, 0.0], *[0.0, 0.8, 0.0, 0.9, 0.0, 0.0, 0.0]])
 PUSH = Wrench('R10l', (0.0, 0.0, 30.0), axes='R0')  # what the world does to the left hand: N, upwards

@@ -10,9 +10,9 @@ import pytest
 
 from krang_dynamics_ros import Robot, Wrench, load_robot
 from krang_dynamics_ros.core.errors import ArgumentError, SimulationError
-from krang_dynamics_ros.dynamics.impulses import bounded_impulses, gauss_seidel
-from krang_dynamics_ros.dynamics.simulation import Simulation
 from krang_dynamics_ros.robot.robot import Friction, Limits
+from krang_dynamics_ros.simulation.impulses import bounded_impulses, gauss_seidel
+from krang_dynamics_ros.simulation.simulation import Simulation
 
 from .robots import FILES
 

@@ -34,7 +34,8 @@ ROOMS: dict[str, set[str]] = {
     'viewer': {'core', 'robot', 'dynamics'},
     'pipeline': {'core', 'robot', 'dynamics', 'inputs', 'outputs'},
     'processing': {'core', 'robot', 'dynamics', 'pipeline', 'recordings'},
-    'nodes': {'core', 'robot', 'dynamics', 'inputs', 'outputs', 'pipeline', 'viewer'},
+    'simulation': {'core', 'robot', 'dynamics', 'inputs'},
+    'nodes': {'core', 'robot', 'dynamics', 'inputs', 'outputs', 'pipeline', 'viewer', 'simulation'},
     'cli': {
         'core',
         'robot',

@@ -31,13 +31,14 @@ class Reporter:
         self._sources: list[Callable[[], Iterable[Status]]] = []
         self._levels: dict[str, bytes] = {}
         self._publisher = node.create_publisher(DiagnosticArray, '/diagnostics', 1)
-        node.create_timer(PERIOD, self._report, clock=Clock(clock_type=ClockType.STEADY_TIME))
+        node.create_timer(PERIOD, self.report, clock=Clock(clock_type=ClockType.STEADY_TIME))
 
     def add(self, source: Callable[[], Iterable[Status]]) -> None:
         """Ask `source` once a second for the statuses of a part."""
         self._sources.append(source)
 
-    def _report(self) -> None:
+    def report(self) -> None:
+        """Publish what is so now: done once a second, and by who cannot wait for that."""
         statuses = [status for source in self._sources for status in source()]
         message = DiagnosticArray(status=[self._message(status) for status in statuses])
         message.header.stamp = self._node.get_clock().now().to_msg()

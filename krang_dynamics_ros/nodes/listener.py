@@ -48,10 +48,15 @@ class Heard:
             for message in ear.take():
                 hand.take(*wrench_of(message), 0, now)
 
+    @property
+    def alive(self) -> bool:
+        """Whether anything is known of the joints now."""
+        return len(self._states.missing(time.monotonic_ns())) < len(self._states.joint_names)
+
     def now(self) -> dict[str, Any]:
         """Return what is fresh, as `Now` wants it."""
         now = time.monotonic_ns()
-        known = len(self._states.missing(now)) < len(self._states.joint_names)
+        known = self.alive
         unknown = np.isnan(self._states.position)
         self._drawn = np.where(unknown, self._drawn, self._states.position)
         return {

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import sys
 import time
 from array import array
@@ -20,27 +19,26 @@ from sensor_msgs.msg import JointState
 from std_srvs.srv import Trigger
 
 from ..core.errors import ArgumentError
-from ..core.spatial import Array
 from ..core.wrench import Wrench
-from ..dynamics.simulation import STEP, Simulation
 from ..inputs.end_effector import EndEffector
-from ..inputs.joint_states import JointTorques
 from ..pipeline.spec import NONE, ROBOT_FILE, Spec, named
 from ..robot.robot_file import load_robot
+from ..simulation.simulated_robot import SimulatedRobot
+from ..simulation.simulation import Simulation
+from .diagnostics import Reporter
 from .other_publishers import others, publishers, refuse_company
 from .parameters import declare, warn_of_unknown
 from .run import run
-from .topics import INPUT, wrench_message, wrench_of
-
-LONGEST = 0.05  # s: what a busy machine misses beyond this is not made up for; time then runs slower
+from .simulator_diagnostics import SimulatorHealth
+from .topics import INPUT, nanoseconds, wrench_message, wrench_of
 
 PARAMETERS = (
     ROBOT_FILE,
     Spec('rate', 500.0, 'of `joint_states` and of the wrist sensors, Hz', least=1.0, most=1000.0),
     Spec('time_factor', 1.0, 'simulated seconds per second', least=0.01, most=10.0),
     Spec('publish_clock', False, 'publish simulated time on `/clock`, and stamp with it'),
-    Spec('timeout', 0.1, 'torques and pushes from longer ago count as none, s', least=0.001, most=10.0),
-    Spec('brakes', False, 'stand still, after the start and a reset, until torques come'),
+    Spec('timeout', 0.1, 'torques (by simulated time) and pushes count as none after this, s', least=0.001, most=10.0),
+    Spec('brakes', False, 'stand still whenever there are no torques; without brakes the joints are slack then'),
     Spec('viscous', 0.0, 'viscous friction of every joint besides its own, N m s/rad', least=0.0, most=1e6),
     Spec('coulomb', 0.0, 'Coulomb friction of every joint besides its own, N m', least=0.0, most=1e6),
     Spec('start.names', NONE, 'joints that do not start at zero, or at the limit next to it'),
@@ -55,38 +53,46 @@ class SimulatorNode(Node):
         super().__init__('krang_simulator')
         self._values = declare(self, PARAMETERS)
         warn_of_unknown(self)
-        self.robot = load_robot(self._values['robot_file'])
-        self.simulation = Simulation(self.robot)
-        for name in ('viscous', 'coulomb'):
-            setattr(self.simulation.dynamics, name, getattr(self.simulation.dynamics, name) + self._values[name])
-        self._start = self._start_positions()
-        timeout = self._values['timeout']
-        self._torques = JointTorques(self.robot.joint_names, timeout)
-        links = frozenset(self.robot.link_of)
-        self._hands = [
-            EndEffector(name, link, timeout=timeout, links=links) for name, link in self.robot.end_effectors.items()
-        ]
-        self._running, self._driven, self._owed = True, False, 0.0
-        self._braked: bool = self._values['brakes']
-        self._create_topics()
+        self.robot = self._simulated_robot()
+        simulation = self.robot.simulation
+        self._dynamics, names = simulation.dynamics, simulation.robot.joint_names
+        links, timeout = frozenset(self._dynamics.link_names), self._values['timeout']
+        hands = simulation.robot.end_effectors.items()
+        self._hands = [EndEffector(name, link, timeout=timeout, links=links) for name, link in hands]
+        self._create_topics(names)
         refuse_company(self, 'joint_states')
+        friction = self._friction()
+        self._health = SimulatorHealth(self.robot, self._values['time_factor'], friction)
+        self._reporter = Reporter(self, simulation.robot.name)
+        self._reporter.add(self._health.statuses)
         self._company: list[str] = []
+        self._driven = False
+        self._last = time.monotonic()
         self.create_timer(1.0, self._look_round, clock=RosClock(clock_type=ClockType.STEADY_TIME))
         self.create_timer(1 / self._values['rate'], self._on_tick, clock=RosClock(clock_type=ClockType.STEADY_TIME))
-        self._last = time.monotonic()
-        self.get_logger().info(f'{self.robot.name}: {self.robot.n} joints, waiting for torques')
+        added = f'friction added to each: {friction}; ' if friction else ''
+        self.get_logger().info(f'{simulation.robot.name}: {len(names)} joints, {added}waiting for torques')
 
-    def _start_positions(self) -> Array:
-        if names := named(self._values['start.names']):
+    def _simulated_robot(self) -> SimulatedRobot:
+        values = self._values
+        simulation = Simulation(load_robot(values['robot_file']))
+        for name in ('viscous', 'coulomb'):
+            setattr(simulation.dynamics, name, getattr(simulation.dynamics, name) + values[name])
+        if names := named(values['start.names']):
             try:
-                self.simulation.place_joints(names, self._values['start.positions'])
+                simulation.place_joints(names, values['start.positions'])
             except ArgumentError as error:
                 raise ArgumentError(f'start.names, start.positions: {error}') from None
-        return self.simulation.q
+        timeout, brakes = values['timeout'], values['brakes']
+        return SimulatedRobot(simulation, timeout=timeout, brakes=brakes, own_time=values['publish_clock'])
 
-    def _create_topics(self) -> None:
+    def _friction(self) -> str:
+        units = {'viscous': 'N m s/rad', 'coulomb': 'N m'}
+        return ', '.join(f'{name} {self._values[name]:g} {unit}' for name, unit in units.items() if self._values[name])
+
+    def _create_topics(self, names: Sequence[str]) -> None:
         self._states = self.create_publisher(JointState, 'joint_states', 10)
-        self._message = JointState(name=list(self.robot.joint_names))
+        self._message = JointState(name=list(names))
         self._ticker = self.create_publisher(Clock, '/clock', 10) if self._values['publish_clock'] else None
         self.create_subscription(JointState, 'torque', self._on_torque, INPUT)
         self.create_subscription(JointState, 'pose', self._on_pose, 10)
@@ -96,31 +102,34 @@ class SimulatorNode(Node):
         for hand in self._hands:
             self.create_subscription(WrenchStamped, f'push/{hand.name}', partial(self._on_push, hand), INPUT)
         for name, action in (('pause', self._pause), ('resume', self._resume), ('reset', self._reset)):
-            self.create_service(Trigger, name, partial(_done, action))
+            self.create_service(Trigger, name, partial(self._done, action))
 
     def _pause(self) -> str:
-        self._running = False
+        self.robot.paused = True
         return 'paused'
 
     def _resume(self) -> str:
-        self._running = True
-        return 'running'
+        self.robot.paused = False
+        return self.robot.mode
 
     def _reset(self) -> str:
-        self.simulation.reset(self._start)
-        self._torques.forget()
-        self._braked = self._values['brakes']
+        self.robot.reset()
         for hand in self._hands:
             hand.forget()
         return 'at rest, where it started'
 
+    def _done(self, action: Callable[[], str], _: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
+        response.message = action()
+        response.success = not self.robot.fault
+        self._reporter.report()
+        return response
+
     def _on_torque(self, message: JointState) -> None:
-        # Stamps are the dynamics node's business; here only the time of arrival counts.
-        self._torques.take(message.name, np.asarray(message.effort), 0, time.monotonic_ns())
+        self.robot.take(message.name, np.asarray(message.effort), nanoseconds(message.header.stamp))
 
     def _on_pose(self, message: JointState) -> None:
         try:
-            self.simulation.place_joints(message.name, message.position)
+            self.robot.put(message.name, message.position)
         except ArgumentError as error:
             self.get_logger().warning(f'pose refused: {error}', throttle_duration_sec=1.0)
 
@@ -131,67 +140,49 @@ class SimulatorNode(Node):
 
     def _look_round(self) -> None:
         """Say so, once, if a second robot or a second source of torques has come."""
+        self._health.sources = publishers(self, 'torque')
         found = [f'joint_states also come from {name}' for name in others(self, 'joint_states')]
-        if len(sources := publishers(self, 'torque')) > 1:
-            found.append(f'torques come from {" and ".join(sources)}')
+        if len(self._health.sources) > 1:
+            found.append(f'torques come from {" and ".join(self._health.sources)}')
         if found and found != self._company:
             self.get_logger().warning(f'{"; ".join(found)}: two robots on one ROS domain drive each other')
         self._company = found
 
     def _on_tick(self) -> None:
-        now, torque = time.monotonic(), self._torque()
-        if self._running and not self._braked:
-            self._go_on((now - self._last) * self._values['time_factor'], torque)
-        self._last = now
-        self._publish()
-
-    def _go_on(self, seconds: float, torque: Array) -> None:
-        self._owed = min(self._owed + seconds, LONGEST)
+        now, broken = time.monotonic(), self.robot.fault
+        passed, self._last = now - self._last, now
+        self._health.went(passed)
         pushes = [push for hand in self._hands if (push := hand.wrench(0, time.monotonic_ns()))]
-        while self._owed >= STEP:
-            self.simulation.step(torque, pushes)
-            self._owed -= STEP
-
-    def _torque(self) -> Array:
-        """Return the torques that came last, or none if one is missing or old; say so when that changes."""
-        driven = self._torques.complete(time.monotonic_ns())
-        self._braked = self._braked and not driven
-        if driven != self._driven:
-            self._driven = driven
-            if driven:
-                self.get_logger().info('torques are coming')
-            else:
-                self.get_logger().warning(f'no torques for {self._values["timeout"]:g} s: the joints are slack')
-        return self._torques.torque.copy() if driven else np.zeros(self.robot.n)
+        self.robot.go_on(passed * self._values['time_factor'], pushes)
+        self._publish()
+        if self.robot.fault != broken:
+            self._reporter.report()
+        if not self._driven and self.robot.mode == 'driven':
+            self._driven = True
+            self.get_logger().info('torques are coming')
 
     def _publish(self) -> None:
         stamp = self._stamp()
         self._message.header.stamp = stamp
-        self._message.position = array('d', self.simulation.q.tobytes())
-        self._message.velocity = array('d', self.simulation.dq.tobytes())
+        self._message.position = array('d', self.robot.simulation.q.tobytes())
+        self._message.velocity = array('d', self.robot.simulation.dq.tobytes())
         self._states.publish(self._message)
         for hand in self._hands:
             self._sensors[hand.name].publish(self._reading(hand, stamp))
 
     def _stamp(self) -> Time:
-        if self._ticker is None:
-            stamp: Time = self.get_clock().now().to_msg()
-            return stamp
-        part, whole = math.modf(self.simulation.time)
-        stamp = Time(sec=int(whole), nanosec=int(part * 1e9))
-        self._ticker.publish(Clock(clock=stamp))
+        now = self.robot.now if self._ticker else int(self.get_clock().now().nanoseconds)
+        seconds, rest = divmod(self.robot.stamp(now), 10**9)
+        stamp = Time(sec=seconds, nanosec=rest)
+        if self._ticker:
+            self._ticker.publish(Clock(clock=stamp))
         return stamp
 
     def _reading(self, hand: EndEffector, stamp: Time) -> WrenchStamped:
         """Return what a sensor in the wrist reads: the world's push on the hand, in its axes, about its origin."""
         push = hand.wrench(0, time.monotonic_ns()) or Wrench(hand.link, (0.0, 0.0, 0.0))
-        read = self.simulation.dynamics.wrench_at_link(self.simulation.q, push)
+        read = self._dynamics.wrench_at_link(self.robot.simulation.q, push)
         return wrench_message(hand.link, stamp, read.tolist())
-
-
-def _done(action: Callable[[], str], _: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
-    response.success, response.message = True, action()
-    return response
 
 
 def main(args: Sequence[str] | None = None) -> int:

@@ -6,14 +6,11 @@ import sys
 import time
 from collections.abc import Sequence
 
-from diagnostic_msgs.msg import DiagnosticArray
 from geometry_msgs.msg import WrenchStamped
 from rclpy.clock import Clock, ClockType
 from rclpy.node import Node
 from rclpy.publisher import Publisher
-from rclpy.qos import DurabilityPolicy, QoSProfile
 from sensor_msgs.msg import JointState
-from std_msgs.msg import String
 from std_srvs.srv import Trigger
 
 from ..core.errors import KrangDynamicsError, MissingError
@@ -21,8 +18,10 @@ from ..core.spatial import Array
 from ..dynamics.dynamics import Dynamics
 from ..pipeline.spec import NONE, Spec, named
 from ..viewer.access import VISER, Access
-from ..viewer.snapshot import LEVELS, Line, Now
+from ..viewer.snapshot import Line, Now
+from .description_listener import DescriptionListener
 from .dynamics_client import Remote
+from .health_listener import HealthListener
 from .listener import Heard
 from .other_publishers import publishers
 from .parameters import declare, warn_of_unknown
@@ -31,7 +30,6 @@ from .run import run
 from .topics import wrench_message
 
 PICTURES = 30.0  # a second
-SILENT = 3.0  # s without diagnostics, which come once a second
 WITHOUT_HANDS = 3.0  # s: then a robot is drawn though no dynamics node says what its hands are
 COMMANDS = ('pause', 'resume', 'reset')
 
@@ -59,12 +57,12 @@ class ViewerNode(Node):
         self._remote = Remote(self, values['dynamics_node'])
         self._ears = Ears(self)
         self._heard: Heard | None = None
-        self._urdf, self._described = '', 0.0
+        self._description = DescriptionListener(self, lambda: self._heard is not None and self._heard.alive)
+        self._health_of = HealthListener(self)
         self._drawn: tuple[str, dict[str, str]] = ('', {})
-        self._told: list[Line] = []
-        self._told_at, self._paused = 0.0, False
-        self._company: list[str] = []
-        self._create_topics(values['dynamics_node'])
+        self._robots: list[str] = []  # the nodes that joint states come from
+        self._dynamics_node = f'{self.get_namespace().rstrip("/")}/{values["dynamics_node"]}'
+        self._create_topics()
         steady = Clock(clock_type=ClockType.STEADY_TIME)
         self.create_timer(1 / PICTURES, self._on_tick, clock=steady)
         self.create_timer(1.0, self._look_round, clock=steady)
@@ -79,35 +77,21 @@ class ViewerNode(Node):
         self._ears.close()
         super().destroy_node()
 
-    def _create_topics(self, dynamics_node: str) -> None:
-        self._teller = f'{self.get_namespace().strip("/")}/{dynamics_node}: '.lstrip('/')
-        latched = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
-        self.create_subscription(String, 'robot_description', self._on_description, latched)
-        self.create_subscription(DiagnosticArray, '/diagnostics', self._on_diagnostics, 10)
+    def _create_topics(self) -> None:
         self._pose = self.create_publisher(JointState, 'pose', 10)
         self._pushes: dict[str, Publisher] = {}
         self._triggers = {name: self.create_client(Trigger, name) for name in COMMANDS}
 
     # What is heard ----------------------------------------------------------------------------------------------------
 
-    def _on_description(self, message: String) -> None:
-        self._urdf, self._described = message.data, time.monotonic()
-
-    def _on_diagnostics(self, message: DiagnosticArray) -> None:
-        lines = [
-            Line(LEVELS[min(status.level[0], len(LEVELS) - 1)], status.name.removeprefix(self._teller), status.message)
-            for status in message.status
-            if status.name.startswith(self._teller)
-        ]
-        if lines:
-            self._told, self._told_at = lines, time.monotonic()
-
     def _look_round(self) -> None:
-        self._remote.poll()
-        self._company = publishers(self, 'joint_states')
-        wanted = (self._urdf, dict(self._remote.hands or {}))
-        waited = time.monotonic() - self._described > WITHOUT_HANDS
-        if self._urdf and wanted != self._drawn and (self._remote.hands is not None or waited):
+        self._robots = publishers(self, 'joint_states')
+        self._description.look_round()
+        if not self._description.several:  # or the wrong one might answer
+            self._remote.poll()
+        wanted = (self._description.text, dict(self._remote.hands or {}))
+        waited = time.monotonic() - self._description.since > WITHOUT_HANDS
+        if wanted[0] and wanted != self._drawn and (self._remote.hands is not None or waited):
             self._drawn = wanted
             self._draw(*wanted)
 
@@ -126,12 +110,14 @@ class ViewerNode(Node):
                 self._pushes[hand] = self.create_publisher(WrenchStamped, f'push/{hand}', 1)
 
     def _health(self, simulated: bool) -> list[Line]:
-        silent = time.monotonic() - self._told_at > SILENT
-        lines = [Line('silent', 'dynamics node', 'says nothing')] if silent else self._told
-        if simulated and len(self._company) > 1:
-            who = ' and '.join(self._company)
-            lines = [Line('error', 'two robots', f'joint_states come from {who}; end one of them'), *lines]
-        return [Line('warn', 'simulation', 'paused'), *lines] if simulated and self._paused else lines
+        lines = self._health_of.lines(self._dynamics_node, 'dynamics node')
+        if simulated and len(self._robots) == 1:
+            lines = [*self._health_of.lines(self._robots[0], 'simulator'), *lines]
+        for topic, nodes in (('joint_states', self._robots), ('robot_description', self._description.sources)):
+            if simulated and len(nodes) > 1:
+                who = f'{topic} comes from {" and ".join(nodes)}; end one of them'
+                lines = [Line('error', 'two robots', who), *lines]
+        return lines
 
     def _on_tick(self) -> None:
         self.page.act(self)
@@ -158,7 +144,6 @@ class ViewerNode(Node):
             self.page.tell('No simulator', f'nobody offers {name} now')
             return
         service.call_async(Trigger.Request())
-        self._paused = name == 'pause' or (self._paused and name == 'reset')
 
     def pose(self, joint: str, position: float) -> None:
         """Put a joint (rad or m)."""

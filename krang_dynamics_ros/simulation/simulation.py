@@ -17,9 +17,9 @@ from numpy.typing import ArrayLike, NDArray
 from ..core.errors import ArgumentError, SimulationError, SingularityError, unknown_name
 from ..core.spatial import Array
 from ..core.wrench import Wrench
+from ..dynamics.factory import dynamics_of
+from ..dynamics.friction import PreslidingState
 from ..robot.robot import Robot
-from .factory import dynamics_of
-from .friction import PreslidingState
 from .impulses import SmoothFriction, bounded_impulses, velocity_after
 
 Bools = NDArray[np.bool_]

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from ..core.friction_shapes import coulomb, presliding
 from ..core.spatial import Array
-from .friction import FrictionModel
+from ..dynamics.friction import FrictionModel
 
 Floats = NDArray[np.floating[Any]]
 SWEEPS = 200  # of Gauss-Seidel, where the quick way to the impulses does not settle
