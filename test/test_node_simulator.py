@@ -13,6 +13,7 @@ import pytest
 pytest.importorskip('rclpy', reason='rclpy is not installed: the nodes cannot run')
 
 from builtin_interfaces.msg import Time
+from diagnostic_msgs.msg import DiagnosticStatus
 from geometry_msgs.msg import WrenchStamped
 from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import JointState
@@ -23,6 +24,7 @@ from krang_dynamics_ros import Robot, dynamics_of
 from .robots import ROOT
 from .ros import Client, Process, domain, environment
 
+KEY = 'for a state from before a reset or a pose'
 START = {'q_w': 0.6, 'q_2l': -0.8, 'q_2r': 0.8, 'q_4l': -0.9}
 
 
@@ -64,12 +66,21 @@ class Watcher:
         return np.array(self.states[-1].position)
 
 
-def call(client: Client, name: str) -> None:
+def trigger(client: Client, name: str) -> Trigger.Response:
     service = client.node.create_client(Trigger, name)
     client.until(service.service_is_ready, why=name)
     future = service.call_async(Trigger.Request())
     client.until(future.done, why=name)
-    assert future.result().success
+    return future.result()
+
+
+def call(client: Client, name: str) -> None:
+    assert trigger(client, name).success
+
+
+def status(client: Client, name: str) -> DiagnosticStatus:
+    """Return what the simulator says of itself."""
+    return client.diagnostics.get(name, DiagnosticStatus())
 
 
 def paused(number: int) -> tuple[Client, Watcher, Process]:
@@ -95,10 +106,75 @@ def test_without_torques_it_falls_and_with_gravity_compensation_it_stays(number:
     held = watcher.after(300)
     np.testing.assert_allclose(held, dynamics_of(robot).vector(START), atol=1e-3)
     assert dynamics.end() == 0, dynamics.output
-    client.until(lambda: 'the joints are slack' in sim.output)
+    client.until(lambda: 'the joints are slack' in status(client, 'simulation').message, why='diagnostics to say so')
     client.until(lambda: np.abs(watcher.now() - held).max() > 0.3, why='it to fall when the torques stop')
     assert sim.end() == 0, sim.output
     assert 'Traceback' not in sim.output
+    client.close()
+
+
+def test_it_says_what_it_does(number: int) -> None:
+    client = Client(number)
+    sim = simulator(number, '-p', 'brakes:=true')
+    client.until(lambda: 'the brakes are closed' in status(client, 'simulation').message, why='it to be braked')
+    client.until(lambda: 'none for 17 of 17 joints' in status(client, 'torques').message, why='no torques')
+    dynamics = Process(number)
+    client.until(lambda: status(client, 'simulation').message.startswith('runs'), why='it to run')
+    assert 'friction added to each joint: viscous 1 N m s/rad, coulomb 3 N m' in status(client, 'simulation').message
+    call(client, 'pause')
+    client.until(lambda: status(client, 'simulation').message == 'paused', why='it to be paused')
+    call(client, 'resume')
+    client.until(lambda: status(client, 'simulation').message.startswith('runs'), why='it to run again')
+    other = client.publisher(JointState, 'torque/total')
+    client.until(lambda: 'come from /client and /krang_dynamics' in status(client, 'torques').message, why='two')
+    assert other
+    assert dynamics.end() == 0
+    assert sim.end() == 0
+    client.close()
+
+
+def test_torques_without_measure_break_it_until_a_reset(number: int, robot: Robot) -> None:
+    client = Client(number)
+    watcher = Watcher(client)
+    sim = simulator(number, '-p', 'brakes:=true')
+    torques = client.publisher(JointState, 'torque/total')
+    message = JointState(name=robot.joint_names, effort=[1e5] * 17)
+    client.until(
+        lambda: status(client, 'simulation').message.startswith('broken, reset it: q_'),
+        lambda: torques.publish(message), 'it to break',
+    )  # fmt: skip
+    assert status(client, 'simulation').level == DiagnosticStatus.ERROR
+    assert np.isfinite(watcher.now()).all()
+    assert not trigger(client, 'resume').success
+    call(client, 'reset')
+    np.testing.assert_array_equal(watcher.now(), dynamics_of(robot).vector(START))
+    client.until(lambda: 'the brakes are closed' in status(client, 'simulation').message, why='it to stand')
+    assert sim.end() == 0
+    assert 'Traceback' not in sim.output
+    client.close()
+
+
+def test_torques_for_a_state_from_before_a_pose_are_dropped(number: int, robot: Robot) -> None:
+    client = Client(number)
+    watcher = Watcher(client)
+    sim = simulator(number, '-p', 'brakes:=true')
+    watcher.now()
+    old = watcher.states[-1].header.stamp
+    torques, pose = client.publisher(JointState, 'torque/total'), client.publisher(JointState, 'pose')
+    pose.publish(JointState(name=['q_3r'], position=[0.25]))
+    expected = dynamics_of(robot).vector(START | {'q_3r': 0.25})
+    client.until(lambda: np.array_equal(watcher.now(), expected), why='the pose')
+    message = JointState(name=robot.joint_names, effort=[500.0] * 17)
+
+    def dropped() -> int:
+        return int({pair.key: pair.value for pair in status(client, 'torques').values}.get(KEY, '0'))
+
+    message.header.stamp = old
+    client.until(lambda: dropped() > 20, lambda: torques.publish(message), 'old torques to be dropped')
+    np.testing.assert_array_equal(watcher.now(), expected)
+    message.header.stamp = watcher.states[-1].header.stamp
+    client.until(lambda: np.abs(watcher.now() - expected).max() > 0.01, lambda: torques.publish(message), 'it to move')
+    assert sim.end() == 0
     client.close()
 
 

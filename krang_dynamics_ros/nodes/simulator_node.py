@@ -157,7 +157,7 @@ class SimulatorNode(Node):
         self._publish()
         if self.robot.fault != broken:
             self._reporter.report()
-        if not self._driven and self.robot.mode == 'driven':
+        if not self._driven and self.robot.torques.complete(self.robot.now):
             self._driven = True
             self.get_logger().info('torques are coming')
 
