@@ -9,6 +9,7 @@
 No ROS in here: the nodes alone import rclpy.
 """
 
+from .core import process_start  # noqa: F401 (before all that takes its time)
 from .core.errors import KrangDynamicsError
 from .core.inertia import Inertia
 from .core.wrench import Wrench

@@ -14,6 +14,7 @@ from rclpy.node import Node
 from rclpy.signals import SignalHandlerOptions
 
 from ..core.errors import KrangDynamicsError
+from .ending import see_to_the_end
 
 REFUSED = (KrangDynamicsError, ParameterException, InvalidParameterTypeException, InvalidParameterValueException)
 
@@ -21,12 +22,15 @@ REFUSED = (KrangDynamicsError, ParameterException, InvalidParameterTypeException
 def run(create: Callable[[], Node], args: Sequence[str] | None = None) -> int:
     """Run a node until SIGINT or SIGTERM; return the process's exit code: 0, or 1 if the node could not start.
 
+    A node that is told to end while it is still being made ends when it is.
+
     EventsExecutor takes half the processor time of rclpy's default one; its own spin() does not return on a signal in
     Jazzy, hence the loop.
     """
     ended: list[int] = []
     for name in (signal.SIGINT, signal.SIGTERM):
         signal.signal(name, lambda number, _: ended.append(number))
+    see_to_the_end()
     try:
         rclpy.init(args=None if args is None else list(args), signal_handler_options=SignalHandlerOptions.NO)
     except RuntimeError as error:  # rcl's word on arguments that it cannot read

@@ -1,0 +1,35 @@
+"""An end that cannot hang: whatever a node waits for, a process that was told to end is gone soon after."""
+
+from __future__ import annotations
+
+import faulthandler
+import os
+import signal
+import sys
+import threading
+import time
+
+PATIENCE = 4.0  # s: what runs nodes, as honcho and launch, takes harder means after five
+
+
+def see_to_the_end() -> None:
+    """Watch for signals from now on, from a thread of its own; call it on the main thread.
+
+    A signal's handler in Python runs between two instructions of the main thread: if that waits for a lock or within a
+    library, or for other threads when all is done, nobody hears of the signal. What the system writes into a pipe is
+    read by any thread.
+    """
+    reader, writer = os.pipe()
+    os.set_blocking(writer, False)
+    signal.set_wakeup_fd(writer, warn_on_full_buffer=False)
+    threading.Thread(target=_wait_and_end, args=(reader,), daemon=True, name='end').start()
+
+
+def _wait_and_end(reader: int) -> None:
+    while os.read(reader, 1)[0] not in (signal.SIGINT, signal.SIGTERM):
+        pass
+    time.sleep(PATIENCE)
+    sys.stderr.write(f'told to end {PATIENCE:g} s ago, but still waiting here; ended all the same:\n')
+    sys.stderr.flush()
+    faulthandler.dump_traceback(all_threads=True)
+    os._exit(0)

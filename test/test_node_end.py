@@ -1,0 +1,105 @@
+"""A node ends when it is told to: while it imports, while something waits for ever, however busy the machine is."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip('rclpy', reason='rclpy is not installed: the node cannot run')
+
+from krang_dynamics_ros.core.process_start import is_node
+
+from .robots import ROOT
+from .ros import PATIENCE, domain, environment
+
+STUCK = {
+    'in a callback': 'threading.Event().wait()',
+    'within a library': 'ctypes.CDLL(None).sleep(1000)',
+    'at the end, for a thread': 'threading.Thread(target=threading.Event().wait).start(); timer.cancel()',
+}
+NODE = """
+import ctypes, sys, threading
+from rclpy.node import Node
+from krang_dynamics_ros.nodes.run import run
+
+class Stuck(Node):
+    def __init__(self):
+        super().__init__('stuck')
+        self.timer = self.create_timer(0.01, self.wait)
+
+    def wait(self):
+        timer = self.timer
+        print('here', flush=True)
+        {wait}
+
+sys.exit(run(Stuck))
+"""
+
+
+@pytest.mark.parametrize('where', STUCK)
+@pytest.mark.parametrize('which', [signal.SIGINT, signal.SIGTERM])
+def test_a_node_that_waits_for_ever_ends_and_says_where_it_waited(where: str, which: int) -> None:
+    with domain() as number:
+        command = [sys.executable, '-c', NODE.format(wait=STUCK[where])]
+        with subprocess.Popen(
+            command, env=environment(number), cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        ) as process:
+            assert process.stdout
+            assert process.stdout.readline() == 'here\n'
+            process.send_signal(which)
+            _, errors = process.communicate(timeout=PATIENCE)
+    assert process.returncode == 0
+    assert 'still waiting here' in errors
+    assert 'Thread' in errors
+    assert 'Traceback' not in errors
+
+
+def catches(process: subprocess.Popen[bytes], which: int) -> bool:
+    """Whether a process has a handler of its own for a signal."""
+    status = Path(f'/proc/{process.pid}/status').read_text()
+    return bool(int(status.split('SigCgt:')[1].split()[0], 16) >> (which - 1) & 1)
+
+
+@pytest.mark.parametrize('delay', [0.0, 0.15, 0.5])
+def test_ctrl_c_while_it_imports_is_no_traceback(delay: float) -> None:
+    """What comes before the package's own first line is Python's."""
+    with domain() as number:
+        command = [
+            sys.executable,
+            '-m',
+            'krang_dynamics_ros.nodes.viewer_node',
+            '--ros-args',
+            '-p',
+            f'port:={8200 + number}',
+        ]
+        process = subprocess.Popen(
+            command, env=environment(number), cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        )
+        while not catches(process, signal.SIGTERM):
+            assert process.poll() is None
+            time.sleep(0.001)
+        time.sleep(delay)  # wherever it is by then
+        process.send_signal(signal.SIGINT)
+        said = b''.join(process.communicate(timeout=PATIENCE)).decode()
+    assert 'Traceback' not in said
+    assert process.returncode == 0, said
+
+
+@pytest.mark.parametrize(
+    ('line', 'expected'),
+    [
+        ('python -m krang_dynamics_ros.nodes.viewer_node --ros-args', True),
+        ('/usr/bin/python3 /opt/ws/lib/krang_dynamics_ros/simulator_node --ros-args', True),
+        ('python .venv/bin/krang dynamics_node', True),
+        ('python -m krang_dynamics_ros check', False),
+        ('python -m pytest test/test_node_end.py', False),
+        ('python', False),
+    ],
+)
+def test_only_a_nodes_process_is_taken_for_one(line: str, expected: bool) -> None:
+    assert is_node(line.split()) == expected
