@@ -19,7 +19,7 @@ from .ros import PATIENCE, domain, environment
 
 STUCK = {
     'in a callback': 'threading.Event().wait()',
-    'within a library': 'ctypes.CDLL(None).sleep(1000)',
+    'within a library': 'while True: ctypes.CDLL(None).sleep(1000)',
     'at the end, for a thread': 'threading.Thread(target=threading.Event().wait).start(); timer.cancel()',
 }
 NODE = """

@@ -16,7 +16,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from krang_dynamics_ros import Robot, dynamics_of, load_robot
-from krang_dynamics_ros.dynamics.simulation import Simulation
 from krang_dynamics_ros.processing.errors_by_joint import ErrorSums
 from krang_dynamics_ros.processing.many import attempt, on_this_machine
 from krang_dynamics_ros.processing.process import Job, process
@@ -25,6 +24,7 @@ from krang_dynamics_ros.processing.stretches import stretches
 from krang_dynamics_ros.recordings.bag import Bag, Topics
 from krang_dynamics_ros.recordings.joint_state_cdr import JointStateReader
 from krang_dynamics_ros.robot.robot import Friction
+from krang_dynamics_ros.simulation.simulation import Simulation
 
 from .bags import BEGIN, TYPES, joint_state, wrench, write_bag
 from .robots import ROOT
