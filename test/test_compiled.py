@@ -262,3 +262,18 @@ def test_it_is_of_a_robot_file_and_chosen_by_name(robot: Robot) -> None:
         dynamics_of(robot, urdf_text(robot), backend='compiled')
     with pytest.raises(KrangDynamicsError, match="backend 'compiled' needs a robot file"):
         load_model(robot_description=urdf_text(robot), backend='compiled')
+
+
+def test_many_states_at_once_are_the_states_one_by_one(compiled: Dynamics, robot: Robot) -> None:
+    plain, rng = dynamics_of(robot), np.random.default_rng(5)
+    q, dq = rng.normal(size=(2, 20, compiled.n))
+    wrenches = [[Wrench('R10l', rng.normal(size=3), rng.normal(size=3), axes=axes)] for axes in ('', 'R0') * 10]
+    wrenches[3] = []
+    for dynamics in (compiled, plain):
+        for quantity, columns in {'A': (q,), 'C': (q, dq), 'Q': (q,), 'coriolis_torque': (q, dq)}.items():
+            one_by_one = [getattr(plain, quantity)(*row) for row in zip(*columns, strict=True)]
+            np.testing.assert_allclose(dynamics.over(quantity, *columns), one_by_one, rtol=1e-12, atol=1e-11)
+        one_by_one = [plain.wrench_torque(x, given) for x, given in zip(q, wrenches, strict=True)]
+        np.testing.assert_allclose(dynamics.wrench_torques(q, wrenches), one_by_one, rtol=1e-12, atol=1e-11)
+    with pytest.raises(ArgumentError, match='must be'):
+        compiled.over('Q', q[:, :3])
