@@ -78,6 +78,11 @@ FAULTS = {
     ),
     'rotor inertia': ('1e-4', '-1e-4', 'joints.shoulder.motor.rotor_inertia: -0.0001, must not be negative'),
     'gear ratio': ('gear_ratio: 100', 'gear_ratio: 0', 'joints.shoulder.motor.gear_ratio: 0.0, must not be zero'),
+    'gear ratio beyond squares': ('gear_ratio: 100', 'gear_ratio: 1e200', 'joints.shoulder.motor.gear_ratio: 1e+200, must be at most 1e+09'),
+    'integer of 400 digits': ('mass: 2.0', 'mass: ' + 400 * '9', 'links.upper.mass: inf, must be positive'),
+    'length without a name': ('L2: 0.25', 'L2: 0.25, "": 1', "lengths.(line 4): '', must be a name"),
+    'name that cannot be printed': ('parent: base', r'parent: "b\0"', 'joints.shoulder.parent: '),
+    'key that is a number': ('  fore:', '  7:', 'links.(line 8): 7, must be a name (text; quote it)'),
     'no room between limits': ('lower: 0, ', 'lower: 2, ', 'joints.elbow.limits.lower: 2.0, must be less than upper (1.0)'),
     'no limits': (
         ',\n          limits: {lower: 0, upper: 1, effort: 5, velocity: 1}',
@@ -141,7 +146,21 @@ def test_all_faults_come_at_once() -> None:
         ('[1, 2]', 'must be a mapping'),
         ('name: [', 'must be readable YAML'),
         ('a: &a [*a]', 'must not contain itself'),
-        ('!!python/object/apply:os.system ["true"]', 'must be readable YAML'),
+        ('!!python/object/apply:os.system ["true"]', 'must be without a tag'),
+        ('a: 1\n---\nb: 2', 'must be one document'),
+        (3000 * '[', 'must be at most 20 deep'),
+        (3000 * '{a: ', 'must be at most 20 deep'),
+        (600_000 * 'x', 'size: 600000 characters, must be at most 500000'),
+        ('{[a]: 1}', 'must have names as keys'),
+        ('a: &a [1]\n? *a\n: 2', 'must have names as keys'),
+        ('a: *b', 'must stand for something above it'),
+        ('name: "\\ud800"', 'name: '),
+        ('name: "a\\0b"', 'must be a name: printable'),
+        ('"": 1', 'must be a name: printable'),
+        ('1: {}', 'must be a name (text; quote it)'),
+        ('a: !!bool abc', 'must be without a tag'),
+        ('a: !!timestamp abc', 'must be without a tag'),
+        ('<<: 3', '<<: 3, must be a mapping'),
         ('\x00', 'must be readable YAML'),
     ],
 )
@@ -151,11 +170,44 @@ def test_what_is_no_robot_at_all(text: str, message: str) -> None:
     assert message in str(caught.value)
 
 
-def test_a_bomb_of_aliases_is_refused_in_few_words() -> None:
-    bomb = 'a0: &a0 [x, x]\n' + ''.join(f'a{k}: &a{k} [{", ".join([f"*a{k - 1}"] * 9)}]\n' for k in range(1, 12))
+BOMB = 'a0: &a0 [x, x]\n' + ''.join(f'a{k}: &a{k} [{", ".join([f"*a{k - 1}"] * 9)}]\n' for k in range(1, 12))
+MAPPINGS = 'a0: &a0 {x: 1}\n' + ''.join(
+    f'a{k}: &a{k} {{{", ".join(f"k{j}: *a{k - 1}" for j in range(9))}}}\n' for k in range(1, 12)
+)
+
+
+@pytest.mark.parametrize(
+    'text',
+    [
+        BOMB,
+        BOMB + 'name: *a11',
+        GOOD.replace('name: arm', BOMB.replace('a11:', 'name:')),
+        GOOD.replace('type: revolute', 'type: *a4').replace('name: arm', BOMB[: BOMB.index('a5:')] + 'name: arm'),
+        GOOD.replace('parent: base', 'parent: *a4').replace('name: arm', BOMB[: BOMB.index('a5:')] + 'name: arm'),
+        MAPPINGS + 'links: *a11',
+        MAPPINGS + 'links:\n  <<: *a11',
+        'x: &x {' + ', '.join(f'k{j}: 1' for j in range(9000)) + '}\ny: {<<: [' + ', '.join(['*x'] * 9000) + ']}',
+    ],
+)
+def test_a_bomb_of_aliases_is_refused_in_few_words(text: str) -> None:
     with pytest.raises(RobotError) as caught:
-        read_robot(bomb)
+        read_robot(text)
     assert len(str(caught.value)) < 10_000
+
+
+def test_aliases_and_merges_are_taken() -> None:
+    text = GOOD.replace('fore: {mass: 1.0, com: [0, 0, 0.1], inertia:', 'fore: {<<: *upper, mass: 1.0, x:').replace(
+        'upper: {', 'upper: &upper {'
+    )
+    robot = read_robot(text.replace(', x: [0.1, 0, 0, 0.1, 0, 0.05]', ''))
+    assert robot.link_of['fore'].inertia.m == 1
+    np.testing.assert_array_equal(robot.link_of['fore'].inertia.com, robot.link_of['upper'].inertia.com)
+
+
+@pytest.mark.parametrize('mass', ['010', '1:30', '1_0', '0x10', '0o7', '0b1', '٢', 'yes', '2024-01-01', 'true'])
+def test_what_yaml_may_take_for_another_number_is_none(mass: str) -> None:
+    with pytest.raises(RobotError, match=r'links\.upper\.mass: .*, must be positive'):
+        read_robot(GOOD.replace('mass: 2.0', f'mass: {mass}'))
 
 
 def test_a_missing_file_is_named_beside_those_that_exist(tmp_path: Path) -> None:

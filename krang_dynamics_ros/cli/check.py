@@ -9,9 +9,9 @@ from pathlib import Path
 
 from ..dynamics.factory import BACKENDS, dynamics_of
 from ..proof.agreement import COMPARED, TOLERANCE, Finding, Findings, prove
+from ..robot.file_text import text_of
 from ..robot.robot import Robot
-from ..robot.robot_file import load_robot
-from .common import add_robot_file, command_parser, guarded, robot_path, show_progress
+from .common import add_robot_file, command_parser, guarded, loaded, robot_path, show_progress
 
 _DESCRIPTION = """\
 Are the numbers right? Draws random states of a robot and compares Pinocchio, which the node runs on, with two
@@ -49,8 +49,8 @@ def _positive(text: str) -> int:
 
 def _check(arguments: argparse.Namespace) -> int:
     path, urdf, states, seed = robot_path(arguments), arguments.urdf, arguments.states, arguments.seed
-    robot = load_robot(path)
-    dynamics = dynamics_of(robot, urdf.read_text(encoding='utf-8') if urdf else None, arguments.backend)
+    robot = loaded(path, arguments.base_link)
+    dynamics = dynamics_of(robot, text_of(urdf) if urdf else None, arguments.backend)
     joints = '1 joint' if robot.n == 1 else f'{robot.n} joints'
     print(f'{robot.name}: {joints}, {robot.mass:.3f} kg; {states} random states, seed {seed}; bare hands and payloads.')
     print(

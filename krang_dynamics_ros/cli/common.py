@@ -8,9 +8,10 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from ..core.errors import KrangDynamicsError
+from ..core.errors import MOST, KrangDynamicsError
 from ..core.share import krang_file
 from ..robot.robot import Robot
+from ..robot.robot_file import load_description
 
 
 def command_parser(name: str, description: str) -> argparse.ArgumentParser:
@@ -22,13 +23,28 @@ def command_parser(name: str, description: str) -> argparse.ArgumentParser:
 def add_robot_file(parser: argparse.ArgumentParser) -> None:
     """Give a command its robot file, Krang's by default."""
     parser.add_argument(
-        'robot_file', nargs='?', type=Path, default=None, help='robot file (YAML); default: config/krang.yaml, Krang'
+        'robot_file',
+        nargs='?',
+        type=Path,
+        default=None,
+        help='robot file (YAML), URDF or xacro; default: config/krang.yaml, Krang',
+    )
+    parser.add_argument(
+        '--base-link', default='', metavar='LINK', help='link of a URDF that stands still, with what is below it'
     )
 
 
 def robot_path(arguments: argparse.Namespace) -> Path:
     """Return the robot file that was asked for."""
     return arguments.robot_file or krang_file()
+
+
+def loaded(path: Path, base_link: str = '') -> Robot:
+    """Return the robot of a file; say what is odd in it though it is taken."""
+    description = load_description(path, base_link=base_link)
+    for warning in description.warnings[:MOST]:
+        print(f'note: {warning}', file=sys.stderr)
+    return description.robot
 
 
 def show_progress(what: str) -> None:

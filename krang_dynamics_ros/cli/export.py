@@ -6,11 +6,10 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from ..robot.robot_file import load_robot
 from ..symbolic.export import FORMATS, export, usage
 from ..symbolic.expressions import identifier
 from ..symbolic.parameters import OPEN
-from .common import add_robot_file, command_parser, guarded, note_friction, robot_path, show_progress
+from .common import add_robot_file, command_parser, guarded, loaded, note_friction, robot_path, show_progress
 
 _DESCRIPTION = """\
 Save A, C, C dq, Q, J^T f, friction, E and U of a robot as functions of q, dq, wrenches f and parameters p: C99 that
@@ -31,11 +30,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     )
     parser.add_argument('-o', '--output', type=Path, metavar='DIR', help='folder to write to; default: ROBOT_FORMAT')
     arguments = parser.parse_args(argv)
-    return guarded(lambda: _export(robot_path(arguments), arguments.to, arguments.output, arguments.parameters))
+    chosen = (robot_path(arguments), arguments.base_link, arguments.to, arguments.output, arguments.parameters)
+    return guarded(lambda: _export(*chosen))
 
 
-def _export(path: Path, to: str, folder: Path | None, leave_open: str) -> int:
-    robot = load_robot(path)
+def _export(path: Path, base_link: str, to: str, folder: Path | None, leave_open: str) -> int:
+    robot = loaded(path, base_link)
     name = identifier(robot.name)
     folder = folder or Path(f'{name}_{to}')
     files = export(robot, to, folder, leave_open, show_progress)

@@ -7,9 +7,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from ..core.share import robot_files
-from ..robot.robot_file import load_robot
 from ..symbolic.formulas import formulas, sympy
-from .common import command_parser, guarded, note_friction, show_progress
+from .common import command_parser, guarded, loaded, note_friction, show_progress
 
 _DESCRIPTION = """\
 Print A, C dq, Q, J^T f and friction of a small robot as formulas, in the terms of its file: to read beside a textbook's
@@ -40,7 +39,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _print(paths: Sequence[Path]) -> int:
     unicode = (sys.stdout.encoding or '').lower().startswith('utf')
     for path in paths:
-        robot = load_robot(path)
+        robot = loaded(path)
         found = formulas(robot, show_progress)
         show_progress('')
         note_friction(robot)

@@ -8,9 +8,8 @@ from pathlib import Path
 
 from ..core.share import PACKAGE
 from ..robot.robot import Robot
-from ..robot.robot_file import load_robot
 from ..robot.urdf_writer import urdf_text
-from .common import add_robot_file, command_parser, guarded, robot_path
+from .common import add_robot_file, command_parser, guarded, loaded, robot_path
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -19,19 +18,19 @@ def main(argv: Sequence[str] | None = None) -> int:
     add_robot_file(parser)
     parser.add_argument('-o', '--output', type=Path, help='file to write; default: standard output')
     arguments = parser.parse_args(argv)
-    return guarded(lambda: _generate(robot_path(arguments), arguments.output))
+    return guarded(lambda: _generate(robot_path(arguments), arguments.base_link, arguments.output))
 
 
-def described(path: Path) -> tuple[Robot, str]:
+def described(path: Path, base_link: str = '') -> tuple[Robot, str]:
     """Return the robot of a file, and its URDF with a note of where it comes from."""
-    robot = load_robot(path)
+    robot = loaded(path, base_link)
     return robot, urdf_text(
         robot, f'Generated from {path.name} by {PACKAGE} generate_urdf: edit that file, not this one.'
     )
 
 
-def _generate(path: Path, output: Path | None) -> int:
-    robot, text = described(path)
+def _generate(path: Path, base_link: str, output: Path | None) -> int:
+    robot, text = described(path, base_link)
     if output is None:
         sys.stdout.write(text)
     else:

@@ -6,9 +6,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ..core.errors import ArgumentError, unknown_name
+from ..core.errors import ArgumentError, Fault, unknown_name
+from ..robot.description import Description
 from ..robot.robot import Robot
-from ..robot.robot_file import load_robot
+from ..robot.robot_file import load_description, load_robot
 from ..robot.urdf_reader import read_description
 from ..robot.urdf_writer import urdf_text
 from .dynamics import Dynamics
@@ -49,21 +50,37 @@ def load_urdf(robot_file: str | Path = '') -> str:
 
 @dataclass(frozen=True)
 class Model:
-    """What a node runs on: the dynamics, the URDF they came from, and the hands by name."""
+    """What a node runs on: the robot, its dynamics, the URDF they came from, and what is odd in that though taken."""
 
+    robot: Robot
     dynamics: Dynamics
     urdf: str
-    end_effectors: dict[str, str]
+    warnings: tuple[Fault, ...] = ()
+
+    @property
+    def end_effectors(self) -> dict[str, str]:
+        """The hands' links by name, as the robot's file has them: a URDF has none."""
+        return self.robot.end_effectors
 
 
-def load_model(robot_file: str | Path = '', robot_description: str = '', backend: str = 'pinocchio') -> Model:
-    """Return the model of a robot file or of a URDF text; of Krang if neither is given."""
+def load_model(
+    robot_file: str | Path = '',
+    robot_description: str = '',
+    backend: str = 'pinocchio',
+    base_link: str = '',
+    strict_description: bool = False,
+) -> Model:
+    """Return the model of a robot file, a URDF or xacro file, or a URDF text; of Krang if none is given."""
     if robot_file and robot_description:
         raise ArgumentError(f"robot_file '{robot_file}' and robot_description are both given, must be one of the two")
     if robot_description and backend != 'pinocchio':
         raise ArgumentError(f"backend '{backend}' needs a robot file, must be 'pinocchio' for a robot_description")
     if robot_description:
-        description = read_description(robot_description)
-        return Model(Dynamics(description.robot), description.urdf, {})
-    robot = load_robot(robot_file)
-    return Model(dynamics_of(robot, backend=backend), urdf_text(robot), robot.end_effectors)
+        return model_of(read_description(robot_description, base_link=base_link, strict=strict_description), backend)
+    return model_of(load_description(robot_file, base_link=base_link, strict=strict_description), backend)
+
+
+def model_of(description: Description, backend: str = 'pinocchio') -> Model:
+    """Return the model of a description that was read."""
+    dynamics = dynamics_of(description.robot, backend=backend)
+    return Model(description.robot, dynamics, description.urdf, (*description.warnings, *dynamics.warnings))

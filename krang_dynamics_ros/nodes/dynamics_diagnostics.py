@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 
+from ..core.errors import MOST
 from ..inputs.end_effector import EndEffector
 from ..pipeline.pipeline import Pipeline
 from .diagnostics import ERROR, OK, WARN, Status, age
@@ -37,7 +38,15 @@ class DynamicsHealth:
             yield self._wrench(hand)
             yield self._payload(hand)
         yield self._computation(elapsed)
+        yield from self._description()
         self._begin()
+
+    def _description(self) -> Iterator[Status]:
+        """Say what is odd in the robot's description, though it is taken."""
+        odd = self._pipeline.model.warnings
+        if odd:
+            words = f'taken as it stands, with {len(odd)} oddities: {"; ".join(map(str, odd[:MOST]))}'
+            yield Status('robot description', WARN, words, {fault.path: fault for fault in odd})
 
     def _joint_states(self, elapsed: float) -> Status:
         states, now = self._inputs.states, self._now()

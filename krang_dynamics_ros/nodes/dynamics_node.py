@@ -9,10 +9,12 @@ from collections.abc import Sequence
 from builtin_interfaces.msg import Time
 from rclpy.node import Node
 
+from ..core.errors import listed
 from ..dynamics.factory import load_model
 from ..dynamics.terms import Torques
 from ..pipeline.dynamics_parameters import MODEL
 from ..pipeline.pipeline import Pipeline
+from ..robot.robot import Robot
 from .diagnostics import Reporter
 from .dynamics_diagnostics import DynamicsHealth
 from .dynamics_inputs import DynamicsInputs
@@ -41,6 +43,8 @@ class DynamicsNode(Node):
         reporter.add(self._health.statuses)
         reporter.add(self._outputs.commands.statuses)
         self.get_logger().info(f'{model.dynamics.name}: {model.dynamics.n} joints; waiting for {inputs.topic}')
+        if not pipeline.inputs.hands:
+            self.get_logger().info(offered_hands(model.robot))
 
     def _on_torques(self, torques: Torques, stamp: Time) -> None:
         start = time.perf_counter()
@@ -51,6 +55,13 @@ class DynamicsNode(Node):
         """End: take back what goes out to a controller first."""
         self._outputs.commands.end()
         super().destroy_node()
+
+
+def offered_hands(robot: Robot) -> str:
+    """Return what to say where no hands are named: the ends of the tree, and the line that names one."""
+    ends = [*robot.hands.values()]
+    line = f'-p end_effectors:="[hand]" -p hand.link:={ends[0]}'
+    return f'no end effectors, so no wrenches; the ends of the tree are {listed(ends)}. To have one: {line}'
 
 
 def main(args: Sequence[str] | None = None) -> int:

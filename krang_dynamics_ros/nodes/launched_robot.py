@@ -12,7 +12,7 @@ import yaml
 from ..core.errors import ArgumentError
 from ..dynamics.factory import load_model
 
-CHOICES = ('robot_file', 'robot_description')  # the parameters that say which robot it is
+CHOICES = ('robot_file', 'robot_description', 'base_link')  # the parameters that say which robot it is
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,8 @@ def launched_robot(node: str, params_file: str, robot_file: str = '') -> Launche
     """
     said = parameters_in(params_file, node)
     chosen = {'robot_file': robot_file} if robot_file else {key: str(said[key]) for key in CHOICES if said.get(key)}
-    model = load_model(**chosen)
+    text = {key: chosen.get(key, '') for key in CHOICES}
+    model = load_model(text['robot_file'], text['robot_description'], base_link=text['base_link'])
     instead = {key: '' for key in CHOICES if said.get(key)}
     return LaunchedRobot(model.urdf, model.dynamics.base, instead | chosen)
 

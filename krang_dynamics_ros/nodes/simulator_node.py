@@ -21,7 +21,7 @@ from std_srvs.srv import Trigger
 from ..core.errors import ArgumentError
 from ..core.wrench import Wrench
 from ..inputs.end_effector import EndEffector
-from ..pipeline.spec import NONE, ROBOT_FILE, Spec, named
+from ..pipeline.spec import BASE_LINK, NONE, ROBOT_FILE, Spec, named
 from ..robot.robot_file import load_robot
 from ..simulation.simulated_robot import SimulatedRobot
 from ..simulation.simulation import Simulation
@@ -34,6 +34,7 @@ from .topics import INPUT, nanoseconds, wrench_message, wrench_of
 
 PARAMETERS = (
     ROBOT_FILE,
+    BASE_LINK,
     Spec('rate', 500.0, 'of `joint_states` and of the wrist sensors, Hz', least=1.0, most=1000.0),
     Spec('time_factor', 1.0, 'simulated seconds per second', least=0.01, most=10.0),
     Spec('publish_clock', False, 'publish simulated time on `/clock`, and stamp with it'),
@@ -75,7 +76,7 @@ class SimulatorNode(Node):
 
     def _simulated_robot(self) -> SimulatedRobot:
         values = self._values
-        simulation = Simulation(load_robot(values['robot_file']))
+        simulation = Simulation(load_robot(values['robot_file'], values['base_link']))
         for name in ('viscous', 'coulomb'):
             setattr(simulation.dynamics, name, getattr(simulation.dynamics, name) + values[name])
         if names := named(values['start.names']):

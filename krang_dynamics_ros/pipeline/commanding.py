@@ -12,7 +12,6 @@ from ..core.spatial import Array
 from ..dynamics.factory import Model
 from ..dynamics.terms import Torques
 from ..outputs.effort_commands import EffortCommands
-from ..robot.effort_limits import effort_limits
 from . import dynamics_parameters as parameters
 from .robot_inputs import known_joint
 from .settings import Settings
@@ -32,7 +31,8 @@ class Commanding:
         joints = [known_joint(model, 'command_joints', name) for name in named(settings['command_joints'])]
         self._order = np.array([names.index(name) for name in joints], dtype=int)
         self.switch = EffortCommands(joints)
-        settings.declare(parameters.of_commands(joints, effort_limits(model.urdf)))
+        limits = {joint.name: joint.limits.effort for joint in model.robot.moving_joints if joint.limits}
+        settings.declare(parameters.of_commands(joints, {name: x for name, x in limits.items() if x}))
         self._latest: Torques | None = None  # the torques that came last, and when
         self._time = -np.inf
         self.wanted = self._begun = False

@@ -12,7 +12,7 @@ from ..dynamics.terms import SUMMED
 from ..inputs.end_effector import MOMENTS_ABOUT, SENSES
 from ..robot.robot import Presliding
 from .settings import Settings
-from .spec import NONE, ROBOT_FILE, Spec
+from .spec import BASE_LINK, NONE, ROBOT_FILE, Spec
 
 JOINT_SETTINGS = {
     'rotor_inertia': 'rotor inertia I_a = N^2 J_m as the joint feels it, kg m^2 (kg if prismatic)',
@@ -28,6 +28,8 @@ URDFS = "the URDF's"
 MODEL = (
     ROBOT_FILE,
     Spec('robot_description', '', 'URDF text, instead of a robot file'),
+    BASE_LINK,
+    Spec('strict_description', False, 'whether a URDF is refused for an inertia that no body can have'),
     Spec(
         'backend',
         BACKENDS[0],

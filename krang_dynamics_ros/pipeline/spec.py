@@ -62,7 +62,8 @@ class Spec:
             raise ArgumentError(f'{self.name}: {items}, must name each once')
 
 
-ROBOT_FILE = Spec('robot_file', '', 'robot file (YAML); none: Krang', default_text="`''`, Krang")
+ROBOT_FILE = Spec('robot_file', '', 'robot file (YAML), URDF or xacro; none: Krang', default_text="`''`, Krang")
+BASE_LINK = Spec('base_link', '', 'link of a URDF that stands still, with what is below it; none: the whole robot')
 
 
 def markdown_table(specs: Sequence[Spec]) -> str:

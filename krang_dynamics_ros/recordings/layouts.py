@@ -13,7 +13,8 @@ import numpy as np
 from ..core.errors import FaultsError
 from ..core.share import share
 from ..core.spatial import Array
-from ..robot.yaml_reading import UNREADABLE, Section, parse
+from ..robot.yaml_parsing import UNREADABLE, parse
+from ..robot.yaml_reading import Section
 
 OWN = 'recording.yaml'
 QUANTITIES = ('time', 'position', 'velocity', 'effort')

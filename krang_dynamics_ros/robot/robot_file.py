@@ -11,27 +11,39 @@ import numpy as np
 
 from ..core.errors import Fault, RobotError, fault
 from ..core.inertia import Inertia
-from ..core.share import krang_file, robot_files
+from ..core.share import krang_file
 from ..core.spatial import Array, frozen, is_rotation, rotation_from_rpy, symmetric
+from .description import Description
+from .file_text import is_xml, text_of
 from .robot import Friction, Joint, JointKind, Limits, Link, LoadShare, Motor, Presliding, Robot, Shape
 from .tree import tree_faults
-from .yaml_reading import MISSING, UNREADABLE, Section, parse
+from .urdf_reader import read_description
+from .urdf_writer import urdf_text
+from .yaml_parsing import UNREADABLE, parse
+from .yaml_reading import MISSING, Section
 
 KINDS = ('revolute', 'prismatic', 'fixed')
 SHAPES = {'box': 3, 'cylinder': 2, 'sphere': 1}
 
 
-def load_robot(path: str | Path = '') -> Robot:
-    """Read a robot from a YAML file, Krang's if none is named, or raise `RobotError` with every fault of it."""
+def load_robot(path: str | Path = '', base_link: str = '') -> Robot:
+    """Read a robot from a robot file (YAML), a URDF or a xacro file; Krang if none is named.
+
+    `base_link` takes what is below that link of a URDF. An error of ours has every fault of the file.
+    """
+    return load_description(path, base_link=base_link).robot
+
+
+def load_description(path: str | Path = '', *, base_link: str = '', strict: bool = False) -> Description:
+    """Read the same, with the URDF to hand on and what is odd in a URDF though taken; `strict` makes that a fault."""
     path = path or krang_file()
-    try:
-        text = Path(path).read_text(encoding='utf-8')
-    except (OSError, UnicodeDecodeError) as error:
-        shipped = ', '.join(str(file) for file in robot_files())
-        raise RobotError(
-            str(path), [Fault('file', str(error), f'must be a readable robot file; with the package come {shipped}')]
-        ) from None
-    return read_robot(text, str(path))
+    text = text_of(path)
+    if is_xml(text):
+        return read_description(text, base_link=base_link, strict=strict, source=str(path))
+    robot = read_robot(text, str(path))
+    if base_link and base_link != robot.base:
+        raise RobotError(str(path), [fault('base_link', base_link, f'must be {robot.base}, or none for a robot file')])
+    return Description(robot, urdf_text(robot))
 
 
 def read_robot(text: str, source: str = 'robot') -> Robot:
@@ -155,7 +167,7 @@ def _limits(joint: Section, kind: str) -> Limits | None:
 
 def _motor(section: Section) -> Motor:
     ratio = section.number('gear_ratio', 1.0)
-    if ratio == 0:
+    if abs(ratio) < 1e-9:
         section.refuse('gear_ratio', ratio, 'must not be zero')
     rotor_inertia, viscous = section.number('rotor_inertia', 0.0, least=0), section.number('viscous', 0.0, least=0)
     motor = Motor(ratio, rotor_inertia, viscous, section.number('effort_offset', 0.0))

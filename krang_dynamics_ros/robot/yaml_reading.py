@@ -1,68 +1,23 @@
-"""Reading YAML with care: every value is checked as it is taken, and every fault noted with its path.
+"""Taking a robot file's data by key: every value is checked as it is taken, and every fault noted with its path.
 
-PyYAML alone would let three faults of hand-written files pass in silence: a key given twice, `1e-3` (text in
-YAML 1.1, a number to everybody else) and keys that nobody reads.
+Keys that nobody asks for are faults, too: a misspelt one would pass in silence.
 """
 
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
-import yaml
 
-from ..core.errors import Fault, did_you_mean, fault
+from ..core.errors import Fault, did_you_mean, fault, listed
 from ..core.spatial import Array
+from .yaml_parsing import NAME, is_name
+from .yaml_parsing import join as _join
 
-UNREADABLE = object()
 MISSING = object()
-_FLOAT = re.compile(r'^[-+]?(\d+\.?\d*|\.\d+)[eE][-+]?\d+$')
-
-
-class _Loader(yaml.SafeLoader):
-    """SafeLoader that reads 1e-3 as a number."""
-
-
-_Loader.add_implicit_resolver('tag:yaml.org,2002:float', _FLOAT, list('-+.0123456789'))
-
-
-def parse(text: str) -> tuple[Any, list[Fault]]:
-    """Return the data of a YAML text (or UNREADABLE), and the faults of its form: syntax, repeated keys, loops."""
-    try:
-        node = yaml.compose(text, _Loader)
-        faults = list(_form_faults(node, '', (), set()))
-        return yaml.load(text, _Loader), faults  # noqa: S506 (a SafeLoader)
-    except (yaml.YAMLError, ValueError) as error:
-        return UNREADABLE, [Fault('yaml', ' '.join(str(error).split()), 'must be readable YAML')]
-
-
-def _form_faults(node: yaml.Node | None, path: str, above: tuple[yaml.Node, ...], seen: set[int]) -> Iterator[Fault]:
-    """Walk every node once, however many aliases lead to it."""
-    if node in above:
-        yield fault(path, '*alias', 'must not contain itself')
-    if not isinstance(node, yaml.CollectionNode) or id(node) in seen:
-        return
-    seen.add(id(node))
-    inside = (*above, node)
-    if isinstance(node, yaml.SequenceNode):
-        for i, item in enumerate(node.value):
-            yield from _form_faults(item, f'{path}[{i}]', inside, seen)
-        return
-    lines: dict[str, int] = {}
-    for key, item in node.value:
-        name, line = str(key.value), key.start_mark.line + 1
-        where = _join(path, name)
-        if name in lines:
-            yield Fault(where, f'given on lines {lines[name]} and {line}', 'must be given once only')
-        lines[name] = line
-        yield from _form_faults(item, where, inside, seen)
-
-
-def _join(path: str, key: object) -> str:
-    return f'{path}.{key}' if path else str(key)
+LARGEST = 1e9  # of any number, in its SI unit: what is beyond is a slip, and its square may be no number any more
 
 
 class Section:
@@ -96,9 +51,8 @@ class Section:
         value = self._take(key)
         if value is MISSING and default is not None:
             return default
-        allowed = _allowed_number(above, least)
         if not _is_number(value) or not value > above or not value >= least:
-            self.refuse(key, value, allowed)
+            self.refuse(key, value, _too_large(value) or _allowed_number(above, least))
             return math.nan
         return float(value)
 
@@ -118,7 +72,7 @@ class Section:
         if isinstance(item, str) and item.lstrip('-') in self.names and item.count('-') < 2:
             return -self.names[item.lstrip('-')] if item[0] == '-' else self.names[item]
         known = f" or a length's name ({', '.join(self.names)}), maybe with a minus" if self.names else ''
-        self.refuse(key, item, f'must be a finite number{known}')
+        self.refuse(key, item, _too_large(item) or f'must be a finite number{known}')
         return math.nan
 
     def lengths(self, key: str) -> tuple[str, ...]:
@@ -141,13 +95,12 @@ class Section:
         """Return a name; one of the options, if there are any."""
         value = self._take(key)
         if not isinstance(value, str) or not value or (options and value not in options):
-            hint = did_you_mean(str(value), options)
-            self.refuse(key, value, f'must be one of {", ".join(options)}' if options else 'must be a name (text)')
-            if hint and value is not MISSING:
-                self.faults[-1] = Fault(
-                    self.faults[-1].path, self.faults[-1].value, f'{self.faults[-1].allowed}; {hint.strip()}'
-                )
+            hint = did_you_mean(value, options).strip() if isinstance(value, str) else ''
+            allowed = f'must be one of {listed(options)}' if options else 'must be a name (text)'
+            self.refuse(key, value, f'{allowed}; {hint}' if hint else allowed)
             return ''
+        if not is_name(value):
+            self.refuse(key, value, NAME)
         return value
 
     def texts(self, key: str) -> tuple[str, ...]:
@@ -170,10 +123,8 @@ class Section:
             self.refuse(key, value, 'must be a mapping of names to mappings, with one entry at least')
             return
         for name, data in value.items():
-            if not isinstance(name, str):
-                self.refuse(key, name, 'must be a name (text; quote it)')
             path = _join(_join(self.path, key), name)
-            yield str(name), Section({} if data is None else data, path, self.faults, self.names)
+            yield name, Section({} if data is None else data, path, self.faults, self.names)
 
     def items(self, key: str) -> Iterator[Section]:
         """Return the mappings of the list at `key`; none if it is not given."""
@@ -193,7 +144,7 @@ class Section:
 
     def given(self) -> list[str]:
         """Return the keys that are given, where any may be."""
-        return [key for key in self._data if isinstance(key, str)]
+        return [*self._data]
 
     def close(self) -> None:
         """Note every key that was not asked for."""
@@ -206,7 +157,12 @@ class Section:
 
 
 def _is_number(value: Any) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and abs(value) <= LARGEST
+
+
+def _too_large(value: Any) -> str:
+    too_large = isinstance(value, (int, float)) and LARGEST < abs(value) < math.inf
+    return f'must be at most {LARGEST:g} in size' if too_large else ''
 
 
 def _allowed_number(above: float, least: float) -> str:
