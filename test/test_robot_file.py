@@ -154,7 +154,7 @@ def test_all_faults_come_at_once() -> None:
         ('{[a]: 1}', 'must have names as keys'),
         ('a: &a [1]\n? *a\n: 2', 'must have names as keys'),
         ('a: *b', 'must stand for something above it'),
-        ('name: "\\ud800"', 'name: '),
+        ('name: "\\ud800"', 'must be '),
         ('name: "a\\0b"', 'must be a name: printable'),
         ('"": 1', 'must be a name: printable'),
         ('1: {}', 'must be a name (text; quote it)'),
