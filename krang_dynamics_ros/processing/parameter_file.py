@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from ..core.errors import FaultsError, fault
-from ..robot.yaml_reading import UNREADABLE, parse
+from ..robot.yaml_parsing import UNREADABLE, parse
 
 NODE = 'krang_dynamics'
 
