@@ -9,7 +9,8 @@ import pytest
 
 from krang_dynamics_ros import Robot, Wrench, dynamics_of
 from krang_dynamics_ros.core.inertia import Inertia
-from krang_dynamics_ros.dynamics.terms import State, Terms
+from krang_dynamics_ros.dynamics.state import State
+from krang_dynamics_ros.dynamics.terms import Terms
 from krang_dynamics_ros.inputs.end_effector import EndEffector, Sense
 from krang_dynamics_ros.robot.robot import Friction
 from krang_dynamics_ros.simulation.simulation import Simulation

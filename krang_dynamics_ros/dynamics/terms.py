@@ -7,37 +7,18 @@ column and colour on the page; nothing else needs to know of it.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..core.errors import ArgumentError
 from ..core.spatial import Array
-from ..core.wrench import Wrench
 from .dynamics import Dynamics
 from .friction import PreslidingState
-
-
-@dataclass(frozen=True, eq=False)
-class State:
-    """What is known of a robot at one instant, joint vectors (n) in the order of the dynamics' joints."""
-
-    q: Array
-    dq: Array | None = None  # None where one velocity or more is not known
-    wrenches: Sequence[Wrench] = ()  # what the robot applies
-    effort: Array | None = None  # as measured, NaN where it is not known; None: nothing is measured
-    stamp: int = 0  # ns
-
-    @property
-    def velocity(self) -> Array:
-        """The velocities (n), for those who have made sure that they are known."""
-        if self.dq is None:
-            raise ArgumentError('a state has no velocities, must have them for this term')
-        return self.dq
-
+from .observer import MomentumObserver
+from .state import State
 
 class StateRows(Protocol):
     """Many states in the order in which they came, a state a row: what a recording holds."""
@@ -70,6 +51,7 @@ class Term:
     start_rows: Callable[[Dynamics], ComputeRows | None] = lambda dynamics: None
     needs_velocity: bool = False
     summed: bool = True
+    partial: bool = False  # whether it may be known for some joints only, NaN standing for the others
 
 
 def _friction(dynamics: Dynamics) -> Compute:
@@ -103,6 +85,11 @@ ALL = (
         lambda dynamics: lambda state: dynamics.wrench_torque(state.q, state.wrenches),
         lambda dynamics: lambda rows: dynamics.wrench_torques(rows.q, rows.wrenches),
     ),
+    Term(
+        'external', 'by the momentum observer', 'what the WORLD does to the joints, from measured efforts', '#dc2626',
+        MomentumObserver,
+        summed=False, partial=True,
+    ),
 )  # fmt: skip
 TERMS: dict[str, Term] = {term.name: term for term in ALL}
 SUMMED = tuple(term.name for term in ALL if term.summed)  # those that `total_terms` may name
@@ -132,7 +119,8 @@ class Torques:
         """Return one term, or None if it cannot be known: no velocities, or a number that is not finite."""
         if name not in self._known:
             blind = TERMS[name].needs_velocity and self.state.dq is None
-            self._known[name] = None if blind else _finite(self._terms.compute[name](self.state))
+            torque = None if blind else self._terms.compute[name](self.state)
+            self._known[name] = torque if TERMS[name].partial else _finite(torque)
         return self._known[name]
 
     def total(self, names: Collection[str]) -> Array | None:

@@ -10,7 +10,7 @@ from typing import Any
 from ..core.errors import ArgumentError, unknown_name
 from ..core.spatial import Array
 from ..dynamics.factory import Model
-from ..dynamics.terms import State
+from ..dynamics.state import State
 from ..inputs.end_effector import EndEffector, Weigh, contact_wrenches
 from ..inputs.imu import pitch
 from ..inputs.joint_states import JointStates

@@ -1,0 +1,123 @@
+"""What the world does to the joints, from measured efforts: the generalized momentum observer.
+
+With the momentum p = A dq, dp/dt = tau - friction - Q + C^T dq + tau_ext. The observer's r follows tau_ext as a
+first-order low pass: a step of size a shows as a (1 - exp(-K t)). A. De Luca, R. Mattone, "Actuator failure detection
+and isolation using generalized momenta", ICRA 2003. Here a step in time is exact for any K dt:
+
+    r <- e^(-K dt) r + (1 - e^(-K dt)) ((p - p_before) / dt - mean of (tau - friction - Q + C^T dq))
+
+The mean of Q - C^T dq over a step is Simpson's, with the middle state from the cubic through both ends; that of efforts
+and friction is the mean of both ends.
+"""
+
+from __future__ import annotations
+
+from math import expm1
+from typing import Literal, get_args
+
+import numpy as np
+
+from ..core.spatial import Array
+from .dynamics import Dynamics
+from .friction import PreslidingState
+from .state import State
+
+EffortSource = Literal['joint', 'motor', 'external']
+EFFORT_SOURCES: tuple[str, ...] = get_args(EffortSource)
+SETTLED = 5.0  # time constants 1 / K, after which a step shows to 0.7 %
+NEVER = -1
+
+
+class MomentumObserver:
+    """External torques (n) of one robot: what the WORLD does to the joints, N m, or N for a prismatic joint.
+
+    `source` says what `effort` means: `joint`, the torque that the links feel, by a sensor behind the gear; `motor`,
+    that of the motor, times the gear ratio: then rotors and friction are between; `external`, the thing itself, which
+    goes through as it is. `effort_scale` (n) makes N m of other units, such as amperes. `gain` is K, 1/s.
+    """
+
+    def __init__(self, dynamics: Dynamics) -> None:
+        self.dynamics = dynamics
+        self.gain = 10.0  # 1/s
+        self.source: EffortSource = 'motor'
+        self.effort_scale: Array = np.ones(dynamics.n)
+        self.longest = 0.1  # s: after a gap longer than this it begins anew
+        self._past = PreslidingState(dynamics.friction)
+        self._q = self._dq = self._pull_before = self._input_before = np.zeros(dynamics.n)
+        self.restart()
+
+    def restart(self) -> None:
+        """Forget everything: an estimate comes again when the observer has settled."""
+        self._stamp = NEVER
+        self._settling = np.zeros(self.dynamics.n)  # s that each joint has been followed for
+        self.torque = np.zeros(self.dynamics.n)
+        self.acceleration = np.zeros(self.dynamics.n)  # of each joint, through the same low pass
+        self._past.forget()
+
+    def __call__(self, state: State) -> Array | None:
+        """Go on to a state; return the external torques (n), NaN where they cannot be told, or None if nowhere."""
+        effort = np.full(self.dynamics.n, np.nan) if state.effort is None else state.effort * self.effort_scale
+        if self.source == 'external':
+            return _any(effort)
+        if state.dq is None:
+            self.restart()
+            return None
+        self._follow(state.q, state.dq, effort, state.stamp)
+        return _any(np.where(self._settling * self.gain >= SETTLED, self.torque, np.nan))
+
+    def unsettled(self, state: State) -> float:
+        """Return how long it still takes (s) until every joint with an effort is told."""
+        known = np.zeros(self.dynamics.n, dtype=bool) if state.effort is None else np.isfinite(state.effort)
+        left = SETTLED / self.gain - self._settling[known]
+        return max(0.0, float(left.max())) if known.any() and self.source != 'external' else 0.0
+
+    def _follow(self, q: Array, dq: Array, effort: Array, stamp: int) -> None:
+        dt = (stamp - self._stamp) / 1e9
+        if self._stamp == NEVER or not -self.longest <= dt <= self.longest:
+            self.restart()
+        elif dt <= 0:
+            return  # a part of a state that came late, or twice: the next one has it
+        pull, input_ = self._pull(q, dq), effort - self._friction(q, dq, stamp)
+        if self._stamp != NEVER:
+            middle_q, middle_dq = middle(self._q, self._dq, q, dq, dt)
+            mean_pull = (self._pull_before + 4 * self._pull(middle_q, middle_dq) + pull) / 6
+            change = self._momentum(q, dq) - self._momentum(self._q, self._dq)  # both by the model of now
+            self._filter(change / dt + mean_pull - (self._input_before + input_) / 2, (dq - self._dq) / dt, dt)
+        self._q, self._dq, self._stamp = q.copy(), dq.copy(), stamp
+        self._pull_before, self._input_before = pull, input_
+
+    def _filter(self, torque: Array, acceleration: Array, dt: float) -> None:
+        part = -expm1(-self.gain * dt)
+        known = np.isfinite(torque)
+        self.torque = np.where(known, self.torque + part * (torque - self.torque), 0.0)
+        self.acceleration += part * (acceleration - self.acceleration)
+        self._settling = np.where(known, self._settling + dt, 0.0)
+
+    def _momentum(self, q: Array, dq: Array) -> Array:
+        """Return p (n); what a sensor behind the gear feels has no rotor in it."""
+        p = self.dynamics.A(q) @ dq
+        return p if self.source == 'motor' else np.asarray(p - self.dynamics.rotor_inertia * dq)
+
+    def _pull(self, q: Array, dq: Array) -> Array:
+        """Return Q - C^T dq (n), what changes the momentum if nothing else does, with the opposite sign."""
+        return np.asarray(self.dynamics.Q(q) - dq @ self.dynamics.C(q, dq))
+
+    def _friction(self, q: Array, dq: Array, stamp: int) -> Array:
+        z = self._past.move(q, stamp)
+        return self.dynamics.friction_torque(dq, z) if self.source == 'motor' else np.zeros_like(dq)
+
+
+def middle(q0: Array, dq0: Array, q1: Array, dq1: Array, dt: float) -> tuple[Array, Array]:
+    """Return position and velocity (n) in the middle of a step, on the cubic through both ends.
+
+    Stamps that jitter, and positions in coarse steps, would look like velocity there. So it stays near the mean of the
+    velocities at the ends, as it does on any smooth movement.
+    """
+    mean = (dq0 + dq1) / 2
+    limit = np.abs(dq1 - dq0) + 0.1 * np.abs(mean)
+    beyond = 1.5 * ((q1 - q0) / dt - mean)
+    return (q0 + q1) / 2 + dt / 8 * (dq0 - dq1), mean + np.clip(beyond, -limit, limit)
+
+
+def _any(torque: Array) -> Array | None:
+    return torque if np.isfinite(torque).any() else None

@@ -1,0 +1,91 @@
+"""Contact: an external torque beyond what a robot that touches nothing has been seen to show.
+
+Two thresholds to a joint, since a model errs most while it accelerates: one for a robot that moves evenly or stands,
+one for a robot that accelerates. Both are learnt from a run in which it touches nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..core.errors import ArgumentError
+from ..core.spatial import Array
+from ..dynamics.dynamics import Dynamics
+
+FEWEST = 200  # states of a run to learn from
+
+
+@dataclass(frozen=True)
+class Contact:
+    """Whether something touches the robot, and where."""
+
+    anywhere: bool
+    hands: dict[str, bool]
+    joints: tuple[str, ...]  # those beyond their threshold
+
+
+class ContactDetector:
+    """Thresholds (n), N m, or N for a prismatic joint; infinite where none is known."""
+
+    def __init__(self, joint_names: Sequence[str], own_joints: Mapping[str, Sequence[str]]) -> None:
+        """`own_joints` are, for each hand, those that carry it and no other hand."""
+        self.joint_names = tuple(joint_names)
+        self.even = np.full(len(self.joint_names), np.inf)
+        self.accelerating = self.even.copy()
+        self.fast = 1.0  # rad/s^2, m/s^2: a robot with a joint beyond this accelerates
+        self._of_hand = {hand: np.isin(np.array(self.joint_names), list(joints)) for hand, joints in own_joints.items()}
+
+    @property
+    def ready(self) -> bool:
+        """Whether any joint has a threshold."""
+        return bool(np.isfinite(self.even).any())
+
+    def accelerates(self, acceleration: Array) -> bool:
+        """Tell whether the robot counts as accelerating."""
+        return bool((np.abs(acceleration) > self.fast).any())
+
+    def judge(self, torque: Array, acceleration: Array) -> Contact:
+        """Return where external torques (n), NaN where unknown, are beyond the thresholds."""
+        beyond = np.abs(torque) > (self.accelerating if self.accelerates(acceleration) else self.even)  # NaN is not
+        joints = tuple(name for name, yes in zip(self.joint_names, beyond, strict=True) if yes)
+        return Contact(
+            bool(beyond.any()), {hand: bool(beyond[own].any()) for hand, own in self._of_hand.items()}, joints
+        )
+
+
+class ThresholdLearner:
+    """The largest external torques of a run without contact."""
+
+    def __init__(self, n: int) -> None:
+        self._largest = np.zeros((2, n))  # evenly, accelerating
+        self.states = 0
+
+    def take(self, torque: Array, accelerating: bool) -> None:
+        """Take in one state of the run; NaN where a joint's torque is not known."""
+        self.states += 1
+        row = self._largest[int(accelerating)]
+        np.fmax(row, np.abs(torque), out=row)
+
+    def thresholds(self, margin: float, floor: float) -> tuple[Array, Array]:
+        """Return thresholds (n) for even motion and for acceleration: the largest times `margin`, plus `floor`.
+
+        What was not seen while accelerating counts twice what was seen otherwise.
+        """
+        if self.states < FEWEST:
+            raise ArgumentError(f'learnt from {self.states} states, must be {FEWEST} at least, without contact')
+        even, accelerating = self._largest
+        largest = np.where(accelerating > 0, np.maximum(accelerating, even), 2 * even)
+        return margin * even + floor, margin * largest + 2 * floor
+
+
+def own_joints(dynamics: Dynamics, hands: Mapping[str, str]) -> dict[str, list[str]]:
+    """Return the joints that carry one hand (links by name) and no other, by hand."""
+    carrying = {hand: dynamics.jacobian(np.zeros(dynamics.n), link).any(axis=0) for hand, link in hands.items()}
+    shared = sum((carries.astype(int) for carries in carrying.values()), np.zeros(dynamics.n, dtype=int)) > 1
+    return {
+        hand: [name for name, own in zip(dynamics.joint_names, carries & ~shared, strict=True) if own]
+        for hand, carries in carrying.items()
+    }
