@@ -26,7 +26,7 @@ from rclpy.executors import SingleThreadedExecutor
 from rclpy.parameter import Parameter
 from rclpy.qos import DurabilityPolicy, QoSProfile
 from sensor_msgs.msg import Imu, JointState
-from std_msgs.msg import Float64MultiArray, String
+from std_msgs.msg import Bool, Float64MultiArray, String
 
 from .robots import ROOT
 
@@ -42,6 +42,11 @@ TYPES: dict[str, type] = (
     }
     | {f'wrench/{side}/compensated': WrenchStamped for side in ('left', 'right')}
 )
+ESTIMATES: dict[str, type] = {
+    'torque/external': JointState,
+    **{f'wrench/{side}/estimated': WrenchStamped for side in ('left', 'right')},
+    **dict.fromkeys(('contact', 'contact/left', 'contact/right'), Bool),
+}
 
 
 @contextmanager
@@ -154,7 +159,7 @@ class Client:
     def listen(self, *topics: str) -> None:
         for topic in topics:
             self.received[topic] = []
-            self.node.create_subscription(TYPES[topic], topic, self.received[topic].append, 100)
+            self.node.create_subscription((TYPES | ESTIMATES)[topic], topic, self.received[topic].append, 100)
 
     def publisher(self, kind: type, topic: str) -> Any:
         """Return a publisher that the node under test listens to."""

@@ -36,7 +36,7 @@ ROOMS: dict[str, set[str]] = {
     'pipeline': {'core', 'robot', 'dynamics', 'estimation', 'inputs', 'outputs'},
     'processing': {'core', 'robot', 'dynamics', 'pipeline', 'recordings'},
     'simulation': {'core', 'robot', 'dynamics', 'inputs'},
-    'nodes': {'core', 'robot', 'dynamics', 'inputs', 'outputs', 'pipeline', 'viewer', 'simulation'},
+    'nodes': {'core', 'robot', 'dynamics', 'estimation', 'inputs', 'outputs', 'pipeline', 'viewer', 'simulation'},
     'cli': {
         'core',
         'robot',

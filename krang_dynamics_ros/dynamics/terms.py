@@ -7,18 +7,20 @@ column and colour on the page; nothing else needs to know of it.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..core.spatial import Array
+from ..core.wrench import Wrench
 from .dynamics import Dynamics
 from .friction import PreslidingState
 from .observer import MomentumObserver
 from .state import State
+
 
 class StateRows(Protocol):
     """Many states in the order in which they came, a state a row: what a recording holds."""
@@ -101,6 +103,7 @@ class Terms:
     def __init__(self, dynamics: Dynamics) -> None:
         self.n = dynamics.n
         self.compute = {name: term.start(dynamics) for name, term in TERMS.items()}
+        self.observer = cast(MomentumObserver, self.compute['external'])
 
     def of(self, state: State) -> Torques:
         """Return the torques of a state, each computed when it is first asked for."""

@@ -60,7 +60,7 @@ class ThresholdLearner:
     """The largest external torques of a run without contact."""
 
     def __init__(self, n: int) -> None:
-        self._largest = np.zeros((2, n))  # evenly, accelerating
+        self._largest = np.full((2, n), np.nan)  # evenly, accelerating; NaN for what was not seen
         self.states = 0
 
     def take(self, torque: Array, accelerating: bool) -> None:
@@ -72,13 +72,14 @@ class ThresholdLearner:
     def thresholds(self, margin: float, floor: float) -> tuple[Array, Array]:
         """Return thresholds (n) for even motion and for acceleration: the largest times `margin`, plus `floor`.
 
-        What was not seen while accelerating counts twice what was seen otherwise.
+        They are wider for acceleration, twice as wide if none was seen; zero for a joint that was not seen at all.
         """
         if self.states < FEWEST:
             raise ArgumentError(f'learnt from {self.states} states, must be {FEWEST} at least, without contact')
         even, accelerating = self._largest
-        largest = np.where(accelerating > 0, np.maximum(accelerating, even), 2 * even)
-        return margin * even + floor, margin * largest + 2 * floor
+        even = np.where(np.isnan(even), accelerating, even)
+        wider = np.where(np.isnan(accelerating), 2 * even, np.fmax(accelerating, even))
+        return np.nan_to_num(margin * even + floor), np.nan_to_num(margin * wider + 2 * floor)
 
 
 def own_joints(dynamics: Dynamics, hands: Mapping[str, str]) -> dict[str, list[str]]:

@@ -42,6 +42,7 @@ class DynamicsNode(Node):
         reporter = Reporter(self, model.dynamics.name)
         reporter.add(self._health.statuses)
         reporter.add(self._outputs.commands.statuses)
+        reporter.add(self._outputs.external.statuses)
         self.get_logger().info(f'{model.dynamics.name}: {model.dynamics.n} joints; waiting for {inputs.topic}')
         if not pipeline.inputs.hands:
             self.get_logger().info(offered_hands(model.robot))

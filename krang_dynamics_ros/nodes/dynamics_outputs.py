@@ -11,6 +11,7 @@ from ..dynamics.terms import TERMS, Torques
 from ..pipeline.pipeline import Pipeline
 from ..pipeline.settings import Settings
 from .command_output import CommandOutput
+from .external_topics import ExternalTopics
 from .topics import NumbersTopic, PointTopic, TorqueTopic
 
 LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
@@ -23,6 +24,7 @@ class DynamicsOutputs:
         self._pipeline, self._dynamics, model = pipeline, pipeline.dynamics, pipeline.model
         names, frame_id = self._dynamics.joint_names, settings['frame_id']
         self._torques = {term: TorqueTopic(node, f'torque/{term}', names, frame_id) for term in TERMS}
+        self.external = ExternalTopics(node, pipeline, self._torques['external'])
         self._total = TorqueTopic(node, 'torque/total', names, frame_id)
         self.commands = CommandOutput(node, pipeline.commanding)
         self._inertia = NumbersTopic(node, 'dynamics/inertia', self._dynamics.n)
@@ -39,6 +41,7 @@ class DynamicsOutputs:
         if self._total.wanted and (total := torques.total(self._pipeline.summed)) is not None:
             self._total.send(total, stamp)
         self.commands.follow(torques)
+        self.external.publish(torques, stamp)
         q, dq = torques.state.q, torques.state.dq
         if self._com.wanted:
             self._com.send(self._dynamics.center_of_mass(q), stamp)

@@ -76,12 +76,15 @@ class TorqueTopic(Topic):
 
     def __init__(self, node: Node, name: str, joint_names: Sequence[str], frame_id: str) -> None:
         super().__init__(node, JointState, name)
-        self.message.name = list(joint_names)
+        self._names = self.message.name = list(joint_names)
         self.message.header.frame_id = frame_id
 
     def send(self, torque: Array, stamp: Time) -> None:
-        """Publish torques (n), with the stamp of the joint state they come from."""
+        """Publish torques (n), with the stamp of the joint state they come from; a joint with NaN is left out."""
         self.message.header.stamp = stamp
+        if np.isnan(torque @ torque) or len(self.message.name) != len(self._names):
+            known = np.flatnonzero(~np.isnan(torque))
+            self.message.name, torque = [self._names[k] for k in known], torque[known]
         self.message.effort = array('d', torque.tobytes())
         self.publish()
 

@@ -12,6 +12,7 @@ from ..dynamics.factory import Model
 from ..dynamics.terms import Terms, Torques
 from . import dynamics_parameters as parameters
 from .commanding import Clock, Commanding
+from .external import External
 from .payloads import Payloads
 from .robot_inputs import RobotInputs
 from .settings import Settings
@@ -33,6 +34,7 @@ class Pipeline:
         self.inputs = RobotInputs(settings, model)
         self.payloads = Payloads(settings, model.dynamics, self.inputs.hands)
         self._terms = Terms(model.dynamics)
+        self.external = External(settings, model.dynamics, self._terms.observer, self.inputs.hands)
         settings.used_by(self._apply)
         self.commanding = Commanding(settings, model, lambda: self.summed, clock)
 

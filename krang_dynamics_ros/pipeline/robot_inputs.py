@@ -76,7 +76,8 @@ class RobotInputs:
             return None
         states, self._known_at = self.states, now
         wrenches = contact_wrenches(self.hands.values(), self._weigh(states.position), stamp, now)
-        return State(states.position, states.velocity if states.moving else None, wrenches, states.effort, stamp)
+        dq = states.velocity if states.moving else None
+        return State(states.position, dq, wrenches, states.effort, stamp or now)
 
     def take_wrench(
         self, hand: str, frame: str, force: Sequence[float], moment: Sequence[float], stamp: int, now: int

@@ -1,0 +1,130 @@
+"""`wrench/<hand>/estimated`, `contact`, `contact/<hand>`, `contact/learn`, and what diagnostics say of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from builtin_interfaces.msg import Time
+from rclpy.node import Node
+from rclpy.parameter import Parameter
+from std_msgs.msg import Bool, Header
+from std_srvs.srv import SetBool
+
+from ..core.errors import ArgumentError
+from ..dynamics.terms import Torques
+from ..estimation.contact import Contact
+from ..estimation.hand_wrenches import Estimate
+from ..pipeline.pipeline import Pipeline
+from .diagnostics import OK, WARN, Status
+from .topics import Topic, WrenchTopic
+
+
+class ExternalTopics:
+    """Says what the world does to the hands. What nobody listens to is not computed."""
+
+    def __init__(self, node: Node, pipeline: Pipeline, torque: Topic) -> None:
+        """`torque` is the topic of the external torques themselves."""
+        self._node, self._external, self._hands, self._torque = node, pipeline.external, pipeline.inputs.hands, torque
+        self._estimated = {name: WrenchTopic(node, f'wrench/{name}/estimated') for name in self._hands}
+        self._contact = Topic(node, Bool, 'contact')
+        self._contacts = {name: Topic(node, Bool, f'contact/{name}') for name in self._hands}
+        self._last: Torques | None = None  # since the last report
+        self._estimates: dict[str, Estimate] = {}
+        self._touched: Contact | None = None
+        node.create_service(SetBool, 'contact/learn', self._on_learn)
+
+    def publish(self, torques: Torques, stamp: Time) -> None:
+        """Publish what somebody listens to and can be told."""
+        wrenches = any(topic.wanted for topic in self._estimated.values())
+        contact = self._contact.wanted or any(topic.wanted for topic in self._contacts.values())
+        if wrenches or contact or self._torque.wanted or self._external.learner:
+            self._last = torques
+            self._external.learn(torques)
+        if wrenches:
+            self._publish_wrenches(torques, stamp)
+        if contact:
+            self._publish_contact(torques)
+
+    def _publish_wrenches(self, torques: Torques, stamp: Time) -> None:
+        self._estimates = self._external.wrenches(torques)
+        for name, estimate in self._estimates.items():
+            if estimate.wrench is not None and self._estimated[name].wanted:
+                hand = self._hands[name]
+                by_world = 1.0 if hand.sense == 'applied_on_robot' else -1.0
+                self._estimated[name].send(by_world * estimate.wrench, Header(stamp=stamp, frame_id=hand.link))
+
+    def _publish_contact(self, torques: Torques) -> None:
+        self._touched = self._external.contact(torques)
+        if self._touched is None:
+            return
+        _send(self._contact, self._touched.anywhere)
+        for name, topic in self._contacts.items():
+            _send(topic, self._touched.hands[name])
+
+    def _on_learn(self, request: SetBool.Request, response: SetBool.Response) -> SetBool.Response:
+        if request.data:
+            self._external.begin_learning()
+            response.success, response.message = True, 'move the robot freely; nothing may touch it until this ends'
+            return response
+        try:
+            thresholds = self._external.end_learning()
+        except ArgumentError as error:
+            response.success, response.message = False, str(error)
+            return response
+        result = self._node.set_parameters_atomically([Parameter(name, value=x) for name, x in thresholds.items()])
+        numbers = f'{len(thresholds)} thresholds, {min(thresholds.values()):.3g} to {max(thresholds.values()):.3g} N m'
+        response.success, response.message = result.successful, numbers if result.successful else result.reason
+        return response
+
+    # Diagnostics ------------------------------------------------------------------------------------------------------
+
+    def statuses(self) -> Iterator[Status]:
+        """Return what is so now; what nobody listens to is fine."""
+        last, self._last = self._last, None
+        yield self._torque_status(last)
+        for name, topic in self._estimated.items():
+            yield self._wrench_status(name, topic.wanted and last is not None)
+        yield self._contact_status()
+
+    def _torque_status(self, last: Torques | None) -> Status:
+        observer, external = self._external.observer, self._external
+        values: dict[str, object] = {'effort source': observer.source, 'gain (1/s)': observer.gain}
+        if last is None:
+            return Status('external torque', OK, 'nobody listens, or no joint states', values)
+        missing, left = external.without_effort(last.state), observer.unsettled(last.state)
+        values |= {'without effort': ', '.join(missing), 'settles for (s)': f'{left:.2f}'}
+        if last.state.dq is None and observer.source != 'external':
+            return Status('external torque', WARN, 'none: no velocities', values)
+        if missing:
+            return Status('external torque', WARN, f'left out, without effort: {", ".join(missing)}', values)
+        return Status('external torque', OK, f'settles for {left:.2f} s' if left else 'told', values)
+
+    def _wrench_status(self, name: str, heard: bool) -> Status:
+        title, estimate = f'estimated wrench {name}', self._estimates.get(name)
+        if not heard:
+            return Status(title, OK, 'nobody listens, or no joint states')
+        if self._external.silent:
+            silent = ', '.join(self._external.silent)
+            return Status(title, WARN, f'none: the sensor that explains says nothing: {silent}')
+        if estimate is None:
+            return Status(title, WARN, 'none: the external torques are not known yet')
+        smallest = f'{estimate.smallest:.4f}'
+        values = {'smallest singular value (m)': smallest, 'weakest direction': estimate.weakest_words}
+        if estimate.wrench is None:
+            words = f'none: here it cannot be told along {estimate.weakest_words}: {estimate.smallest:.3g} m'
+            return Status(title, WARN, words, values)
+        return Status(title, OK, 'told', values)
+
+    def _contact_status(self) -> Status:
+        if self._external.learner is not None:
+            return Status('contact', OK, f'learning from a free run: {self._external.learner.states} states so far')
+        if not self._external.detector.ready:
+            return Status('contact', OK, 'none is told: no thresholds, contact/learn learns them from a free run')
+        joints = ', '.join(self._touched.joints) if self._touched else ''
+        return Status('contact', OK, f'at {joints}' if joints else 'none', {'beyond the threshold': joints})
+
+
+def _send(topic: Topic, value: bool) -> None:
+    if topic.wanted:
+        topic.message.data = value
+        topic.publish()
