@@ -70,7 +70,7 @@ def test_bars_are_signed_bounded_and_red_beyond_the_limit() -> None:
     assert bar(html, 'coriolis') == (50, 100)
     cells = dict(re.findall(r'<td data-term="(\w+)"[^>]*>([^<]*)</td>', html))
     assert cells == {'total': '+5.0', 'gravity': '\N{MINUS SIGN}2.5', 'coriolis': '+20.0', 'friction': '&ndash;',
-                     'wrench': '&ndash;'}  # fmt: skip
+                     'wrench': '&ndash;', 'external': '&ndash;'}  # fmt: skip
     assert list(cells) == list(COLUMNS)
     assert html.count(BEYOND) == 2  # in the style, and once
     assert '±10' in html

@@ -88,7 +88,7 @@ ALL = (
         lambda dynamics: lambda rows: dynamics.wrench_torques(rows.q, rows.wrenches),
     ),
     Term(
-        'external', 'by the momentum observer', 'what the WORLD does to the joints, from measured efforts', '#dc2626',
+        'external', 'by the momentum observer', 'what the WORLD does to the joints, from measured efforts', '#65a30d',
         MomentumObserver,
         summed=False, partial=True,
     ),
