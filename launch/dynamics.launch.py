@@ -11,7 +11,15 @@ from krang_dynamics_ros.nodes.launched_robot import LaunchedRobot, launched_robo
 from launch import LaunchContext, LaunchDescription, LaunchDescriptionEntity
 
 # RViz's file names the topics as they are without a namespace; each is led into the one that was asked for.
-TOPICS = ('robot_description', 'wrench/left', 'wrench/right', 'wrench/left/estimated', 'wrench/right/estimated', 'torque/total', 'center_of_mass')
+TOPICS = (
+    'robot_description',
+    'wrench/left',
+    'wrench/right',
+    'wrench/left/estimated',
+    'wrench/right/estimated',
+    'torque/total',
+    'center_of_mass',
+)
 SIM_TIME = {'use_sim_time': LaunchConfiguration('use_sim_time')}
 
 

@@ -35,8 +35,8 @@ def test_the_readme_lists_the_contract() -> None:
         'joint_states', 'wrench/left', 'wrench/right', 'imu', 'torque/gravity', 'torque/coriolis', 'torque/friction',
         'torque/wrench', 'torque/total', 'effort_commands', 'dynamics/inertia', 'dynamics/coriolis', 'center_of_mass',
         'robot_description', '/diagnostics', 'wrench/left/compensated', 'wrench/right/compensated',
-        'payload/left', 'payload/right', 'torque/external', 'wrench/left/estimated', 'wrench/right/estimated', 'contact',
-        'contact/left', 'contact/right',
+        'payload/left', 'payload/right', 'torque/external', 'wrench/left/estimated', 'wrench/right/estimated',
+        'contact', 'contact/left', 'contact/right',
     }  # fmt: skip
 
 
