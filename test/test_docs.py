@@ -6,6 +6,7 @@ import importlib
 import re
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -72,13 +73,18 @@ def test_the_formulas_are_what_is_printed() -> None:
     )
 
 
+@cache
+def help_of(command: str) -> str:
+    return run(command, '--help').stdout
+
+
 @pytest.mark.parametrize('words', sorted(set(re.findall(r'\.venv/bin/krang (\w+)([^|`#\n]*)[`#\n]', EVERYTHING))))
 def test_options_that_are_named_exist(words: tuple[str, str]) -> None:
     command, options = words
     if command in NODES:
         return
     assert command in COMMANDS
-    help_text = run(command, '--help').stdout
+    help_text = help_of(command)
     for option in re.findall(r'(?<!\w)--?\w+', options):
         assert option in help_text
 
