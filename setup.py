@@ -16,7 +16,7 @@ setup(
     license='Apache-2.0',
     python_requires='>=3.10',
     packages=find_packages(include=[PACKAGE, f'{PACKAGE}.*']),
-    package_data={PACKAGE: ['py.typed']},
+    package_data={PACKAGE: ['py.typed', 'recordings/*.css', 'recordings/*.js']},
     data_files=[
         ('share/ament_index/resource_index/packages', [f'resource/{PACKAGE}']),
         (SHARE, ['package.xml']),
@@ -34,7 +34,7 @@ setup(
         'symbolic': ['casadi', 'sympy'],
         'recordings': ['rosbags', 'pyarrow', 'scipy', 'rich'],
         'cluster': ['ray'],
-        'identification': ['scipy', 'cvxpy', 'clarabel'],
+        'identification': ['scipy', 'cvxpy', 'clarabel', 'threadpoolctl'],
         'test': ['pytest', 'hypothesis', 'mujoco', 'casadi', 'sympy', 'viser==1.1.1', 'selenium'],
     },
     zip_safe=False,

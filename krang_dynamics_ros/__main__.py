@@ -15,6 +15,8 @@ COMMANDS = {
     'export': 'save A, C, Q and J^T f as C, MATLAB, Python or CasADi',
     'formulas': 'print A, C dq, Q and J^T f of a small robot as formulas',
     'generate_urdf': 'write a robot file as URDF',
+    'identify': "find a robot's friction, rotor inertias and bodies in recordings",
+    'predict': 'say what the efforts of a recording should have been',
     'process': 'turn recordings into every torque term over time, and hold the model against the efforts',
 }
 NODES = {

@@ -11,12 +11,13 @@ import numpy as np
 from hypothesis import strategies as st
 
 from krang_dynamics_ros.core.inertia import Inertia
-from krang_dynamics_ros.core.share import robot_files
+from krang_dynamics_ros.core.share import robot_files, share
 from krang_dynamics_ros.core.spatial import frozen, rotation_from_rpy
 from krang_dynamics_ros.robot.robot import Friction, Joint, Limits, Link, Motor, Robot
 
 ROOT = Path(__file__).resolve().parent.parent
 FILES = {path.stem: path for path in robot_files()}
+IDENTIFIED = share('config', 'krang_identified.yaml')  # Krang with other numbers: test_identification has it
 
 
 def random_body(rng: np.random.Generator) -> Inertia:

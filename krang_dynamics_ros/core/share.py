@@ -27,3 +27,9 @@ def krang_file() -> Path:
 def robot_files() -> list[Path]:
     """Return the robot files that come with the package."""
     return [krang_file(), *sorted(share('config', 'textbook').glob('*.yaml'))]
+
+
+def robot_named(name: str) -> Path | None:
+    """Return the file of a robot that comes with the package, by its name without folder and `.yaml`."""
+    files = [*robot_files(), share('config', 'krang_identified.yaml')]
+    return {file.stem: file for file in files}.get(name)

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..core.errors import KrangDynamicsError
 from ..core.inertia import Inertia
 from ..core.spatial import Array, symmetric
 
@@ -57,13 +56,3 @@ def stiffness(L: Array) -> Array:
     inverse = np.linalg.inv(L)
     turned = np.einsum('ij,ajk,lk->ail', inverse, BASIS, inverse)
     return np.asarray(np.einsum('aij,bij->ab', turned, turned))
-
-
-def divergence(parameters: Array, L: Array) -> float:
-    """Return the Bregman divergence of a body from the known one, L L^T."""
-    inverse = np.linalg.inv(L)
-    K = inverse @ pseudo_inertia(parameters) @ inverse.T
-    sign, logdet = np.linalg.slogdet(K)
-    if sign <= 0:
-        raise KrangDynamicsError('a body that cannot be has no distance from one that can')
-    return float(np.trace(K) - logdet - 4)

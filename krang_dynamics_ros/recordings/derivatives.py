@@ -46,7 +46,8 @@ def smoothing_spline(time: Array, values: Array, cutoff: float) -> BSpline:
     intervals = max(int(np.ceil(span / max(step, 1 / (40 * cutoff)))), 1)
     h = span / intervals
     knots = time[0] + h * np.arange(-DEGREE, intervals + DEGREE + 1)
-    B = BSpline.design_matrix(np.clip(time, knots[DEGREE], knots[-DEGREE - 1]), knots, DEGREE).tocsr()
+    inside = np.clip(time, knots[DEGREE], knots[-DEGREE - 1])  # rounding leaves the last a little outside
+    B = BSpline.design_matrix(inside, knots, DEGREE).tocsr()
     count = intervals + DEGREE
     third = diags_array([-1.0, 3.0, -3.0, 1.0], offsets=[0, 1, 2, 3], shape=(count - 3, count))
     weight = (2 * np.pi * cutoff) ** -6 / h**5 * (len(time) - 1) / span

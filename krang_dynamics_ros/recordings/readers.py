@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from ..core.optional import optional
-from ..core.share import robot_files
+from ..core.share import robot_named
 from ..core.spatial import Array
 from .layouts import OWN, Layout, layouts, load_layout
 from .recording import Recording, RecordingError
@@ -46,8 +46,7 @@ def robot_beside(path: Path, layout: Layout | None) -> Path | None:
     if layout is None:
         return None
     folder = path if path.is_dir() else path.parent
-    shipped = {file.stem: file for file in robot_files()}
-    return shipped.get(layout.robot, folder / layout.robot)
+    return robot_named(layout.robot) or folder / layout.robot
 
 
 def read_recording(path: str | Path, layout: Path | None = None) -> Recording:

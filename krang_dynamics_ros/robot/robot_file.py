@@ -11,7 +11,7 @@ import numpy as np
 
 from ..core.errors import Fault, RobotError, fault
 from ..core.inertia import Inertia
-from ..core.share import krang_file
+from ..core.share import krang_file, robot_named
 from ..core.spatial import Array, frozen, is_rotation, rotation_from_rpy, symmetric
 from .description import Description
 from .file_text import is_xml, text_of
@@ -29,7 +29,8 @@ SHAPES = {'box': 3, 'cylinder': 2, 'sphere': 1}
 def load_robot(path: str | Path = '', base_link: str = '') -> Robot:
     """Read a robot from a robot file (YAML), a URDF or a xacro file; Krang if none is named.
 
-    `base_link` takes what is below that link of a URDF. An error of ours has every fault of the file.
+    A robot that comes with the package may be named without folder and `.yaml`, as in krang_identified. `base_link`
+    takes what is below that link of a URDF. An error of ours has every fault of the file.
     """
     return load_description(path, base_link=base_link).robot
 
@@ -37,6 +38,8 @@ def load_robot(path: str | Path = '', base_link: str = '') -> Robot:
 def load_description(path: str | Path = '', *, base_link: str = '', strict: bool = False) -> Description:
     """Read the same, with the URDF to hand on and what is odd in a URDF though taken; `strict` makes that a fault."""
     path = path or krang_file()
+    if not Path(path).exists():
+        path = robot_named(str(path)) or path
     text = text_of(path)
     if is_xml(text):
         return read_description(text, base_link=base_link, strict=strict, source=str(path))

@@ -1,0 +1,90 @@
+"""Find a robot's friction, rotor inertias and bodies in recordings of it."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+from ..core.errors import ArgumentError
+from ..identification.identify import Identified, identify
+from ..identification.report import identification_report
+from ..identification.robot_file_out import robot_file_text
+from ..robot.file_text import is_xml, text_of
+from ..robot.robot_file import load_robot
+from .common import command_parser, guarded, show_progress
+from .recorded import add_recordings, check_joints, recordings_of, robot_file_of
+
+_DESCRIPTION = """\
+Find friction, rotor inertias and bodies of a robot in recordings of its positions and efforts; all bodies are possible,
+and drawn towards the robot file's where the motion says nothing. Which terms the model has is chosen by
+cross-validation. Writes a robot file and a report; `krang predict` then says another recording's efforts."""
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command."""
+    parser = command_parser('identify', _DESCRIPTION)
+    add_recordings(parser)
+    parser.add_argument(
+        '--like', nargs='+', default=[], type=_pair, metavar='OTHER=JOINT', help='joints built as a recorded one is'
+    )
+    parser.add_argument('-o', '--output', type=Path, metavar='FILE', help='robot file; default: ROBOT_identified.yaml')
+    parser.add_argument('--report', type=Path, metavar='FILE', help='default: the robot file with .html')
+    arguments = parser.parse_args(argv)
+    return guarded(lambda: _identify(arguments))
+
+
+def _pair(text: str) -> tuple[str, str]:
+    other, equals, name = text.partition('=')
+    if not equals:
+        raise argparse.ArgumentTypeError(f'{text}, must be OTHER=JOINT')
+    return other, name
+
+
+def _identify(arguments: argparse.Namespace) -> int:
+    started = time.monotonic()
+    path = robot_file_of(arguments)
+    robot, recordings = load_robot(path), recordings_of(arguments)
+    for recording in recordings:
+        check_joints(robot, recording)
+    output = arguments.output or Path(f'{robot.name}_identified.yaml')
+    if output.resolve() == path.resolve():
+        raise ArgumentError(f'{output}: is the robot file that is read, must be another')
+    text = text_of(path)
+    old = '' if is_xml(text) else text
+    found = identify(robot, recordings, dict(arguments.held), show_progress)
+    text = robot_file_text(found, old, dict(arguments.like))
+    page = arguments.report or output.with_suffix('.html')
+    output.write_text(text, encoding='utf-8')
+    page.write_text(identification_report(found), encoding='utf-8')
+    show_progress('')
+    _print(found)
+    print(f'\nwritten: {output}, {page}  ({time.monotonic() - started:.0f} s)')
+    return 0
+
+
+def _print(found: Identified) -> None:
+    print(f'{", ".join(found.sources)}: {len(found.samples.phase)} rows of motion')
+    print(f'model: {found.structure}')
+    print('error on rows left out, RMSE over standard deviation of the effort:\n')
+    print_errors(found.joint_names, found.errors.tolist(), found.samples.spread.tolist())
+    print(
+        f"\n{found.combinations} of {10 * len(found.links)} combinations of the bodies' numbers are determined by the"
+    )
+    print('recording, the others by what was known before; every body is a possible one')
+
+
+def print_errors(names: Sequence[str], errors: Sequence[float], spreads: Sequence[float]) -> None:
+    """Print a table of errors by joint."""
+    width = max(len(name) for name in (*names, 'joint'))
+    print(f'{"joint":<{width}}  {"RMSE/std":>8}  {"RMSE, N m":>10}')
+    for name, error, spread in zip(names, errors, spreads, strict=True):
+        print(f'{name:<{width}}  {error:8.4f}  {error * spread:10.4g}')
+    print(f'{"mean":<{width}}  {sum(errors) / len(errors):8.4f}')
+    print(f'{"worst":<{width}}  {max(errors):8.4f}')
+
+
+if __name__ == '__main__':
+    sys.exit(main())

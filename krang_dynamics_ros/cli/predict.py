@@ -1,0 +1,60 @@
+"""Say what the efforts of a recording should have been, and how far from that they were."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from ..identification.predict import predict
+from ..recordings.readers import write_csv
+from ..recordings.recording import Recording
+from ..recordings.window import motion_only
+from ..robot.robot_file import load_robot
+from .common import command_parser, guarded
+from .identify import print_errors
+from .recorded import add_recordings, check_joints, recordings_of, robot_file_of
+
+_DESCRIPTION = """\
+Predict the efforts of a recording by a robot file, such as `krang identify` writes, and print the error by joint: the
+root of the mean squared error over the standard deviation of the measured effort, in the rows of the motion. Without
+--robot: ROBOT_identified.yaml in this folder, if there is one, else the robot that the recording's layout names."""
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command."""
+    parser = command_parser('predict', _DESCRIPTION)
+    add_recordings(parser)
+    parser.add_argument('-o', '--output', type=Path, metavar='FILE', help='write the predicted efforts as CSV')
+    arguments = parser.parse_args(argv)
+    return guarded(lambda: _predict(arguments))
+
+
+def _predict(arguments: argparse.Namespace) -> int:
+    path = robot_file_of(arguments)
+    robot = load_robot(path)
+    identified = Path(f'{robot.name}_identified.yaml')
+    if not arguments.robot and identified.is_file():
+        path, robot = identified, load_robot(identified)
+    print(f'robot: {path}')
+    recordings = recordings_of(arguments)
+    for recording in recordings:
+        check_joints(robot, recording)
+        motion = recording if arguments.rows is not None else motion_only(recording)
+        found = predict(robot, motion, dict(arguments.held))
+        print(f'\n{recording.source}: {_rows(recording, motion)}\n')
+        print_errors(motion.joint_names, found.errors.tolist(), motion.measured_effort.std(axis=0).tolist())
+        if arguments.output:
+            write_csv(replace(motion, effort=found.predicted), arguments.output)
+    return 0
+
+
+def _rows(recording: Recording, motion: Recording) -> str:
+    first = int((recording.time < motion.time[0]).sum())
+    return f'rows {first} to {first + len(motion) - 1} of {len(recording)}, the motion'
+
+
+if __name__ == '__main__':
+    sys.exit(main())

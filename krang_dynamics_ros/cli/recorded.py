@@ -1,0 +1,71 @@
+"""What the commands on recordings share: which recordings, of which robot, held how."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from ..core.errors import ArgumentError
+from ..core.share import krang_file, robot_named
+from ..recordings.readers import find_layout, read_all, robot_beside
+from ..recordings.recording import Recording
+from ..robot.robot import Robot
+
+
+def add_recordings(parser: argparse.ArgumentParser) -> None:
+    """Give a command its recordings and their robot."""
+    parser.add_argument(
+        'recordings', nargs='+', type=Path, metavar='RECORDING', help='folder or table (docs/identification.md)'
+    )
+    parser.add_argument('--robot', metavar='FILE', help="robot file or URDF, or a shipped robot's name")
+    parser.add_argument(
+        '--layout', type=Path, metavar='FILE', help='what is where in the recordings, if that is not known'
+    )
+    parser.add_argument('--rows', type=_rows, metavar='A:B', help='rows that count, from 0; default: the motion')
+    parser.add_argument(
+        '--held',
+        nargs='+',
+        default=[],
+        type=_angle,
+        metavar='JOINT=RAD',
+        help='joints that were not recorded; else zero',
+    )
+
+
+def _rows(text: str) -> slice:
+    first, colon, last = text.partition(':')
+    if not colon:
+        raise argparse.ArgumentTypeError(f'{text}, must be A:B, either of them empty or a number')
+    return slice(int(first) if first else None, int(last) if last else None)
+
+
+def _angle(text: str) -> tuple[str, float]:
+    name, equals, angle = text.partition('=')
+    if not equals:
+        raise argparse.ArgumentTypeError(f'{text}, must be JOINT=RAD')
+    return name, float(angle)
+
+
+def recordings_of(arguments: argparse.Namespace) -> list[Recording]:
+    """Read the recordings."""
+    recordings = read_all(arguments.recordings, arguments.layout)
+    return [recording if arguments.rows is None else recording.rows(arguments.rows) for recording in recordings]
+
+
+def robot_file_of(arguments: argparse.Namespace) -> Path:
+    """Return the robot file that was named, or the one that the recording's layout names, or Krang's."""
+    if arguments.robot:
+        named = Path(arguments.robot)
+        return named if named.exists() else robot_named(arguments.robot) or named
+    first = arguments.recordings[0]
+    return robot_beside(first, find_layout(first, arguments.layout)) or krang_file()
+
+
+def check_joints(robot: Robot, recording: Recording) -> None:
+    """Refuse a recording of another robot."""
+    for name in recording.joint_names:
+        if name not in robot.joint_names:
+            raise ArgumentError(
+                f"{recording.source}: joint '{name}' is not of robot {robot.name}, whose joints are "
+                f'{", ".join(robot.joint_names)}; --robot names another'
+            )

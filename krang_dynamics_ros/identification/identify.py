@@ -1,0 +1,196 @@
+"""From recordings and a robot to the robot's parameters: what to fit, how well it says the unseen, how sure each is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+
+import numpy as np
+
+from ..core.inertia import Inertia
+from ..core.optional import optional
+from ..core.spatial import Array, upper_triangle
+from ..recordings.recording import Recording, RecordingError
+from ..recordings.window import motion_only
+from ..robot.robot import Friction, Joint, LoadShare, Presliding, Robot
+from .columns import crossing
+from .cross_validation import Choice, Trial, held_out, thinned
+from .least_squares import Equations, Known, Noise, Solution, solve
+from .possible_bodies import possible
+from .regressor import held, moved_links, with_parameters
+from .samples import Samples, samples_of
+from .structure import Structure
+
+threadpools = optional('threadpoolctl', 'identification')
+SHORTEST = 5.0  # s: less motion than this determines no arm
+SMALLEST = 1e-3  # rad or m: a joint that moves less tells nothing of its friction
+NOTHING = 1e-6  # N m: a torque that the solver left above zero
+TOLD = 0.5  # of the prior's standard deviation: a number that stays above is the prior's, not the data's
+
+
+@dataclass(frozen=True, eq=False)
+class Identified:
+    """What was found. Joints are those that were recorded, in their order."""
+
+    robot: Robot  # whole, with its new numbers
+    joint_names: tuple[str, ...]
+    links: tuple[str, ...]  # those that the recorded joints move
+    structure: Structure
+    solution: Solution
+    samples: Samples
+    unseen: Array  # (rows, joints): the effort predicted of rows that were left out
+    trials: tuple[Trial, ...]
+    sources: tuple[str, ...]
+
+    @property
+    def errors(self) -> Array:
+        """RMSE over standard deviation (joints) of the effort on rows left out."""
+        residual = self.samples.effort - self.unseen
+        return np.asarray(np.sqrt(np.square(residual).mean(axis=0)) / self.samples.spread)
+
+    def deviation(self, joint: int, column: str) -> float:
+        """Return the standard deviation of a joint's factor."""
+        columns = self.structure.columns
+        at = len(self.solution.phi) + joint * len(columns) + columns.index(column)
+        return float(np.sqrt(self.solution.covariance[at, at]))
+
+    def body_deviation(self, link: int) -> tuple[Array, Array]:
+        """Return the standard deviations (10) of mass, centre of mass and inertia about it, and the prior's."""
+        at = slice(10 * link, 10 * link + 10)
+        D = _by_parameters(self.solution.phi[at])
+        known = np.linalg.inv(self.solution.prior[at, at])
+        return tuple(np.sqrt(np.diag(D @ C @ D.T)) for C in (self.solution.covariance[at, at], known))  # type: ignore[return-value]
+
+    def told(self, link: int) -> Array:
+        """Tell of a link's ten numbers (10) whether the data determine them, or the prior alone does."""
+        found, known = self.body_deviation(link)
+        return np.asarray(found < TOLD * known)
+
+    @property
+    def combinations(self) -> int:
+        """How many combinations of the bodies' numbers the recording says more of than the prior.
+
+        The joints' own factors are unknown as well: what they could explain is taken off (a Schur complement).
+        """
+        p = len(self.solution.phi)
+        M, P = self.solution.information, self.solution.prior
+        data = M[:p, :p] - M[:p, p:] @ np.linalg.solve(M[p:, p:] + P[p:, p:], M[p:, :p])
+        inverse = np.linalg.inv(np.linalg.cholesky(P[:p, :p]))
+        return int((np.linalg.eigvalsh(inverse @ data @ inverse.T) > 1).sum())
+
+
+def _by_parameters(phi: Array) -> Array:
+    """Return the derivative (10, 10) of mass, com and inertia about it by the ten parameters."""
+
+    def written(parameters: Array) -> Array:
+        body = Inertia.from_parameters(parameters)
+        return np.concatenate([[body.m], body.com, upper_triangle(body.I_G)])
+
+    step = 1e-6 * np.maximum(np.abs(phi), 1e-3 * phi[0])
+    return np.stack(
+        [(written(phi + h * e) - written(phi - h * e)) / (2 * h) for h, e in zip(step, np.eye(10), strict=True)], axis=1
+    )
+
+
+def identify(
+    robot: Robot,
+    recordings: Sequence[Recording],
+    angles: Mapping[str, float] | None = None,
+    progress: Callable[[str], None] | None = None,
+) -> Identified:
+    """Identify a robot; joints that were not recorded stood at `angles`, or at zero. `progress` hears what goes on."""
+    with threadpools.threadpool_limits(1):  # the matrices are small: threads would wait for each other
+        return _identify(robot, recordings, angles or {}, progress or (lambda _: None))
+
+
+def _identify(
+    robot: Robot, recordings: Sequence[Recording], angles: Mapping[str, float], report: Callable[[str], None]
+) -> Identified:
+    report('finding the motion')
+    names = recordings[0].joint_names
+    arm = held(robot, angles, names)
+    moving = [_worth(motion_only(recording), arm) for recording in recordings]
+    links = moved_links(arm)
+    known = Known.of([arm.link_of[link].inertia for link in links])
+
+    @cache
+    def at(cutoff: float) -> Samples:
+        return samples_of(arm, moving, cutoff)
+
+    choice = Choice(cache(lambda cutoff: thinned(at(cutoff))), known, report)
+    structure = choice.best().structure
+    samples = at(structure.cutoff)
+    report('fitting')
+    solution, noise = _fit(samples, structure, known)
+    report('predicting what was left out')
+    unseen = held_out(samples, structure, known, noise)
+    found = _with_joints(with_parameters(robot, links, solution.phi), names, solution)
+    return Identified(
+        replace(found, cutoff=structure.cutoff), names, links, structure, solution, samples, unseen,
+        tuple(choice.trials), tuple(recording.source for recording in recordings),
+    )  # fmt: skip
+
+
+def _worth(recording: Recording, arm: Robot) -> Recording:
+    """Return the recording, or refuse one that determines nothing."""
+    effort = recording.measured_effort
+    if recording.duration < SHORTEST:
+        raise RecordingError(
+            f'{recording.source}: {recording.duration:.1f} s of motion, must be {SHORTEST:g} s at least'
+        )
+    still = [
+        name
+        for name, q, tau in zip(recording.joint_names, recording.position.T, effort.T, strict=True)
+        if np.ptp(q) < SMALLEST or np.ptp(tau) == 0
+    ]
+    if still:
+        raise RecordingError(
+            f'{recording.source}: {", ".join(still)}: stands still or its effort never changes, which determines '
+            f'nothing; move it, or leave its column out (of {arm.n} joints)'
+        )
+    return recording
+
+
+def _fit(samples: Samples, structure: Structure, known: Known) -> tuple[Solution, Noise]:
+    """Fit all rows: once to see how well they are explained, then with each joint counting for that."""
+    every = np.ones(len(samples.phase), dtype=bool)
+    first = solve(Equations(samples, every, Noise.first(samples.spread)), structure, known, samples.spread)
+    noise = Noise.of(samples.effort - first.predict(samples))
+    equations = Equations(samples, every, noise)
+    start = solve(equations, structure, known, samples.spread)
+    return possible(equations, start, known, samples), noise
+
+
+def _with_joints(robot: Robot, names: Sequence[str], solution: Solution) -> Robot:
+    """Return the robot with the friction and rotors that were found."""
+    cross = crossing(solution.structure, solution.pilot.viscous)
+    factors = [dict(zip(solution.structure.columns, row, strict=True)) for row in solution.factors.tolist()]
+    new = {
+        name: _joint(joint, found, solution.structure, float(at))
+        for name, found, at in zip(names, factors, cross, strict=True)
+        for joint in robot.joints
+        if joint.name == name
+    }
+    return replace(robot, joints=tuple(new.get(joint.name, joint) for joint in robot.joints))
+
+
+def _joint(joint: Joint, found: Mapping[str, float], structure: Structure, cross: float) -> Joint:
+    """Return a joint with its rotor inertia and friction; the motor's own viscous friction is in the joint's."""
+    motor = replace(
+        joint.motor,
+        rotor_inertia=found['rotor_inertia'] / joint.motor.gear_ratio**2,
+        viscous=0.0,
+        effort_offset=found.get('offset', 0.0),
+    )
+    presliding = tuple(
+        Presliding(torque, distance)
+        for k, distance in enumerate(structure.presliding)
+        if (torque := found[f'presliding {k + 1}']) > NOTHING
+    )
+    load = None
+    if structure.load_share:
+        pushing, braking = (max(0.0, 1 + found[name]) for name in ('pushing', 'braking'))
+        load = LoadShare(pushing, braking, cross, structure.load_velocity)
+    friction = Friction(found['viscous'], found['coulomb'], structure.coulomb_velocity, presliding, load)
+    return replace(joint, motor=motor, friction=friction)

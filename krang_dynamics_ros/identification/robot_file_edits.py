@@ -1,0 +1,210 @@
+"""New numbers put into the text of a robot file: its layout and its other comments stay as they are.
+
+A body that several links share by an alias (`R4r: *R4`) stays shared. A motor that several joints share no longer does
+where joints were found to differ: its anchor moves to the first joint that still uses it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import yaml
+
+from ..core.errors import KrangDynamicsError
+from ..core.spatial import upper_triangle
+from ..robot.robot import Joint, Link
+from ..robot.robot_writer import number, numbers
+
+DIGITS = 6  # significant: beyond what any recording says, and a body that is possible stays so
+
+
+@dataclass(frozen=True)
+class Edit:
+    """A piece of the text and what stands there instead."""
+
+    start: int
+    end: int
+    text: str
+
+
+def edited(
+    text: str, links: Mapping[str, Link], joints: Mapping[str, Joint], notes: Mapping[str, Sequence[str]], cutoff: float
+) -> str:
+    """Return the text with these links' bodies and these joints' motors and friction, and notes above their names."""
+    root = yaml.compose(text, yaml.SafeLoader)
+    if not isinstance(root, yaml.MappingNode):
+        raise KrangDynamicsError('the robot file is no mapping')
+    sections = {key.value: value for key, value in root.value}
+    edits = [_identified(text, root, cutoff)]
+    for key, node in sections['links'].value:
+        if key.value in links and not _is_alias(text, key, node):
+            edits += [*_body(text, node, links[key.value]), *_note(text, key, notes.get(key.value, ()))]
+    for key, node in sections['joints'].value:
+        if key.value in joints:
+            edits += [*_gear(text, node, joints[key.value]), *_note(text, key, notes.get(key.value, ()))]
+    edits += _moved_anchors(text, edits)
+    for edit in sorted(edits, key=lambda edit: (edit.start, edit.end), reverse=True):
+        text = text[: edit.start] + edit.text + text[edit.end :]
+    return text
+
+
+def _identified(text: str, root: yaml.MappingNode, cutoff: float) -> Edit:
+    """Say, behind the robot's name, what its identified numbers belong to."""
+    line = f'identified: {{cutoff: {number(cutoff, 4)}}}  # Hz: the smoothing that the identified numbers belong to'
+    for key, node in root.value:
+        if key.value == 'identified':
+            return Edit(key.start_mark.index, _line_end(text, node.end_mark.index), line)
+    name = next(node for key, node in root.value if key.value == 'name')
+    return Edit(at := _line_end(text, name.end_mark.index), at, '\n' + line)
+
+
+def _body(text: str, node: yaml.Node, link: Link) -> list[Edit]:
+    body = link.inertia
+    about_com = {
+        'mass': number(body.m, DIGITS),
+        'com': _list(body.com.tolist()),
+        'inertia': _list(upper_triangle(body.I_G).tolist()),
+    }
+    about_origin = {'MS': _list(body.MS.tolist()), 'J': _list(upper_triangle(body.J).tolist())}
+    values = {**about_com, **about_origin}
+    given = {key.value: value for key, value in node.value} if isinstance(node, yaml.MappingNode) else {}
+    if 'mass' in given:
+        return [_value(text, value, values[key]) for key, value in given.items() if key in values]
+    fields = ', '.join(f'{key}: {value}' for key, value in about_com.items())
+    if given:
+        raise KrangDynamicsError(f'links.{link.name}: has keys, but no mass; give it mass: 1, com and inertia to start')
+    return [Edit(node.start_mark.index, node.end_mark.index, f'{{{fields}}}')]
+
+
+def _list(values: Sequence[float]) -> str:
+    return numbers(float(f'{value:.{DIGITS}g}') for value in values)
+
+
+def _value(text: str, node: yaml.Node, new: str) -> Edit:
+    """Replace a value; a comment behind it on its line speaks of the old one, and goes."""
+    start, end = node.start_mark.index, node.end_mark.index
+    stop = _line_end(text, end)
+    rest = text[end:stop]
+    return Edit(start, stop if rest.strip().startswith('#') else end, new)
+
+
+def _gear(text: str, node: yaml.MappingNode, joint: Joint) -> list[Edit]:
+    """Put motor and friction into a joint's mapping."""
+    new = {'motor': _motor(joint), 'friction': _friction(joint)}
+    edits = []
+    for key, value in node.value:
+        if key.value in new:
+            alias = _is_alias(text, key, value)
+            start = text.index(':', key.end_mark.index) + 1
+            end = _alias_end(text, key) if alias else value.end_mark.index
+            edits.append(Edit(start, end, ' ' + new.pop(key.value)))
+    if not new:
+        return edits
+    if node.flow_style:
+        added = ''.join(f', {key}: {value}' for key, value in new.items())
+        close = node.end_mark.index - 1
+        return [*edits, Edit(close, close, added)]
+    first = node.value[0][0].start_mark
+    added = ''.join(f'{key}: {value}\n{" " * first.column}' for key, value in new.items())
+    return [*edits, Edit(first.index, first.index, added)]
+
+
+def _motor(joint: Joint) -> str:
+    motor = joint.motor
+    fields = {'gear_ratio': number(motor.gear_ratio), 'rotor_inertia': number(motor.rotor_inertia, DIGITS)}
+    if motor.viscous:
+        fields['viscous'] = number(motor.viscous, DIGITS)
+    if motor.effort_offset:
+        fields['effort_offset'] = number(motor.effort_offset, DIGITS)
+    return _mapping(fields)
+
+
+def _friction(joint: Joint) -> str:
+    friction = joint.friction
+    fields = {'viscous': number(friction.viscous, DIGITS), 'coulomb': number(friction.coulomb, DIGITS)}
+    if friction.coulomb_velocity:
+        fields['coulomb_velocity'] = number(friction.coulomb_velocity)
+    if friction.presliding:
+        parts = [
+            _mapping({'torque': number(part.torque, DIGITS), 'distance': number(part.distance)})
+            for part in friction.presliding
+        ]
+        fields['presliding'] = f'[{", ".join(parts)}]'
+    if friction.load:
+        names = ('pushing', 'braking', 'crossing', 'velocity')
+        fields['load'] = _mapping({name: number(getattr(friction.load, name), DIGITS) for name in names})
+    return _mapping(fields)
+
+
+def _mapping(fields: Mapping[str, str]) -> str:
+    return '{' + ', '.join(f'{key}: {value}' for key, value in fields.items()) + '}'
+
+
+def _note(text: str, key: yaml.Node, lines: Sequence[str]) -> list[Edit]:
+    """Put comments above the line of a key."""
+    start = text.rfind('\n', 0, key.start_mark.index) + 1
+    indent = ' ' * key.start_mark.column
+    return [Edit(start, start, ''.join(f'{indent}# {line}\n' for line in lines))] if lines else []
+
+
+def _line_end(text: str, index: int) -> int:
+    end = text.find('\n', index)
+    return len(text) if end < 0 else end
+
+
+def _is_alias(text: str, key: yaml.Node, value: yaml.Node) -> bool:
+    return value.start_mark.index < key.start_mark.index
+
+
+def _alias_end(text: str, key: yaml.Node) -> int:
+    """Return where the alias behind a key ends."""
+    end = text.index('*', key.end_mark.index) + 1
+    while end < len(text) and (text[end].isalnum() or text[end] in '_-.'):
+        end += 1
+    return end
+
+
+@dataclass(frozen=True)
+class Mark:
+    """Where something of the YAML stands that has an anchor or is an alias."""
+
+    name: str
+    alias: bool
+    start: int
+    end: int
+
+
+def _moved_anchors(text: str, edits: Sequence[Edit]) -> list[Edit]:
+    """Return the edits that keep aliases whole: an anchor that goes moves to the first alias of it that is left."""
+    marks = _marks(text)
+    moved = []
+    for gone in marks:
+        if gone.alias or not _inside(gone.start, edits):
+            continue
+        left = [mark for mark in marks if mark.alias and mark.name == gone.name and not _inside(mark.start, edits)]
+        if left:
+            value = text[gone.start : gone.end].split(None, 1)[1]  # without the anchor itself
+            moved.append(Edit(left[0].start, left[0].end, f'&{gone.name} {value}'))
+    return moved
+
+
+def _marks(text: str) -> list[Mark]:
+    """Return all anchors, with the values behind them, and aliases of a text."""
+    marks: list[Mark] = []
+    open_: list[tuple[str | None, int]] = []
+    for event in yaml.parse(text, yaml.SafeLoader):
+        start, end = (mark.index if mark else 0 for mark in (event.start_mark, event.end_mark))
+        anchor = event.anchor if isinstance(event, yaml.NodeEvent) else None
+        if isinstance(event, yaml.CollectionEndEvent):
+            name, began = open_.pop()
+            marks += [Mark(name, False, began, end)] if name else []
+        elif isinstance(event, yaml.CollectionStartEvent):
+            open_.append((anchor, start))
+        elif anchor:
+            marks.append(Mark(anchor, isinstance(event, yaml.AliasEvent), start, end))
+    return sorted(marks, key=lambda mark: mark.start)
+
+
+def _inside(index: int, edits: Sequence[Edit]) -> bool:
+    return any(edit.start <= index < edit.end for edit in edits)

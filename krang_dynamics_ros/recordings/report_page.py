@@ -1,0 +1,87 @@
+"""A report as one HTML file that needs no network: headings, tables, and charts that zoom.
+
+Numbers go into the page as JSON; `report_page.js`, and nothing from elsewhere, draws them as SVG. A wheel zooms at the
+pointer, a drag moves, a double click shows all again; a click on a name in a legend hides its line.
+"""
+
+from __future__ import annotations
+
+import html
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+
+from ..core.spatial import Array
+
+COLORS = ('#1f6fb2', '#d1631c', '#2f8f4e', '#8a4fae', '#b03a48', '#6b6f76')
+DIGITS = 5  # significant, of the numbers in a chart: beyond what a screen shows
+
+
+@dataclass(frozen=True)
+class Line:
+    """One line, or cloud of points, of a chart."""
+
+    name: str
+    x: Array
+    y: Array
+    dots: bool = False
+    color: str = ''
+
+
+@dataclass
+class Page:
+    """A report that grows from top to bottom."""
+
+    title: str
+    _parts: list[str] = field(default_factory=list)
+
+    def heading(self, text: str) -> None:
+        """Begin a section."""
+        self._parts.append(f'<h2>{html.escape(text)}</h2>')
+
+    def paragraph(self, text: str) -> None:
+        """Add a paragraph of plain text."""
+        self._parts.append(f'<p>{html.escape(text)}</p>')
+
+    def table(self, head: Sequence[str], rows: Sequence[Sequence[str]], marked: Sequence[bool] = ()) -> None:
+        """Add a table; marked rows stand out."""
+        cells = ''.join(f'<th>{html.escape(cell)}</th>' for cell in head)
+        lines = [f'<tr>{cells}</tr>']
+        for k, row in enumerate(rows):
+            mark = ' class="marked"' if k < len(marked) and marked[k] else ''
+            lines.append(f'<tr{mark}>' + ''.join(f'<td>{html.escape(cell)}</td>' for cell in row) + '</tr>')
+        self._parts.append(f'<table>{"".join(lines)}</table>')
+
+    def chart(self, title: str, x_label: str, y_label: str, lines: Sequence[Line]) -> None:
+        """Add a chart."""
+        data = {
+            'title': title, 'x': x_label, 'y': y_label,
+            'lines': [
+                {'name': line.name, 'color': line.color or COLORS[k % len(COLORS)], 'dots': line.dots,
+                 'x': _short(line.x), 'y': _short(line.y)}
+                for k, line in enumerate(lines)
+            ],
+        }  # fmt: skip
+        text = json.dumps(data, separators=(',', ':'), allow_nan=False).replace('<', '\\u003c')
+        self._parts.append(f'<figure class="chart"><script type="application/json">{text}</script></figure>')
+
+    def text(self) -> str:
+        """Return the page."""
+        title = html.escape(self.title)
+        style, script = (Path(__file__).with_suffix(kind).read_text(encoding='utf-8') for kind in ('.css', '.js'))
+        return (
+            f'<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8"><title>{title}</title>\n'
+            f'<meta name="viewport" content="width=device-width, initial-scale=1">\n<style>{style}</style></head>\n'
+            f'<body><h1>{title}</h1>\n' + '\n'.join(self._parts) + f'\n<script>{script}</script></body></html>\n'
+        )
+
+
+def _short(values: Array) -> list[float]:
+    """Return numbers with few digits; what is not finite is left out of a chart as zero never would be: as a fault."""
+    array = np.asarray(values, dtype=float)
+    if not np.isfinite(array).all():
+        raise ValueError('a chart has a number that is not finite')
+    return [float(f'{value:.{DIGITS}g}') for value in array.tolist()]

@@ -1,0 +1,241 @@
+"""Parameters out of recordings: what was put into made ones comes out, with honest errors; real arms are predicted."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from krang_dynamics_ros import NewtonEuler, Robot, dynamics_of, krang, load_robot, urdf_text
+from krang_dynamics_ros.core.inertia import Inertia
+from krang_dynamics_ros.dynamics.friction import FrictionModel
+from krang_dynamics_ros.identification.bodies_prior import (
+    known_body,
+    parameters_of_pseudo_inertia,
+    pseudo_inertia,
+    stiffness,
+)
+from krang_dynamics_ros.identification.identify import Identified, identify
+from krang_dynamics_ros.identification.phases import period
+from krang_dynamics_ros.identification.predict import predict
+from krang_dynamics_ros.identification.regressor import held
+from krang_dynamics_ros.identification.report import identification_report
+from krang_dynamics_ros.identification.robot_file_out import robot_file_text
+from krang_dynamics_ros.identification.samples import presliding_history
+from krang_dynamics_ros.proof.agreement import prove
+from krang_dynamics_ros.recordings.readers import read_recording
+from krang_dynamics_ros.recordings.recording import Recording, RecordingError
+from krang_dynamics_ros.robot.robot import Friction, Presliding
+from krang_dynamics_ros.robot.robot_file import read_robot
+
+from .recordings import shared, waves
+from .robots import FILES, IDENTIFIED, random_body
+
+TIME = np.arange(0, 30, 0.01)
+ARM = ('q_5l', 'q_6l', 'q_7l')  # small, and with a load
+
+
+def with_friction(robot: Robot, rotor: float, friction: Friction) -> Robot:
+    joints = [
+        replace(j, motor=replace(j.motor, rotor_inertia=rotor / j.motor.gear_ratio**2), friction=friction)
+        if j.name in ARM
+        else j
+        for j in robot.joints
+    ]
+    return replace(robot, joints=tuple(joints))
+
+
+def made(robot: Robot, seed: int, noise: float = 0.02) -> Recording:
+    """Record an arm whose motors give exactly what its equations say, but for noise of 2 % of the spread."""
+    arm = held(robot, {}, ARM)
+    q, dq, ddq = waves(len(ARM), TIME, seed)
+    friction = FrictionModel(arm.viscous, arm.coulomb)
+    friction.take([joint.friction for joint in arm.moving_joints])
+    z = np.stack([presliding_history(q[:, [j]], d.tolist())[:, 0] for j, d in enumerate(friction.delta)], axis=1)
+    effort = NewtonEuler(arm).inverse_dynamics(q, dq, ddq) + friction.torque(dq, z)
+    rng = np.random.default_rng([seed, 1])
+    effort += noise * effort.std(axis=0) * rng.normal(size=effort.shape)
+    return Recording('made here', ARM, TIME, q, None, effort)
+
+
+TRUTH = with_friction(krang(), 0.4, Friction(viscous=3.0, coulomb=1.5))
+
+
+@cache
+def found_in_made() -> Identified:
+    """Identify with bodies that are known ten per cent wrong."""
+    factor = {'R8l': 1.1, 'R9l': 0.9, 'R10l': 1.1}
+    wrong = [
+        replace(link, inertia=Inertia.from_parameters(factor.get(link.name, 1.0) * link.inertia.parameters))
+        for link in krang().links
+    ]
+    return identify(replace(krang(), links=tuple(wrong)), [made(TRUTH, 3)])
+
+
+def test_friction_and_rotors_come_out_as_they_were_put_in() -> None:
+    found = found_in_made()
+    for name in ARM:
+        joint = next(joint for joint in found.robot.joints if joint.name == name)
+        assert joint.motor.reflected_inertia == pytest.approx(0.4, rel=0.03)
+        assert joint.friction.viscous == pytest.approx(3.0, rel=0.03)
+        assert joint.friction.coulomb == pytest.approx(1.5, rel=0.03)
+    assert not found.structure.load_share
+    assert found.errors.max() < 0.025
+
+
+def test_another_motion_is_predicted_nearly_as_well_as_noise_allows() -> None:
+    other = predict(found_in_made().robot, made(TRUTH, 4))
+    assert other.errors.max() < 1.3 * 0.02
+
+
+def test_errors_are_as_large_as_they_say() -> None:
+    found = found_in_made()
+    truth = np.array([0.4, 3.0, 1.5])
+    scores = [
+        (found.solution.factors[j, :3] - truth) / [found.deviation(j, c) for c in found.structure.columns[:3]]
+        for j in range(len(ARM))
+    ]
+    assert np.abs(scores).max() < 4.5
+
+
+def test_presliding_is_found_where_it_is() -> None:
+    truth = with_friction(krang(), 0.4, Friction(3.0, 1.0, 0.02, (Presliding(2.0, 1e-4),)))
+    found = identify(krang(), [made(truth, 5)])
+    assert 1e-4 in found.structure.presliding
+    for name in ARM:
+        friction = next(joint for joint in found.robot.joints if joint.name == name).friction
+        assert friction.coulomb + sum(part.torque for part in friction.presliding) == pytest.approx(3.0, rel=0.05)
+
+
+def test_every_body_is_possible() -> None:
+    found = found_in_made()
+    for link in found.links:
+        body = found.robot.link_of[link].inertia
+        assert np.linalg.eigvalsh(pseudo_inertia(body.parameters)).min() > 0
+        assert not body.impossibility()
+
+
+def test_the_file_keeps_its_text_and_reads_as_what_was_found() -> None:
+    found = found_in_made()
+    old = FILES['krang'].read_text()
+    text = robot_file_text(found, old, {'q_7r': 'q_7l'})
+    robot = read_robot(text)
+    mine = {joint.name: joint for joint in robot.joints}
+    for name in ARM:
+        joint = next(joint for joint in found.robot.joints if joint.name == name)
+        assert mine[name].friction.viscous == pytest.approx(joint.friction.viscous, rel=1e-5)
+        assert mine[name].motor.reflected_inertia == pytest.approx(joint.motor.reflected_inertia, rel=1e-5)
+    assert mine['q_7r'].friction == mine['q_7l'].friction
+    assert mine['q_6r'].friction == Friction()
+    assert mine['q_6r'].motor.gear_ratio == 552  # its anchor stood in a line that was rewritten
+    assert robot.cutoff == pytest.approx(found.structure.cutoff, rel=1e-3)
+    kept = [line for line in old.splitlines() if line.strip().startswith('#')]
+    assert all(line in text for line in kept)
+    assert text.count('identified: mass') == 3
+    again = robot_file_text(found, text)
+    assert again.count('identified: {cutoff') == 1
+
+
+def test_a_robot_without_a_file_gets_one() -> None:
+    robot = read_robot(robot_file_text(found_in_made()))
+    assert robot.joint_names == krang().joint_names
+    assert robot.link_of['R1'].inertia.m == pytest.approx(75.767)
+
+
+def test_the_report_holds_itself_and_needs_no_network() -> None:
+    page = identification_report(found_in_made())
+    for words in ('predicted of rows left out', 'R9l com x', 'explained worst', 'difference against load'):
+        assert words in page
+    assert 'src=' not in page
+    assert 'http' not in page.replace('http://www.w3.org/2000/svg', '')
+
+
+def test_what_determines_nothing_is_refused() -> None:
+    recording = made(TRUTH, 3)
+    with pytest.raises(RecordingError, match='stands still, which determines nothing'):
+        identify(krang(), [replace(recording, position=0 * recording.position)])
+    held_still = recording.position.copy()
+    held_still[:, 1] = 0.3
+    with pytest.raises(RecordingError, match='q_6l: stands still or its effort never changes'):
+        identify(krang(), [replace(recording, position=held_still)])
+    with pytest.raises(RecordingError, match='no effort was recorded'):
+        identify(krang(), [replace(recording, effort=None)])
+    with pytest.raises(RecordingError, match=r's of motion, must be 5 s'):
+        identify(krang(), [recording.rows(slice(0, 300))])
+
+
+def test_the_period_of_an_excitation_is_found() -> None:
+    recording = made(TRUTH, 3)
+    assert period(recording) == pytest.approx(10.0, abs=0.1)
+    once = recording.rows(slice(0, 1200))
+    assert period(once) == pytest.approx(once.duration, rel=1e-3)
+
+
+def divergence(parameters: np.ndarray, L: np.ndarray) -> float:
+    inverse = np.linalg.inv(L)
+    K = inverse @ pseudo_inertia(parameters) @ inverse.T
+    return float(np.trace(K) - np.linalg.slogdet(K)[1] - 4)
+
+
+def test_the_distance_between_bodies_is_what_it_should_be(rng: np.random.Generator) -> None:
+    body = random_body(rng)
+    L = known_body(body)
+    np.testing.assert_allclose(parameters_of_pseudo_inertia(L @ L.T), body.parameters, atol=1e-12)
+    assert divergence(body.parameters, L) == pytest.approx(0, abs=1e-12)
+    step = 1e-4 * rng.normal(size=10) * np.abs(body.parameters).max()
+    assert divergence(body.parameters + step, L) == pytest.approx(0.5 * step @ stiffness(L) @ step, rel=0.05)
+
+
+def command(*words: object, cwd: Path) -> subprocess.CompletedProcess[str]:
+    line = [sys.executable, '-m', 'krang_dynamics_ros', *map(str, words)]
+    return subprocess.run(line, capture_output=True, text=True, cwd=cwd, timeout=900, check=False)
+
+
+def test_krangs_identified_file_predicts_its_recording() -> None:
+    recording = read_recording(shared('krang_left_arm'))
+    found = predict(load_robot('krang_identified'), recording.rows(slice(6, 4586)))
+    assert found.errors.mean() < 0.08
+    assert found.errors.max() < 0.12
+    published = predict(krang(), recording.rows(slice(6, 4586)))
+    assert published.errors.mean() > 0.9  # friction is nearly all
+
+
+def test_krangs_identified_file_is_a_krang_that_agrees_and_is_possible() -> None:
+    robot = load_robot(IDENTIFIED)
+    findings = prove(robot, dynamics_of(robot), states=5)
+    assert all(finding.agrees for finding in findings.values())
+    mujoco = pytest.importorskip('mujoco', reason='MuJoCo is not installed')
+    model = mujoco.MjModel.from_xml_string(urdf_text(robot))
+    assert model.nv == robot.n
+    for link in robot.links:
+        assert not link.inertia.m or np.linalg.eigvalsh(pseudo_inertia(link.inertia.parameters)).min() > 0
+    left, right = ([j for j in robot.joints if j.name.endswith(side)] for side in 'lr')
+    for one, other in zip(left, right, strict=True):
+        assert (one.motor, one.friction) == (other.motor, other.friction)
+    assert 100 < left[0].friction.viscous < 200
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(('name', 'most'), [('krang_left_arm', 0.085), ('ur10e', 0.085)])
+def test_a_real_arm_is_identified_and_what_was_left_out_predicted(name: str, most: float, tmp_path: Path) -> None:
+    folder = shared(name)
+    done = command('identify', folder, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    mean = float(next(line for line in done.stdout.splitlines() if line.startswith('mean')).split()[1])
+    assert mean < most
+    told = command('predict', folder, cwd=tmp_path)
+    assert '_identified.yaml' in told.stdout
+    assert float(next(line for line in told.stdout.splitlines() if line.startswith('mean')).split()[1]) < most
+    assert command('check', next(tmp_path.glob('*.yaml')), '--states', 5, cwd=tmp_path).returncode == 0
+
+
+def test_a_recording_of_another_robot_is_refused_by_name(tmp_path: Path) -> None:
+    (tmp_path / 'table.csv').write_text('time,elbow.position,elbow.effort\n0,1,1\n1,2,2\n')
+    done = command('predict', 'table.csv', cwd=tmp_path)
+    assert done.returncode == 2
+    assert "joint 'elbow' is not of robot krang" in done.stderr
