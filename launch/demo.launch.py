@@ -59,6 +59,7 @@ def _viewer() -> Node:
             LaunchConfiguration('params_file'),
             {'port': ParameterValue(LaunchConfiguration('port'), value_type=int)},
         ],
+        prefix='nice -n 5',  # pictures come after robot and dynamics
         on_exit=Shutdown(reason='viewer_node has ended'),
         output='screen',
     )

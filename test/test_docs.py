@@ -43,8 +43,9 @@ def test_the_tables_of_parameters_are_the_nodes() -> None:
     assert parameters.markdown_table(dynamics.documented()) in README
     external = importlib.import_module('krang_dynamics_ros.pipeline.external_parameters')
     assert parameters.markdown_table(external.documented()) in DOCUMENTS['external.md']
-    for node in ('simulator_node', 'viewer_node'):
-        declared = importlib.import_module(f'krang_dynamics_ros.nodes.{node}').PARAMETERS
+    simulator = importlib.import_module('krang_dynamics_ros.nodes.simulator_parameters').documented()
+    viewer = importlib.import_module('krang_dynamics_ros.nodes.viewer_node').PARAMETERS
+    for declared in (simulator, viewer):
         assert parameters.markdown_table(declared) in DOCUMENTS['demo.md']
 
 

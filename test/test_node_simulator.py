@@ -19,7 +19,7 @@ from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import JointState
 from std_srvs.srv import Trigger
 
-from krang_dynamics_ros import Robot, dynamics_of
+from krang_dynamics_ros import Inertia, Robot, dynamics_of
 
 from .robots import ROOT
 from .ros import Client, Process, domain, environment
@@ -58,6 +58,11 @@ class Watcher:
         self.states.clear()
         self.client.until(lambda: self.states, why='joint states')
         return np.array(self.states[-1].position)
+
+    def efforts(self) -> np.ndarray:
+        """Return the efforts of the next state that comes."""
+        self.now()
+        return np.array(self.states[-1].effort)
 
     def after(self, states: int) -> np.ndarray:
         """Return the position that many states later."""
@@ -195,6 +200,39 @@ def test_the_wrist_reads_the_push_in_the_hands_axes(number: int, robot: Robot) -
     client.until(read, lambda: push.publish(message), 'the wrist to feel the push')
     assert watcher.readings[-1].header.frame_id == 'R10l'
     client.until(lambda: watcher.readings[-1].wrench.force.x == 0, why='the push to end when it stops coming')
+    assert sim.end() == 0
+    client.close()
+
+
+def test_a_wrist_reads_bias_and_weight_and_the_payload_is_carried(number: int, robot: Robot) -> None:
+    client, sim = Client(number, node='krang_simulator'), simulator(number, '-p', 'brakes:=true')
+    watcher = Watcher(client)
+    done = client.set(
+        left__tool__mass=1.0, left__tool__com=[0.1, 0.0, 0.0], left__payload__mass=2.0,
+        left__sensor__bias=[1.0, 2.0, 3.0, 0.1, 0.2, 0.3],
+    )  # fmt: skip
+    assert all(result.successful for result in done), done
+    R, _ = dynamics_of(robot).pose(dynamics_of(robot).vector(START), 'R10l')
+    down = R.T @ robot.gravity
+    moment = np.cross([0.1, 0, 0], down)
+    expected = np.concatenate([np.array([1, 2, 3]) + 3.0 * down, np.array([0.1, 0.2, 0.3]) + moment])
+
+    def read() -> bool:
+        w = watcher.readings[-1].wrench if watcher.readings else None
+        return w is not None and np.allclose(
+            [w.force.x, w.force.y, w.force.z, w.torque.x, w.torque.y, w.torque.z], expected, atol=1e-9
+        )
+
+    client.until(read, why='bias and weight')
+    loaded = dynamics_of(robot)
+    loaded.payload = {'R10l': Inertia(2.0)}
+    q = loaded.vector(START)
+    client.until(lambda: np.allclose(watcher.efforts(), loaded.Q(q), atol=1e-9), why='the payload in the efforts')
+    refused = client.set(left__payload__mass=-1.0)[0]
+    assert not refused.successful
+    assert 'left.payload' in refused.reason or 'range' in refused.reason
+    client.set(effort='motor')
+    client.until(lambda: not np.any(watcher.efforts()), why='motors that rest behind brakes')
     assert sim.end() == 0
     client.close()
 

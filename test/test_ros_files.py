@@ -43,7 +43,7 @@ def test_the_readme_lists_the_contract() -> None:
 def test_the_parameter_file_names_parameters_that_exist() -> None:
     parameters = pytest.importorskip('krang_dynamics_ros.pipeline.dynamics_parameters', reason='rclpy is not installed')
     known = {spec.name for spec in parameters.documented()}
-    simulator = importlib.import_module('krang_dynamics_ros.nodes.simulator_node').PARAMETERS
+    simulator = importlib.import_module('krang_dynamics_ros.nodes.simulator_parameters').PARAMETERS
     demo, start = (yaml.safe_load((ROOT / 'config' / name).read_text()) for name in ('demo.yaml', 'demo_start.yaml'))
     for given in (demo, start):
         assert given['/**/krang_simulator']['ros__parameters'].keys() <= {spec.name for spec in simulator}

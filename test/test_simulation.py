@@ -8,13 +8,14 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from krang_dynamics_ros import Robot, Wrench, load_robot
+from krang_dynamics_ros import Inertia, Lagrangian, Robot, Wrench, load_robot
 from krang_dynamics_ros.core.errors import ArgumentError, SimulationError
-from krang_dynamics_ros.robot.robot import Friction, Limits
+from krang_dynamics_ros.robot.robot import Friction, Limits, Motor
 from krang_dynamics_ros.simulation.impulses import bounded_impulses, gauss_seidel
+from krang_dynamics_ros.simulation.sensors import SimulatedWrist, joint_effort
 from krang_dynamics_ros.simulation.simulation import Simulation
 
-from .robots import FILES
+from .robots import FILES, random_body
 
 Q = np.array([0.1, 0.6, 0.1, *[0.3, -0.5, 0.2, -0.9, 0.1, -0.4, 0.0] * 2])
 
@@ -209,3 +210,55 @@ def test_joints_are_placed_by_name_or_not_at_all(robot: Robot) -> None:
         with pytest.raises(ArgumentError, match=words):
             sim.place_joints(names, positions)
     np.testing.assert_array_equal(sim.q, expected)
+
+
+def test_what_a_joint_sensor_reads_is_what_the_motor_gives_without_rotor_and_friction(robot: Robot) -> None:
+    """By virtual work: link-side power is what motor, rotor and friction leave, and what pushes do comes on top."""
+    joints = [
+        replace(j, friction=Friction(2.0, 0.0), motor=Motor(1.0, 0.5, 0.0)) if j.moves else j for j in robot.joints
+    ]
+    sim = Simulation(replace(robot, joints=tuple(joints)), Q)
+    push = [Wrench('R10l', (5, -3, 8), axes='R0')]
+    torque = 0.8 * sim.dynamics.Q(Q)
+    for _ in range(50):
+        sim.step(torque, push)
+    expected = torque - sim.dynamics.rotor_inertia * sim.ddq - sim.dynamics.viscous * sim.dq
+    np.testing.assert_allclose(joint_effort(sim, push), expected, atol=0.02 * np.abs(expected).max())
+
+
+def test_a_joint_sensor_reads_the_weight_behind_brakes(robot: Robot) -> None:
+    sim = Simulation(robot, Q)
+    sim.hold()
+    np.testing.assert_allclose(joint_effort(sim, ()), Lagrangian(robot).Q(Q), atol=1e-9)
+
+
+def test_a_wrist_reads_contact_the_weight_beyond_it_and_its_bias(robot: Robot, rng: np.random.Generator) -> None:
+    """The weight by virtual work on the Lagrangian: it is what a body fixed to the hand adds to gravity's torque."""
+    tool, payload = random_body(rng), random_body(rng)
+    bias, contact = rng.normal(size=6), Wrench('R10l', (3.0, 4.0, 5.0), (0.1, 0.2, 0.3), axes='R0')
+    sim, empty = Simulation(robot, Q), Wrench('R10l', (0, 0, 0))
+    wrist = SimulatedWrist('R10l', tool, payload, bias.tolist())
+    weight = wrist.reading(sim, None, rng) - bias
+    loaded = [replace(x, inertia=x.inertia + tool + payload) if x.name == 'R10l' else x for x in robot.links]
+    expected = Lagrangian(robot).Q(Q) - Lagrangian(replace(robot, links=tuple(loaded))).Q(Q)
+    carried = Wrench('R10l', weight[:3], weight[3:])
+    np.testing.assert_allclose(sim.dynamics.wrench_torque(Q, [carried]), expected, atol=1e-9)
+    read = wrist.reading(sim, contact, rng)
+    np.testing.assert_allclose(read, bias + weight + sim.dynamics.wrench_at_link(Q, contact), atol=1e-12)
+    assert not np.any(SimulatedWrist('R10l').reading(sim, empty, rng))
+
+
+def test_the_noise_of_a_wrist_is_what_was_asked_for(robot: Robot, rng: np.random.Generator) -> None:
+    wrist, sim = SimulatedWrist('R10l', noise=(0.2, 0.02)), Simulation(robot, Q)
+    read = np.array([wrist.reading(sim, None, rng) for _ in range(2000)])
+    np.testing.assert_allclose(read.std(axis=0), [0.2] * 3 + [0.02] * 3, rtol=0.1)
+
+
+def test_a_payload_on_the_simulated_hand_makes_it_sink(robot: Robot, rng: np.random.Generator) -> None:
+    sim = Simulation(rubbing(robot, 1.0, 1.0), Q)
+    known = sim.dynamics.Q(Q)
+    sim.dynamics.payload = {'R10l': Inertia.about_com(2.0, np.zeros(3), np.zeros((3, 3)))}
+    before = sim.dynamics.pose(Q, 'R10l')[1][2]
+    for _ in range(300):
+        sim.step(known)
+    assert sim.dynamics.pose(sim.q, 'R10l')[1][2] < before - 0.02

@@ -5,8 +5,9 @@ from __future__ import annotations
 import sys
 import time
 from array import array
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from typing import Any
 
 import numpy as np
 from builtin_interfaces.msg import Time
@@ -19,32 +20,22 @@ from sensor_msgs.msg import JointState
 from std_srvs.srv import Trigger
 
 from ..core.errors import ArgumentError
+from ..core.inertia import Inertia
+from ..core.spatial import Array
 from ..core.wrench import Wrench
 from ..inputs.end_effector import EndEffector
-from ..pipeline.spec import BASE_LINK, NONE, ROBOT_FILE, Spec, named
+from ..pipeline.spec import named
 from ..robot.robot_file import load_robot
+from ..simulation.sensors import SimulatedWrist, joint_effort
 from ..simulation.simulated_robot import SimulatedRobot
 from ..simulation.simulation import Simulation
 from .diagnostics import Reporter
 from .other_publishers import others, publishers, refuse_company
-from .parameters import declare, warn_of_unknown
+from .parameters import NodeSettings, warn_of_unknown
 from .run import run
 from .simulator_diagnostics import SimulatorHealth
+from .simulator_parameters import PARAMETERS, of_hand, wrist
 from .topics import INPUT, nanoseconds, wrench_message, wrench_of
-
-PARAMETERS = (
-    ROBOT_FILE,
-    BASE_LINK,
-    Spec('rate', 500.0, 'of `joint_states` and of the wrist sensors, Hz', least=1.0, most=1000.0),
-    Spec('time_factor', 1.0, 'simulated seconds per second', least=0.01, most=10.0),
-    Spec('publish_clock', False, 'publish simulated time on `/clock`, and stamp with it'),
-    Spec('timeout', 0.1, 'torques (by simulated time) and pushes count as none after this, s', least=0.001, most=10.0),
-    Spec('brakes', False, 'stand still whenever there are no torques; without brakes the joints are slack then'),
-    Spec('viscous', 0.0, 'viscous friction of every joint besides its own, N m s/rad', least=0.0, most=1e6),
-    Spec('coulomb', 0.0, 'Coulomb friction of every joint besides its own, N m', least=0.0, most=1e6),
-    Spec('start.names', NONE, 'joints that do not start at zero, or at the limit next to it'),
-    Spec('start.positions', [0.0], 'where those start, rad or m'),
-)
 
 
 class SimulatorNode(Node):
@@ -52,14 +43,21 @@ class SimulatorNode(Node):
 
     def __init__(self) -> None:
         super().__init__('krang_simulator')
-        self._values = declare(self, PARAMETERS)
-        warn_of_unknown(self)
+        self._values = NodeSettings(self)
+        self._values.declare(PARAMETERS)
         self.robot = self._simulated_robot()
         simulation = self.robot.simulation
         self._dynamics, names = simulation.dynamics, simulation.robot.joint_names
         links, timeout = frozenset(self._dynamics.link_names), self._values['timeout']
         hands = simulation.robot.end_effectors.items()
         self._hands = [EndEffector(name, link, timeout=timeout, links=links) for name, link in hands]
+        for hand in self._hands:
+            self._values.declare(of_hand(hand.name))
+        warn_of_unknown(self)
+        self._random = np.random.default_rng()
+        self._wrists: dict[str, SimulatedWrist] = {}
+        self._values.hold_to(self._check)
+        self._values.used_by(self._apply)
         self._create_topics(names)
         refuse_company(self, 'joint_states')
         friction = self._friction()
@@ -71,6 +69,7 @@ class SimulatorNode(Node):
         self._last = time.monotonic()
         self.create_timer(1.0, self._look_round, clock=RosClock(clock_type=ClockType.STEADY_TIME))
         self.create_timer(1 / self._values['rate'], self._on_tick, clock=RosClock(clock_type=ClockType.STEADY_TIME))
+        self._values.follow()
         added = f'friction added to each: {friction}; ' if friction else ''
         self.get_logger().info(f'{simulation.robot.name}: {len(names)} joints, {added}waiting for torques')
 
@@ -86,6 +85,18 @@ class SimulatorNode(Node):
                 raise ArgumentError(f'start.names, start.positions: {error}') from None
         timeout, brakes = values['timeout'], values['brakes']
         return SimulatedRobot(simulation, timeout=timeout, brakes=brakes, own_time=values['publish_clock'])
+
+    def _check(self, values: Mapping[str, Any]) -> None:
+        for hand in self._hands:
+            wrist(values, hand.name, hand.link)
+
+    def _apply(self) -> None:
+        """Let the hands carry and read what the parameters say."""
+        self._wrists = {hand.name: wrist(self._values, hand.name, hand.link) for hand in self._hands}
+        carried: dict[str, Inertia] = {}
+        for hand in self._wrists.values():
+            carried[hand.link] = carried.get(hand.link, Inertia()) + hand.payload
+        self._dynamics.payload = carried
 
     def _friction(self) -> str:
         units = {'viscous': 'N m s/rad', 'coulomb': 'N m'}
@@ -153,23 +164,32 @@ class SimulatorNode(Node):
         now, broken = time.monotonic(), self.robot.fault
         passed, self._last = now - self._last, now
         self._health.went(passed)
-        pushes = [push for hand in self._hands if (push := hand.wrench(0, time.monotonic_ns()))]
+        pushed = {hand.name: hand.wrench(0, time.monotonic_ns()) for hand in self._hands}
+        pushes = [push for push in pushed.values() if push]
         self.robot.go_on(passed * self._values['time_factor'], pushes)
-        self._publish()
+        self._publish(pushed, pushes)
         if self.robot.fault != broken:
             self._reporter.report()
         if not self._driven and self.robot.torques.complete(self.robot.now):
             self._driven = True
             self.get_logger().info('torques are coming')
 
-    def _publish(self) -> None:
+    def _publish(self, pushed: Mapping[str, Wrench | None], pushes: Sequence[Wrench]) -> None:
         stamp = self._stamp()
         self._message.header.stamp = stamp
         self._message.position = array('d', self.robot.simulation.q.tobytes())
         self._message.velocity = array('d', self.robot.simulation.dq.tobytes())
+        self._message.effort = array('d', self._effort(pushes).tobytes())
         self._states.publish(self._message)
-        for hand in self._hands:
-            self._sensors[hand.name].publish(self._reading(hand, stamp))
+        for name, sensor in self._wrists.items():
+            read = sensor.reading(self.robot.simulation, pushed[name], self._random)
+            self._sensors[name].publish(wrench_message(sensor.link, stamp, read.tolist()))
+
+    def _effort(self, pushes: Sequence[Wrench]) -> Array:
+        motor = self._values['effort'] == 'motor'
+        effort = self.robot.given if motor else joint_effort(self.robot.simulation, pushes)
+        noise = self._values['effort_noise']
+        return effort + noise * self._random.normal(size=len(effort)) if noise else effort
 
     def _stamp(self) -> Time:
         now = self.robot.now if self._ticker else int(self.get_clock().now().nanoseconds)
@@ -178,12 +198,6 @@ class SimulatorNode(Node):
         if self._ticker:
             self._ticker.publish(Clock(clock=stamp))
         return stamp
-
-    def _reading(self, hand: EndEffector, stamp: Time) -> WrenchStamped:
-        """Return what a sensor in the wrist reads: the world's push on the hand, in its axes, about its origin."""
-        push = hand.wrench(0, time.monotonic_ns()) or Wrench(hand.link, (0.0, 0.0, 0.0))
-        read = self._dynamics.wrench_at_link(self.robot.simulation.q, push)
-        return wrench_message(hand.link, stamp, read.tolist())
 
 
 def main(args: Sequence[str] | None = None) -> int:

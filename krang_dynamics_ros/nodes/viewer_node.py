@@ -30,6 +30,7 @@ from .run import run
 from .topics import wrench_message
 
 PICTURES = 30.0  # a second
+REST = 4.0  # times what a picture took, until the next: on a busy machine robot and dynamics come before pictures
 WITHOUT_HANDS = 3.0  # s: then a robot is drawn though no dynamics node says what its hands are
 COMMANDS = ('pause', 'resume', 'reset')
 
@@ -60,6 +61,7 @@ class ViewerNode(Node):
         self._description = DescriptionListener(self, lambda: self._heard is not None and self._heard.alive)
         self._health_of = HealthListener(self)
         self._drawn: tuple[str, dict[str, str]] = ('', {})
+        self._next_picture = 0.0
         self._robots: list[str] = []  # the nodes that joint states come from
         self._dynamics_node = f'{self.get_namespace().rstrip("/")}/{values["dynamics_node"]}'
         self._create_topics()
@@ -126,7 +128,9 @@ class ViewerNode(Node):
         self._heard.listen()
         simulated = self._triggers['reset'].service_is_ready()
         now = Now(**self._heard.now(), terms=self._remote.terms, health=self._health(simulated), simulated=simulated)
-        self.page.show(now)
+        if (begin := time.monotonic()) >= self._next_picture:
+            self.page.show(now)
+            self._next_picture = begin + REST * (time.monotonic() - begin)
         if now.q is not None and now.dq is not None:
             self._push(now.q, now.dq)
 

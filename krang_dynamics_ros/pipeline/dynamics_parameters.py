@@ -81,7 +81,7 @@ def of_end_effector(name: str, link: str) -> list[Spec]:
             live=True, choices=MOMENTS_ABOUT,
         ),
         *_of_sensor(name),
-        *_of_payload(name),
+        *of_payload(name),
     ]  # fmt: skip
 
 
@@ -104,7 +104,7 @@ def _of_sensor(name: str) -> list[Spec]:
     ]  # fmt: skip
 
 
-def _of_payload(name: str) -> list[Spec]:
+def of_payload(name: str) -> list[Spec]:
     """Return the parameters of what a hand holds: they count as one set."""
     return [
         Spec(

@@ -33,6 +33,7 @@ class SimulatedRobot:
         self.torques = JointTorques(simulation.robot.joint_names, timeout)
         self.paused, self.fault = False, ''
         self.dropped = 0  # torques for a state from before
+        self.given: Array = np.zeros(simulation.robot.n)  # what the motors give now
         self._start = simulation.q
         self._since, self._newest, self._owed = 1, 0, 0.0
 
@@ -87,7 +88,7 @@ class SimulatedRobot:
             self._owed = 0.0
             return
         self._owed = min(self._owed + seconds, LONGEST)
-        torque = self.torques.torque.copy() if mode == 'driven' else np.zeros(self.simulation.robot.n)
+        self.given = torque = self.torques.torque.copy() if mode == 'driven' else np.zeros(self.simulation.robot.n)
         end = time.monotonic() + PATIENCE
         while self._owed >= STEP:
             if mode == 'braked':

@@ -57,7 +57,7 @@ class Simulation:
         for name, value, least, most in zip(self.robot.joint_names, position, self.lower, self.upper, strict=True):
             if not (least <= value <= most and math.isfinite(value)):  # NaN is not
                 raise ArgumentError(f'{name}: {value:g}, must be within its limits, {least:g} to {most:g}')
-        self.q, self.dq = position, np.zeros(self.robot.n)
+        self.q, self.dq, self.ddq = position, np.zeros(self.robot.n), np.zeros(self.robot.n)
         self._presliding.forget()
         self._presliding.move(self.q)
 
@@ -82,6 +82,7 @@ class Simulation:
         if self.dq.any():
             self.lost += self.dynamics.E(self.q, self.dq)
             self.dq = np.zeros(self.robot.n)
+        self.ddq = np.zeros(self.robot.n)
         self.time += h
 
     def step(self, torque: Array, pushes: Sequence[Wrench] = (), h: float = STEP) -> None:
@@ -89,7 +90,7 @@ class Simulation:
 
         Raises `SimulationError` if that leads nowhere; the state is then the last one that could be.
         """
-        left = h
+        left, before = h, self.dq
         while left > 0:
             fastest = float(np.abs(self.dq).max())
             try:
@@ -97,6 +98,7 @@ class Simulation:
                     left -= self._go_on(torque, pushes, min(left, FARTHEST / max(fastest, 1e-9)))
             except SingularityError as error:
                 raise SimulationError(str(error)) from None
+        self.ddq = (self.dq - before) / h  # mean of the step
         self.time += h
 
     def _go_on(self, torque: Array, pushes: Sequence[Wrench], h: float) -> float:

@@ -1,0 +1,65 @@
+"""The parameters of `simulator_node`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from ..core.errors import ArgumentError
+from ..core.inertia import Inertia
+from ..inputs.wrist_sensor import WristSensor
+from ..pipeline.dynamics_parameters import of_payload
+from ..pipeline.payloads import Told
+from ..pipeline.settings import Settings
+from ..pipeline.spec import BASE_LINK, NONE, ROBOT_FILE, Spec
+from ..simulation.sensors import SimulatedWrist
+
+PARAMETERS = (
+    ROBOT_FILE,
+    BASE_LINK,
+    Spec('rate', 500.0, 'of `joint_states` and of the wrist sensors, Hz', least=1.0, most=1000.0),
+    Spec('time_factor', 1.0, 'simulated seconds per second', least=0.01, most=10.0),
+    Spec('publish_clock', False, 'publish simulated time on `/clock`, and stamp with it'),
+    Spec('timeout', 0.1, 'torques (by simulated time) and pushes count as none after this, s', least=0.001, most=10.0),
+    Spec('brakes', False, 'stand still whenever there are no torques; without brakes the joints are slack then'),
+    Spec('viscous', 0.0, 'viscous friction of every joint besides its own, N m s/rad', least=0.0, most=1e6),
+    Spec('coulomb', 0.0, 'Coulomb friction of every joint besides its own, N m', least=0.0, most=1e6),
+    Spec('start.names', NONE, 'joints that do not start at zero, or at the limit next to it'),
+    Spec('start.positions', [0.0], 'where those start, rad or m'),
+    Spec(
+        'effort', 'joint', 'of `joint_states`: what sensors in the joints read, or what the motors give, before '
+        'rotors, friction and brakes', live=True, choices=('joint', 'motor'),
+    ),
+    Spec('effort_noise', 0.0, 'standard deviation of each effort, N m', live=True, least=0.0, most=1e6),
+)  # fmt: skip
+
+
+def of_hand(name: str) -> list[Spec]:
+    """Return the parameters of one hand, and of the sensor in its wrist."""
+    return [
+        Spec(f'{name}.sensor.bias', [0.0] * 6, 'what its sensor reads of nothing, N and N m', live=True, count=6),
+        Spec(
+            f'{name}.sensor.noise', [0.0] * 2, 'standard deviation of each force (N) and moment (N m) that it reads',
+            live=True, count=2,
+        ),
+        Spec(
+            f'{name}.tool.mass', 0.0, "what of the hand's link hangs beyond the sensor, kg",
+            live=True, least=0.0, most=1e4,
+        ),
+        Spec(f'{name}.tool.com', [0.0] * 3, "its centre of mass in the hand's frame, m", live=True, count=3),
+        *of_payload(name),
+    ]  # fmt: skip
+
+
+def documented() -> list[Spec]:
+    """Return what the documents list."""
+    return [*PARAMETERS, *of_hand('<hand>')]
+
+
+def wrist(values: Mapping[str, Any] | Settings, name: str, link: str) -> SimulatedWrist:
+    """Return the sensor of a hand and what hangs on it, or raise `ArgumentError` if that cannot be."""
+    bias, noise = values[f'{name}.sensor.bias'], values[f'{name}.sensor.noise']
+    if min(noise) < 0:
+        raise ArgumentError(f'{name}.sensor.noise: {list(noise)}, must not be negative')
+    tool: Inertia = WristSensor.of(bias, values[f'{name}.tool.mass'], values[f'{name}.tool.com']).tool
+    return SimulatedWrist(link, tool, Told.by(values, name).body(f'{name}.payload'), list(bias), list(noise))
