@@ -35,6 +35,7 @@ bench: export ROS_AUTOMATIC_DISCOVERY_RANGE ?= LOCALHOST
 bench: $(TESTS)  ## time the start, library and compiled C beside bare Pinocchio, the node beside an echo, make run
 	@$(BIN)/python -m benchmarks.start
 	@$(BIN)/python -m benchmarks.library
+	@$(BIN)/python -m benchmarks.hands
 	@$(BIN)/python -m benchmarks.compiled
 	@$(BIN)/python -m benchmarks.path
 	@$(BIN)/python -m benchmarks.demo

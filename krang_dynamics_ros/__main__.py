@@ -11,6 +11,7 @@ import sys
 from collections.abc import Sequence
 
 COMMANDS = {
+    'calibrate': "find a wrist sensor's bias and what hangs on it, from poses",
     'check': 'hold the numbers of a robot against two independent witnesses',
     'export': 'save A, C, Q and J^T f as C, MATLAB, Python or CasADi',
     'formulas': 'print A, C dq, Q and J^T f of a small robot as formulas',

@@ -132,9 +132,9 @@ def test_the_next_orientation_leads_to_numbers_soon_and_never_to_one_that_was() 
 def test_the_next_orientation_is_said_so_that_one_can_do_it() -> None:
     down = np.array([0.0, 0.0, 1.0])
     assert orientations.in_words(-down, 'R10l', down) == (
-        'turn the hand until the -z axis of R10l points straight down, 180 degrees from how it is'
+        'turn R10l until -z points straight down, 180 degrees from now'
     )
-    assert 'midway between +x and -y of R10l' in orientations.in_words(np.array([1.0, -1.0, 0.0]), 'R10l')
+    assert 'midway between +x and -y points' in orientations.in_words(np.array([1.0, -1.0, 0.0]), 'R10l')
 
 
 # Standing still ---------------------------------------------------------------------------------------------------

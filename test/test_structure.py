@@ -28,15 +28,16 @@ ROOMS: dict[str, set[str]] = {
     'inputs': {'core'},
     'outputs': {'core'},
     'estimation': {'core', 'dynamics'},
-    'calibration': {'core', 'inputs'},
     'recordings': {'core', 'robot'},
     'identification': {'core', 'robot', 'equations', 'dynamics', 'recordings'},
     'proof': {'core', 'robot', 'equations', 'dynamics', 'identification'},
     'viewer': {'core', 'robot', 'dynamics'},
     'pipeline': {'core', 'robot', 'dynamics', 'estimation', 'inputs', 'outputs'},
     'processing': {'core', 'robot', 'dynamics', 'pipeline', 'recordings'},
+    'calibration': {'core', 'dynamics', 'inputs', 'pipeline'},
     'simulation': {'core', 'robot', 'dynamics', 'inputs'},
-    'nodes': {'core', 'robot', 'dynamics', 'estimation', 'inputs', 'outputs', 'pipeline', 'viewer', 'simulation'},
+    'nodes': {'core', 'robot', 'dynamics', 'estimation', 'inputs', 'outputs', 'pipeline', 'viewer', 'simulation'}
+    | {'calibration'},
     'cli': {
         'core',
         'robot',
@@ -46,7 +47,10 @@ ROOMS: dict[str, set[str]] = {
         'recordings',
         'identification',
         'proof',
+        'pipeline',
         'processing',
+        'calibration',
+        'nodes',
     },
 }
 ROS = {

@@ -58,9 +58,9 @@ def best_next(directions: Sequence[Array]) -> Array:
 def in_words(direction: Array, link: str, now: Array | None = None) -> str:
     """Say how to turn the hand so that gravity has a direction of its frame; `now` is which one it has."""
     names = [f'{"+" if x > 0 else "-"}{axis}' for x, axis in zip(direction, 'xyz', strict=True) if abs(x) > 0.1]
-    where = f'the {names[0]} axis of {link}' if len(names) == 1 else f'midway between {" and ".join(names)} of {link}'
-    away = '' if now is None else f', {np.degrees(angle(direction, now)):.0f} degrees from how it is'
-    return f'turn the hand until {where} points straight down{away}'
+    where = names[0] if len(names) == 1 else f'midway between {" and ".join(names)}'
+    away = '' if now is None else f', {np.degrees(angle(direction, now)):.0f} degrees from now'
+    return f'turn {link} until {where} points straight down{away}'
 
 
 def _rows(directions: Sequence[Array] | Array) -> Array:

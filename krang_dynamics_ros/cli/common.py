@@ -1,11 +1,12 @@
-"""What the commands share: the robot file argument, and errors as one message instead of a traceback."""
+"""What the commands share: the robot file argument, what stands on a terminal, errors as one message."""
 
 from __future__ import annotations
 
 import argparse
 import os
+import shutil
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from ..core.errors import MOST, KrangDynamicsError
@@ -58,6 +59,24 @@ def note_friction(robot: Robot) -> None:
     if robot.friction_beyond_report:
         joints = ', '.join(robot.friction_beyond_report)
         print(f'note: friction here is eq. (17) alone, which is NOT all of it for {joints}', file=sys.stderr)
+
+
+class LiveLines:
+    """A block of lines at the bottom of what was printed; nothing where nobody watches."""
+
+    def __init__(self) -> None:
+        self.watched = sys.stdout.isatty()
+        self._height = 0
+
+    def show(self, lines: Sequence[str]) -> None:
+        """Draw the lines in the place of those before."""
+        if not self.watched:
+            return
+        columns, rows = shutil.get_terminal_size()
+        cut = [line[: columns - 1] for line in lines[: rows - 1]]
+        back = f'\033[{self._height}A' if self._height else ''
+        print(back + '\033[J' + '\n'.join(cut), flush=True)
+        self._height = len(cut)
 
 
 def guarded(command: Callable[[], int]) -> int:

@@ -60,7 +60,7 @@ class WristSensor:
         sensor. The dead band is each axis' own, for it stands for the noise and the hysteresis of each channel:
         |x| - d, the sign kept, zero within. It shrinks and does not clip, so that what is felt has no jump.
         """
-        left = sign * (reading - self.bias)
+        left = reading - self.bias if sign > 0 else self.bias - reading
         if weight is not None:
             left += weight
         band = self._band

@@ -17,7 +17,7 @@ from sensor_msgs.msg import Imu, JointState
 from ..dynamics.terms import Torques
 from ..pipeline.pipeline import Pipeline
 from .payload_input import PayloadInput
-from .topics import INPUT, nanoseconds, wrench_of
+from .topics import INPUT, imu_of, nanoseconds, wrench_of
 from .wrist_topics import WristTopics
 
 
@@ -58,8 +58,4 @@ class DynamicsInputs:
             wrist.publish(message)
 
     def _on_imu(self, message: Imu) -> None:
-        o, covariances = message.orientation, (message.orientation_covariance, message.angular_velocity_covariance)
-        self._pipeline.inputs.take_imu(
-            (o.w, o.x, o.y, o.z), message.angular_velocity.y, (covariances[0][0], covariances[1][0]),
-            nanoseconds(message.header.stamp), self.now(),
-        )  # fmt: skip
+        self._pipeline.inputs.take_imu(*imu_of(message), nanoseconds(message.header.stamp), self.now())

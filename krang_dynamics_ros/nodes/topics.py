@@ -14,7 +14,7 @@ from rclpy.event_handler import PublisherEventCallbacks
 from rclpy.node import Node
 from rclpy.qos import QoSProfile, ReliabilityPolicy
 from rclpy.qos_overriding_options import QoSOverridingOptions
-from sensor_msgs.msg import JointState
+from sensor_msgs.msg import Imu, JointState
 from std_msgs.msg import Float64MultiArray, Header, MultiArrayDimension
 
 from ..core.spatial import Array
@@ -36,6 +36,12 @@ def wrench_of(message: WrenchStamped) -> tuple[str, Numbers, Numbers]:
     """Return the frame, the force (N) and the moment (N m) of a message."""
     f, m = message.wrench.force, message.wrench.torque
     return message.header.frame_id, (f.x, f.y, f.z), (m.x, m.y, m.z)
+
+
+def imu_of(message: Imu) -> tuple[tuple[float, float, float, float], float, tuple[float, float]]:
+    """Return the orientation (w, x, y, z), the pitch rate (rad/s), and the first entry of the covariance of each."""
+    o, covariances = message.orientation, (message.orientation_covariance, message.angular_velocity_covariance)
+    return (o.w, o.x, o.y, o.z), message.angular_velocity.y, (covariances[0][0], covariances[1][0])
 
 
 def wrench_message(frame_id: str, stamp: Time, numbers: Sequence[float]) -> WrenchStamped:

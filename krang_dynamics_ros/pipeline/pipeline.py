@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
 from ..core.spatial import Array
-from ..dynamics.factory import Model
+from ..dynamics.factory import Model, load_model
 from ..dynamics.terms import Terms, Torques
 from . import dynamics_parameters as parameters
 from .commanding import Clock, Commanding
@@ -51,3 +52,9 @@ class Pipeline:
         self.payloads.advance(now)
         state = self.inputs.take_joint_state(names, position, velocity, effort, stamp, now)
         return None if state is None else self._terms.of(state)
+
+
+def pipeline_of(values: Mapping[str, Any]) -> Pipeline:
+    """Return the pipeline that a node has with these parameters; the others have their defaults."""
+    settings = Settings(values)
+    return Pipeline(settings, load_model(**settings.declare(parameters.MODEL)))

@@ -86,7 +86,7 @@ class RobotInputs:
         one, states = self.hands[hand], self.states
         if not one.take(frame, force, moment, stamp, now) or one.reading is None:
             return False
-        if self._posed(now):
+        if self.posed(now):
             dq = states.velocity if states.moving else None
             self._standstill[hand].add(now, one.reading, states.position, dq)
         return True
@@ -97,7 +97,7 @@ class RobotInputs:
         There is none while a joint is not known, for then the weight's direction is not.
         """
         one = self.hands[hand]
-        if one.reading is None or not self._posed(now):
+        if one.reading is None or not self.posed(now):
             return None
         (wrench,) = contact_wrenches([one], self._weigh(self.states.position), 0, one.arrival)
         return one.sign * wrench.vector
@@ -114,7 +114,7 @@ class RobotInputs:
         weight = self._weigh(average.q)([load])[0] if load else 0.0
         return average.reading.numbers + one.sign * weight
 
-    def _posed(self, now: int) -> bool:
+    def posed(self, now: int) -> bool:
         """Tell whether all joints were known a moment ago."""
         return now - self._known_at <= self.states.timeout * 1e9
 

@@ -1,0 +1,83 @@
+"""A calibration as parameters of the node: by name, and as a file."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from .fit import Calibration
+
+DIGITS = 6  # significant ones
+
+
+def values(calibration: Calibration, hand: str, payload: bool) -> dict[str, Any]:
+    """Return the node's parameters by name: the bias, and what was found as the tool or as the payload.
+
+    Of a payload's inertia about its centre of mass, poses at rest say nothing: it is a point.
+    """
+    what = 'payload' if payload else 'tool'
+    found: dict[str, Any] = {
+        f'{hand}.sensor.bias': _rounded(calibration.bias),
+        f'{hand}.{what}.mass': _rounded([calibration.mass])[0],
+        f'{hand}.{what}.com': _rounded(calibration.com),
+    }
+    return found | ({f'{hand}.payload.inertia': [0.0] * 6} if payload else {})
+
+
+def _rounded(numbers: Any) -> list[float]:
+    return [float(f'{x:.{DIGITS}g}') for x in numbers]
+
+
+def parameter_file(calibration: Calibration, hand: str, payload: bool) -> str:
+    """Return the text of a parameter file for the node, with how sure each number is."""
+    deviations = [f'{x:.2g}' for x in calibration.deviations]
+    sure = {'bias': deviations[:6], 'mass': deviations[6:7], 'com': deviations[7:]}
+    force, moment = calibration.residual
+    lines = [
+        f'# The {hand} wrist sensor, from {calibration.poses} poses at rest: condition number '
+        f'{calibration.condition:.1f}, residual {force:.2g} N and {moment:.2g} N m.',
+        '',
+        '/**/krang_dynamics:',
+        '  ros__parameters:',
+        f'    {hand}:',
+    ]
+    for section, settings in _sections(values(calibration, hand, payload)).items():
+        lines.append(f'      {section}:')
+        for key, value in settings.items():
+            remark = f'  # +- {", ".join(sure[key])}' if key in sure else '  # poses at rest say nothing of it'
+            lines.append(f'        {key}: {value}{remark}')
+    return '\n'.join([*lines, ''])
+
+
+def _sections(found: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+    sections: dict[str, dict[str, Any]] = {}
+    for name, value in found.items():
+        _, section, key = name.split('.')
+        sections.setdefault(section, {})[key] = value
+    return sections
+
+
+def table(calibration: Calibration | None, title: str, status: str, next_pose: str) -> list[str]:
+    """Return the lines that a person watches: what is known so far, how well, and what to do."""
+    lines = [title]
+    if calibration is not None:
+        force, moment = calibration.residual
+        condition = f'{calibration.condition:.1f}' if calibration.condition < 1e4 else 'infinite'
+        lines[0] += f': {calibration.poses} poses'
+        lines.append(f'  condition number {condition}   residual {force:.3f} N, {moment:.4f} N m')
+        lines += _numbers(calibration)
+        why = calibration.trouble
+        lines.append(f'  not concluded: {why}' if why else '  the poses determine the numbers')
+    return [*lines, f'  now   {status}', f'  next  {next_pose}']
+
+
+def _numbers(calibration: Calibration) -> Sequence[str]:
+    """Return a line for each number; what poses do not determine has none."""
+    if calibration.trouble:
+        return []
+    names = [*(f'{what} {axis}' for what in ('bias force', 'bias moment') for axis in 'xyz'), 'mass']
+    names += [f'centre of mass {axis}' for axis in 'xyz']
+    units = [*['N'] * 3, *['N m'] * 3, 'kg', *['m'] * 3]
+    found = [*calibration.bias, calibration.mass, *calibration.com]
+    rows = zip(names, found, units, calibration.deviations, strict=True)
+    return [f'  {name:<18}{x:>10.4f} {unit:<4} +- {s:.4f}' for name, x, unit, s in rows]
