@@ -39,7 +39,7 @@ class Sampler:
     def look(self, now: int) -> Sample | None:
         """Look at the latest reading, which came now (ns); return a sample if it makes one."""
         states, reading = self._inputs.states, self.hand.reading
-        if reading is None:
+        if reading is None or self.hand.arrival != now:  # what came now was refused
             return None
         if not self._inputs.posed(now):
             self.status = f'not all joints are known: {", ".join(states.missing(now)[:5])}'

@@ -6,6 +6,7 @@ import argparse
 import sys
 import time
 from collections.abc import Sequence
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,12 @@ from ..calibration.sampler import Sampler
 from ..calibration.samples_file import read_samples, write_samples
 from ..core.errors import KrangDynamicsError, MissingError, unknown_name
 from ..pipeline.pipeline import pipeline_of
-from .common import LiveLines, guarded
+from ..processing.parameter_file import read_parameters
+from ..processing.states import take
+from ..recordings.bag import Bag, topics_of
+from ..recordings.messages import WrenchMessage
+from ..recordings.recording import RecordingError
+from .common import LiveLines, command_parser, guarded
 
 DESCRIPTION = """\
 Listens to the joint states and to the raw sensor, takes a sample whenever the arm stands still for a second in a new
@@ -27,11 +33,13 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run the command."""
     words = list(sys.argv[1:] if argv is None else argv)
     at = words.index('--ros-args') if '--ros-args' in words else len(words)
-    parser = argparse.ArgumentParser(prog='calibrate', description=DESCRIPTION)
+    parser = command_parser('calibrate', DESCRIPTION)
     parser.add_argument('hand', help='left, right, or another of the end effectors')
     parser.add_argument('-o', '--output', type=Path, metavar='FILE', help='write a parameter file for the node')
     parser.add_argument('--apply', action='store_true', help='set the parameters of the running node in the end')
     parser.add_argument('--payload', action='store_true', help='find what the hand holds; the tool is known already')
+    parser.add_argument('--bag', type=Path, metavar='BAG', help='a recording (mcap or sqlite3) instead of a robot')
+    parser.add_argument('--params', type=Path, metavar='FILE', help="the node's parameter file; a running node's count")
     parser.add_argument('--samples', type=Path, metavar='FILE', help='keep samples here, and go on with those there')
     parser.add_argument('--node', default='krang_dynamics', help='name of the dynamics node (default: krang_dynamics)')
     arguments = parser.parse_args(words[:at])
@@ -47,9 +55,15 @@ class _Command:
 
     def run(self) -> int:
         """Listen, then say and write what was found; return the exit code."""
-        with self._node() as node:
-            self._begin(self._of_running(node))
-            node.listen(self._pipeline, self._sampler, self._changed)
+        told = self._told
+        given = read_parameters(told.params) if told.params else {}
+        with ExitStack() as nodes:
+            node = nodes.enter_context(self._node()) if told.apply or not told.bag else None
+            self._begin(given | (self._of_running(node) if node else {}))
+            if told.bag:
+                self._replay(told.bag)
+            elif node:
+                node.listen(self._pipeline, self._sampler, self._changed)
             return self._conclude(node)
 
     def _node(self) -> Any:
@@ -66,7 +80,7 @@ class _Command:
         except KrangDynamicsError as error:
             if self._told.apply:
                 raise
-            print(f'{error}: its defaults must do')
+            print(f'{error}: {self._told.params or "its defaults"} must do')
             return {}
 
     def _begin(self, given: dict[str, Any]) -> None:
@@ -79,8 +93,20 @@ class _Command:
         if told.samples and told.samples.exists():
             self._sampler.take_up(read_samples(told.samples, joints, links))
         now = time.strftime('%Y%m%d_%H%M%S')
-        self._kept = told.samples or Path(f'{told.hand}_samples_{now}.csv')
+        self._kept = told.samples or (None if told.bag else Path(f'{told.hand}_samples_{now}.csv'))
         self._changed(False)
+
+    def _replay(self, path: Path) -> None:
+        """Take samples from a recording; Ctrl-C leaves what was sampled so far."""
+        hands, hand = self._pipeline.inputs.hands, self._told.hand
+        with Bag(path) as bag, suppress(KeyboardInterrupt):
+            topics = topics_of(bag.contents, tuple(hands))
+            if hand not in topics.wrenches:
+                raise RecordingError(f'{path}: no topic wrench/{hand}, must have the readings of the sensor')
+            for message in bag.messages(topics):
+                take(self._pipeline, message)
+                if isinstance(message, WrenchMessage) and message.hand == hand and self._sampler.look(message.arrival):
+                    self._changed(True)
 
     def _changed(self, sampled: bool) -> None:
         """Show how things are, and keep a sample that was taken."""

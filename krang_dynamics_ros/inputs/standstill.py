@@ -66,7 +66,7 @@ class Standstill:
             return 'no readings come while all joints are known'
         covered = (moments[-1].arrival - moments[0].arrival) / 1e9
         if covered < COVERED * self.seconds or len(moments) < FEWEST:
-            return f'{len(moments)} readings in {covered:.2f} s so far, must be {FEWEST} in {self.seconds:g} s'
+            return f'{covered:.1f} s of readings so far, must be {self.seconds:g} s, and {FEWEST} readings at least'
         if len(frames := {moment.reading[1:] for moment in moments}) > 1:
             return f'readings come in several frames: {sorted(axes or "the hand" for axes, _ in frames)}, must be one'
         return self._motion() or self._spread()

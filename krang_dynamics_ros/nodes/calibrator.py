@@ -92,8 +92,8 @@ class _Ears:
     def _on_wrench(self, message: WrenchStamped) -> None:
         now, hand = self._now(), self._sampler.hand.name
         stamp = nanoseconds(message.header.stamp)
-        taken = self._pipeline.inputs.take_wrench(hand, *wrench_of(message), stamp, now)
-        if taken and self._sampler.look(now):
+        self._pipeline.inputs.take_wrench(hand, *wrench_of(message), stamp, now)
+        if self._sampler.look(now):
             self._changed(True)
 
     def _on_imu(self, message: Imu) -> None:

@@ -22,7 +22,7 @@ from ..dynamics.factory import load_model
 from ..pipeline.dynamics_parameters import MODEL
 from ..pipeline.pipeline import Pipeline
 from ..pipeline.settings import Settings
-from ..recordings.bag import Bag, Topics, hands_of
+from ..recordings.bag import Bag, Topics, topics_of
 from ..recordings.recording import RecordingError
 from .columns import Computer, columns
 from .errors_by_joint import ErrorSums, JointError
@@ -132,7 +132,8 @@ class _Run:
 
     def run(self) -> Summary:
         """Write what is asked for, and return what was found."""
-        job, topics = self._job, self._topics()
+        job, hands = self._job, tuple(self._pipeline.inputs.hands)
+        topics = topics_of(self._contents, hands, job.joint_states)
         start = self._contents.start + int(job.start * 1e9)
         end = self._contents.end if job.end == float('inf') else self._contents.start + int(job.end * 1e9)
         messages = self._bag.messages(topics, start, end)
@@ -149,15 +150,6 @@ class _Run:
     def _remembered(self) -> tuple[str, ...]:
         """The terms to compute one by one, if they remember: those asked for, and what the whole Gamma is made of."""
         return tuple(dict.fromkeys((*self._job.terms, 'friction')))
-
-    def _topics(self) -> Topics:
-        """Return the topics to listen to."""
-        kinds = {topic: kind for topic, (kind, _) in self._contents.topics.items()}
-        found = [topic for topic, kind in kinds.items() if kind == 'sensor_msgs/msg/JointState']
-        likely = [topic for topic in found if topic.endswith('joint_states')]
-        joint_states = self._job.joint_states or next(iter(likely or found), '/joint_states')
-        wrenches = [topic for topic, kind in kinds.items() if kind == 'geometry_msgs/msg/WrenchStamped']
-        return Topics(joint_states, hands_of(wrenches, tuple(self._pipeline.inputs.hands)))
 
     def _open(self, open_files: ExitStack, topics: Topics) -> list[Table | TorqueBag]:
         model = self._pipeline.model

@@ -80,7 +80,7 @@ def states(pipeline: Pipeline, messages: Iterable[Message], terms: Sequence[str]
     remembering = [term for term in terms if TERMS[term].start_rows(pipeline.dynamics) is None]
     room = _Room(pipeline.dynamics.n, remembering)
     for message in messages:
-        torques = _take(pipeline, message)
+        torques = take(pipeline, message)
         if torques is None:
             continue
         room.add(torques, message.arrival)
@@ -91,7 +91,8 @@ def states(pipeline: Pipeline, messages: Iterable[Message], terms: Sequence[str]
         yield room.states()
 
 
-def _take(pipeline: Pipeline, message: Message) -> Torques | None:
+def take(pipeline: Pipeline, message: Message) -> Torques | None:
+    """Give a message to what a node would have given it to; return the torques of a state that is then known."""
     if isinstance(message, JointStateMessage):
         return pipeline.take_joint_state(*message)
     if isinstance(message, WrenchMessage):

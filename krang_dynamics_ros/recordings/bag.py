@@ -144,3 +144,12 @@ def is_bag(path: Path) -> bool:
 def hands_of(topics: Sequence[str], hands: Sequence[str]) -> dict[str, str]:
     """Return the topic of each hand's sensor, of those that end in wrench/<hand>."""
     return {hand: topic for hand in hands for topic in topics if topic.endswith(f'wrench/{hand}')}
+
+
+def topics_of(contents: Contents, hands: Sequence[str], joint_states: str = '') -> Topics:
+    """Return the topics to listen to: the joint states that are named, or likely, and each hand's sensor."""
+    kinds = {topic: kind for topic, (kind, _) in contents.topics.items()}
+    found = [topic for topic, kind in kinds.items() if kind == TYPES['joint_states']]
+    likely = [topic for topic in found if topic.endswith('joint_states')]
+    wrenches = [topic for topic, kind in kinds.items() if kind == TYPES['wrench']]
+    return Topics(joint_states or next(iter(likely or found), '/joint_states'), hands_of(wrenches, hands))
