@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 from collections.abc import Iterator
 from dataclasses import replace
@@ -21,6 +22,7 @@ from krang_dynamics_ros.processing.many import attempt, on_this_machine
 from krang_dynamics_ros.processing.process import Job, process
 from krang_dynamics_ros.processing.states import States
 from krang_dynamics_ros.processing.stretches import stretches
+from krang_dynamics_ros.processing.thinned import Thinned
 from krang_dynamics_ros.recordings.bag import Bag, Topics
 from krang_dynamics_ros.recordings.joint_state_cdr import JointStateReader
 from krang_dynamics_ros.robot.robot import Friction
@@ -255,3 +257,31 @@ def test_the_bag_of_torques_is_a_bag(tmp_path: Path) -> None:
     assert [message.stamp for message in messages] == [BEGIN + 2 * MS * k for k in range(50)]
     gravity = np.array([message.effort for message in messages])
     np.testing.assert_array_equal(gravity[:, 0], column(tmp_path / 'out', 'theta1.gravity'))
+
+
+def test_the_report_says_what_was_in_the_bag_what_was_refused_and_what_is_worst(tmp_path: Path) -> None:
+    messages = list(arm_states(300))
+    messages.insert(5, ('/joint_states', BEGIN + 9 * MS, joint_state(BEGIN + 9 * MS, ('theta1',), [np.nan])))
+    messages.insert(0, ('/<b>other', BEGIN, wrench(BEGIN, '', (0, 0, 0), (0, 0, 0))))
+    summary = process(Job(write_bag(tmp_path / 'bag', messages), tmp_path / 'out', PINOCCHIO | {'robot_file': ARM}))
+    text = (tmp_path / 'out' / 'report.html').read_text()
+    assert '<tr class="marked"><td>/joint_states</td><td>sensor_msgs/msg/JointState</td><td>301</td>' in text
+    assert '/&lt;b&gt;other' in text
+    assert 'position of theta1: nan' in text
+    assert f'<tr class="marked"><td>{summary.errors[0].joint}</td>' in text
+    assert text.count('<figure class="chart">') == 2
+    assert 'http' not in re.sub(r'http://www.w3.org/\S+', '', text)  # SVG's own name; nothing is fetched
+
+
+@pytest.mark.parametrize('count', [10, 2000, 2001, 50_000])
+def test_what_is_drawn_is_thinned_evenly_however_the_states_come(count: int) -> None:
+    stamp, value = BEGIN + MS * np.arange(count), np.arange(count, dtype=float)[:, None]
+    whole = States(stamp, stamp, value, value, value, [()] * count)
+    thinned = Thinned(('q',))
+    for start in range(0, count, 777):
+        part = whole[start : start + 777]
+        thinned.add(part, {'q': part.q})
+    seconds, values = thinned.line('q', 0)
+    assert min(count, 1000) <= len(values) <= 2000
+    assert len(set(np.diff(values))) == 1
+    np.testing.assert_allclose(seconds, values * 1e-3, atol=1e-9)

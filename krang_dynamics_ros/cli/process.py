@@ -12,7 +12,8 @@ from ..core.optional import optional
 from ..dynamics.terms import TERMS
 from ..processing.many import Result, attempt, on_a_cluster, on_this_machine
 from ..processing.parameter_file import read_parameters
-from ..processing.process import FORMATS, TERMS_ASKED, Job, Summary
+from ..processing.process import FORMATS, TERMS_ASKED, Job
+from ..processing.summary import Summary
 from .common import command_parser, guarded
 
 rich_console = optional('rich.console', 'process')

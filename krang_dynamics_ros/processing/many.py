@@ -10,7 +10,8 @@ from typing import Any, NamedTuple
 
 from ..core.errors import KrangDynamicsError
 from ..core.optional import optional
-from .process import Job, Summary, process
+from .process import Job, process
+from .summary import Summary
 
 ray = optional('ray', '--ray')
 TRIES = 2  # of a recording whose process or machine went away

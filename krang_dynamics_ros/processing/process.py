@@ -26,9 +26,12 @@ from ..recordings.bag import Bag, Topics, topics_of
 from ..recordings.recording import RecordingError
 from .columns import Computer, columns
 from .errors_by_joint import ErrorSums, JointError
+from .report import report
 from .states import States, states
 from .stretches import stretches
+from .summary import Summary
 from .tables import Table
+from .thinned import Thinned
 from .torque_bag import TorqueBag
 
 TERMS_ASKED = ('gravity', 'coriolis', 'friction', 'wrench')
@@ -55,22 +58,6 @@ class Job:
         """What tells whether results are those of this job, and of these very files."""
         stats = [(path.name, path.stat().st_size, path.stat().st_mtime_ns) for path in _files(self.recording)]
         return hashlib.sha256(repr((stats, asdict(self))).encode()).hexdigest()
-
-
-@dataclass
-class Summary:
-    """What was found in a recording."""
-
-    recording: str
-    digest: str
-    states: int = 0
-    seconds: float = 0.0
-    backend: str = ''
-    topics: dict[str, tuple[str, int]] = field(default_factory=dict)
-    heard: int = 0  # joint state messages
-    refused: dict[str, tuple[int, str]] = field(default_factory=dict)  # by input: how many, and the last reason
-    jumps: int = 0  # how often time went back
-    errors: list[JointError] = field(default_factory=list)
 
 
 def process(job: Job, progress: Callable[[float], None] = lambda _: None) -> Summary:
@@ -129,11 +116,13 @@ class _Run:
         self._summary = Summary(str(job.recording), job.digest, backend=backend, topics=self._contents.topics)
         self._errors = ErrorSums(self._pipeline.dynamics.joint_names)
         self._columns = columns(job.terms)
+        self._thinned = Thinned((*job.terms, 'inertia', 'residual', 'model', 'effort'))
 
     def run(self) -> Summary:
         """Write what is asked for, and return what was found."""
         job, hands = self._job, tuple(self._pipeline.inputs.hands)
         topics = topics_of(self._contents, hands, job.joint_states)
+        self._summary.used = [topics.joint_states, *topics.wrenches.values()]
         start = self._contents.start + int(job.start * 1e9)
         end = self._contents.end if job.end == float('inf') else self._contents.start + int(job.end * 1e9)
         messages = self._bag.messages(topics, start, end)
@@ -168,6 +157,7 @@ class _Run:
         for file in files:
             file.write(core, found)
         self._errors.add(core.effort, found['residual'])
+        self._thinned.add(core, found)
         self._summary.states += len(core)
 
     def _told(self, blocks: Iterator[States], start: int, end: int) -> Iterator[States]:
@@ -185,6 +175,8 @@ class _Run:
         refusals |= {f'wrench {name}': hand.refusals for name, hand in inputs.hands.items()}
         summary.refused = {name: (one.count, one.reason) for name, one in refusals.items() if one.count}
         summary.heard, summary.jumps, summary.errors = inputs.heard, inputs.states.jumps, self._errors.errors()
+        text = report(summary, self._pipeline.dynamics.joint_names, self._thinned)
+        (self._out / 'report.html').write_text(text, encoding='utf-8')
         return summary
 
     def _nothing(self) -> str:

@@ -1,0 +1,68 @@
+"""The report of one recording, for a person: what was in it, what was refused, measured against model."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ..dynamics.terms import TERMS
+from ..recordings.report_page import Line, Page
+from .errors_by_joint import JointError
+from .summary import Summary
+from .thinned import Thinned
+
+BACKENDS = {'compiled': 'compiled C', 'pinocchio': 'Pinocchio'}
+COLORS = {'effort': '#111827', 'model': '#dc2626', 'residual': '#9ca3af', 'inertia': '#15803d'}
+
+
+def report(summary: Summary, joint_names: Sequence[str], thinned: Thinned) -> str:
+    """Return the report as one HTML file."""
+    page = Page(f'{summary.recording.rpartition("/")[2]}: torques')
+    page.paragraph(
+        f'{summary.states} states in {summary.seconds:.1f} s, out of {summary.heard} joint state messages; computed by '
+        f'{BACKENDS[summary.backend]}. Torques are in N m, or in N where a joint slides.'
+    )
+    _contents(page, summary)
+    _errors(page, summary.errors)
+    _charts(page, summary.errors, joint_names, thinned)
+    return page.text()
+
+
+def _contents(page: Page, summary: Summary) -> None:
+    page.heading('What was in it')
+    rows = [(topic, kind, str(count)) for topic, (kind, count) in summary.topics.items()]
+    page.table(('topic', 'type', 'messages'), rows, [topic in summary.used for topic in summary.topics])
+    page.paragraph('Marked topics were used.')
+    if summary.jumps:
+        page.paragraph(f'Time went back {summary.jumps} times; what was known before was forgotten.')
+    if summary.refused:
+        page.heading('What was refused')
+        refused = [(name, str(count), reason) for name, (count, reason) in summary.refused.items()]
+        page.table(('input', 'messages', 'the last because'), refused)
+
+
+def _errors(page: Page, errors: Sequence[JointError]) -> None:
+    page.heading('Model against measured efforts')
+    if not errors:
+        page.paragraph('No efforts were recorded: there is nothing to hold the model against.')
+        return
+    rows = [
+        (error.joint, f'{error.rms:.4g}', f'{error.mean_absolute:.4g}', f'{error.spread:.4g}', f'{error.relative:.4f}')
+        for error in errors
+    ]
+    head = ('joint', 'RMS', 'mean |error|', 'std of the effort', 'RMS / std')
+    page.table(head, rows, [k == 0 for k in range(len(rows))])
+    page.paragraph(f'The worst explained joint stands first: {errors[0].joint}.')
+
+
+def _charts(page: Page, errors: Sequence[JointError], joint_names: Sequence[str], thinned: Thinned) -> None:
+    """Draw every joint, the worst explained first."""
+    ranked = [error.joint for error in errors]
+    for name in [*ranked, *(name for name in joint_names if name not in ranked)]:
+        lines = []
+        for column in thinned.names:
+            seconds, values = thinned.line(column, joint_names.index(name))
+            if len(values):
+                color = COLORS.get(column) or TERMS[column].color
+                lines.append(Line(column, seconds, values, color=color))
+        if lines:
+            page.chart(name, 's', 'N m or N', lines)
