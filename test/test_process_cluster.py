@@ -15,7 +15,7 @@ from .test_process import ARM, PINOCCHIO, arm_states
 
 pytest.importorskip('ray', reason='Ray, for --ray, is not installed')
 
-from ray.cluster_utils import Cluster  # noqa: E402
+from ray.cluster_utils import Cluster
 
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings('ignore')]
 
