@@ -11,7 +11,7 @@ from krang_dynamics_ros.proof.agreement import Findings, prove
 
 from .robots import FILES, trees
 
-BY_BOTH = {'A', 'C', 'C dq', 'Q', 'Gamma', 'J^T f'}
+BY_BOTH = {'A', 'C', 'C dq', 'Q', 'Gamma', 'Y phi', 'J^T f'}
 BY_LAGRANGIAN = {*BY_BOTH, '0T_j', 'Gamma_f', 'E', 'U', 'S'}
 LAWS = {'A - A^T', 'dA/dt - 2C', 'ddq'}
 

@@ -22,7 +22,7 @@ def test_check_proves_krang_and_prints_a_table() -> None:
     done = run('check', '--states', 10)
     assert (done.returncode, done.stderr) == (0, '')
     assert 'krang: 17 joints, 152.838 kg; 10 random states, seed 0; bare hands and payloads.' in done.stdout
-    assert 'All 21 comparisons agree to 1e-09.' in done.stdout
+    assert 'All 23 comparisons agree to 1e-09.' in done.stdout
     for quantity in ('iT_j', 'A ', 'C ', 'C dq', 'Q ', 'J^T f', 'E ', 'U ', 'dA/dt - 2C'):
         assert f'\n{quantity}' in done.stdout
 

@@ -16,12 +16,14 @@ from ..dynamics.dynamics import Dynamics
 from ..equations import report_print
 from ..equations.lagrangian import Lagrangian, find_C
 from ..equations.newton_euler import NewtonEuler
+from ..identification.regressor import moved_links, parameters_of, regressor
 from ..robot.robot import Robot
 from .draws import States, random_payload, random_states, random_wrenches
 
 TOLERANCE = 1e-9  # relative to the largest value that a quantity takes
 NOTHING = 1e-12  # a quantity that stays below this (in its SI unit) is zero, and its difference absolute
 CHUNK = 8  # states at a time: what the Lagrangian keeps in the processor's cache
+REGRESSED = 32  # states; the regressor takes as long as all the rest
 
 COMPARED = {
     'iT_j': ("the report's transforms, as printed", '6'),
@@ -31,6 +33,7 @@ COMPARED = {
     'C dq': ('Coriolis and centrifugal torque', '4'),
     'Q': ('gravity torque', '5'),
     'Gamma': ('inverse dynamics', '3'),
+    'Y phi': ("the same by the bodies' parameters", '3'),
     'J^T f': ('wrench torque, on hands and anywhere', '16'),
     'Gamma_f': ('friction torque', '17'),
     'E': ('kinetic energy', '11'),
@@ -94,7 +97,7 @@ def prove(
             payload = random_payload(robot, links, rng) if start // CHUNK % 2 == 0 else {}
             dynamics.payload = payload
             for witness, quantity, mine, theirs in _pairs(
-                robot.carrying(payload), dynamics, part, random_wrenches(robot, links, rng), links
+                robot.carrying(payload), dynamics, part, random_wrenches(robot, links, rng), links, start < REGRESSED
             ):
                 finding = findings.setdefault((quantity, witness), Finding())
                 finding.add(mine, theirs, _labels(robot, quantity, links))
@@ -106,10 +109,12 @@ def prove(
 
 
 def _pairs(
-    robot: Robot, dynamics: Dynamics, s: States, wrenches: WrenchSets, links: Sequence[str]
+    robot: Robot, dynamics: Dynamics, s: States, wrenches: WrenchSets, links: Sequence[str], regressed: bool
 ) -> Iterator[tuple[str, str, Array, Array]]:
-    """Yield (witness, quantity, our value, the witness's value) for a few states."""
+    """Yield (witness, quantity, our value, the witness's value) for a few states, with the regressor or without."""
     ours = by_pinocchio(dynamics, s, wrenches, links)
+    if regressed and not robot.mimics:  # the regressor knows no such joint
+        ours['Y phi'] = by_regressor(robot, s)
     lagrangian, recursive = by_lagrangian(robot, s, wrenches, links), by_newton_euler(robot, s, wrenches)
     for quantity, mine in ours.items():
         yield 'Lagrangian', quantity, mine, lagrangian[quantity]
@@ -175,12 +180,19 @@ def by_pinocchio(dynamics: Dynamics, s: States, wrenches: WrenchSets, links: Seq
     }
 
 
+def by_regressor(robot: Robot, s: States) -> Array:
+    """Return Gamma (states, n) as identification takes it apart: Y(q, dq, ddq) phi, and the rotors."""
+    links = moved_links(robot)
+    return regressor(robot, links, *s) @ parameters_of(robot, links) + robot.rotor_inertia * s.ddq
+
+
 def by_lagrangian(robot: Robot, s: States, wrenches: WrenchSets, links: Sequence[str]) -> dict[str, Array]:
     """Return the same quantities by the report's equations."""
     lagrangian = Lagrangian(robot)
     A, dA_dq, Q = lagrangian.A(s.q), lagrangian.dA_dq(s.q), lagrangian.Q(s.q)
     C = find_C(dA_dq, s.dq)
     coriolis = np.einsum('sij,sj->si', C, s.dq)
+    Gamma = np.einsum('sij,sj->si', A, s.ddq) + coriolis + Q
     poses = [np.concatenate([R, p[..., None]], axis=-1) for R, p in (lagrangian.pose(s.q, link) for link in links)]
     return {
         '0T_j': np.stack(poses, axis=1) if poses else np.zeros((len(s.q), 0)),
@@ -188,7 +200,8 @@ def by_lagrangian(robot: Robot, s: States, wrenches: WrenchSets, links: Sequence
         'C': C,
         'C dq': coriolis,
         'Q': Q,
-        'Gamma': np.einsum('sij,sj->si', A, s.ddq) + coriolis + Q,
+        'Gamma': Gamma,
+        'Y phi': Gamma,
         'J^T f': _by_set(lambda given: lagrangian.wrench_torque(s.q, given), wrenches),
         'Gamma_f': lagrangian.friction_torque(s.dq),
         'E': lagrangian.E(s.q, s.dq),
@@ -207,6 +220,7 @@ def by_newton_euler(robot: Robot, s: States, wrenches: WrenchSets) -> dict[str, 
         'C dq': recursive.coriolis_torque(s.q, s.dq),
         'Q': recursive.Q(s.q),
         'Gamma': recursive.inverse_dynamics(*s),
+        'Y phi': recursive.inverse_dynamics(*s),
         'J^T f': _by_set(lambda given: recursive.wrench_torque(s.q, given), wrenches),
     }
 
