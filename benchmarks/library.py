@@ -11,7 +11,7 @@ from collections.abc import Callable
 import numpy as np
 import pinocchio as pin
 
-from krang_dynamics_ros import Dynamics, Wrench, dynamics_of, krang, urdf_text
+from krang_dynamics_ros import Dynamics, Inertia, Wrench, dynamics_of, krang, urdf_text
 from krang_dynamics_ros.robot.robot import Robot
 
 from .chain import chain
@@ -62,12 +62,29 @@ def pairs(robot: Robot) -> dict[str, tuple[Call, Call]]:
     }
 
 
+def with_payload(backend: str) -> dict[str, tuple[Call, Call]]:
+    """Return by name the library's call with a payload on both hands, and the same without."""
+    robot, rng = krang(), np.random.default_rng(0)
+    q, wrenches = rng.normal(size=robot.n), [Wrench(hand, *rng.normal(size=(2, 3))) for hand in ('R10l', 'R10r')]
+    laden, bare = (dynamics_of(robot, backend=backend) for _ in range(2))
+    laden.payload = {hand: Inertia.about_com(2.0, (0.0, 0.1, 0.1), 0.01 * np.eye(3)) for hand in ('R10l', 'R10r')}
+    return {
+        'Q': (lambda: laden.Q(q), lambda: bare.Q(q)),
+        'J^T f, both hands': (lambda: laden.wrench_torque(q, wrenches), lambda: bare.wrench_torque(q, wrenches)),
+    }
+
+
 def main() -> None:
-    """Print both tables."""
+    """Print the tables."""
     print(f'{"Krang, 17 joints":<20}{"library":>10}{"bare pin":>10}{"ratio":>8}   goal 1.3')
     for name, (ours, bare) in pairs(krang()).items():
         mine, theirs = microseconds(ours, bare)
         print(f'{name:<20}{mine:>7.2f} us{theirs:>7.2f} us{mine / theirs:>8.2f}')
+    print(f'\n{"payload on both hands":<32}{"with":>10}{"without":>10}{"ratio":>8}   goal 1.2')
+    for backend in ('pinocchio', 'compiled'):
+        for name, calls in with_payload(backend).items():
+            laden, unladen = microseconds(*calls)
+            print(f'{f"{name}, {backend}":<32}{laden:>7.2f} us{unladen:>7.2f} us{laden / unladen:>8.2f}')
     print(f'\n{"chain of joints":<20}' + ''.join(f'{n:>9}' for n in (7, 17, 34, 68)) + '   us per joint, 68 to 17')
     models = [dynamics_of(chain(n)) for n in (7, 17, 34, 68)]
     for name in ('Q', 'coriolis_torque', 'forward_dynamics', 'A'):
