@@ -28,7 +28,9 @@ def generate_launch_description() -> LaunchDescription:
     return LaunchDescription(
         [
             DeclareLaunchArgument(
-                'robot_file', default_value='', description='robot file (YAML); none: what params_file says, or Krang'
+                'robot_file',
+                default_value='',
+                description='robot file (YAML), URDF or xacro; none: what params_file says, or Krang',
             ),
             DeclareLaunchArgument(
                 'params_file',

@@ -67,6 +67,14 @@ def test_the_argument_wins_over_the_file_and_the_file_over_krang(params_file: Pa
     assert launched_robot(NODE, file, PR).parameters == {'robot_file': PR}
 
 
+def test_a_urdf_is_a_robot_file_too(params_file: Path, tmp_path: Path) -> None:
+    urdf = tmp_path / 'theirs.urdf'
+    urdf.write_text(urdf_text(krang()).replace('"R0"', '"floor"'))
+    robot = launched_robot(NODE, write(params_file, None), str(urdf))
+    assert (robot.base, robot.parameters) == ('floor', {'robot_file': str(urdf)})
+    assert '<link name="floor"' in robot.urdf
+
+
 def test_a_description_in_the_file_is_taken_and_gives_way_to_the_argument(params_file: Path) -> None:
     text = urdf_text(krang()).replace('"R0"', '"floor"')
     file = write(params_file, {'/**': {'ros__parameters': {'robot_description': text}}})
