@@ -12,7 +12,9 @@ from krang_dynamics_ros.core.inertia import Inertia
 from krang_dynamics_ros.dynamics.state import State
 from krang_dynamics_ros.dynamics.terms import Terms
 from krang_dynamics_ros.inputs.end_effector import EndEffector, Sense
+from krang_dynamics_ros.pipeline.pipeline import pipeline_of
 from krang_dynamics_ros.robot.robot import Friction
+from krang_dynamics_ros.simulation.sensors import SimulatedWrist
 from krang_dynamics_ros.simulation.simulation import Simulation
 
 Q = np.array([0.0, 0.6, 0.0, *[0.0, -0.8, 0.0, -0.9, 0.0, 0.0, 0.0], *[0.0, 0.8, 0.0, 0.9, 0.0, 0.0, 0.0]])
@@ -68,3 +70,41 @@ def test_a_payload_that_the_node_does_not_know_makes_the_hand_sink(robot: Robot,
     loaded = replace(robot, links=links)
     assert driven(robot, 'gravity', real=loaded)[2] < -0.02
     assert np.linalg.norm(driven(loaded, 'gravity', real=loaded)) < 1e-6
+
+
+HAND = {
+    'left.sense': 'applied_on_robot', 'left.sensor.bias': [4.0, -3.0, 2.0, 0.3, -0.2, 0.1], 'left.tool.mass': 1.6,
+    'left.tool.com': [0.01, -0.02, 0.09], 'left.payload.mass': 2.0, 'left.payload.com': [0.0, 0.05, 0.1],
+    'total_terms': ['gravity', 'wrench'],
+}  # fmt: skip
+
+
+def steered(robot: Robot, push: Wrench | None, seconds: float) -> np.ndarray:
+    """Return how far the joints (n) of a robot with tool, payload and bias move, driven by the node's own pipeline."""
+    joints = tuple(replace(joint, friction=Friction(1.0, 0.1)) for joint in robot.joints)
+    sim, pipeline = Simulation(replace(robot, joints=joints), Q), pipeline_of(HAND)
+    bodies = [
+        Inertia.about_com(HAND[f'left.{what}.mass'], np.array(HAND[f'left.{what}.com']), np.zeros((3, 3)))
+        for what in ('tool', 'payload')
+    ]
+    sim.dynamics.payload = {'R10l': bodies[1]}
+    wrist = SimulatedWrist('R10l', *bodies, HAND['left.sensor.bias'])
+    for k in range(1, int(seconds / 0.002)):
+        now, read = k * 2_000_000, wrist.reading(sim, push, np.random.default_rng(k)).tolist()
+        pipeline.inputs.take_wrench('left', 'R10l', read[:3], read[3:], now, now)
+        torques = pipeline.take_joint_state(robot.joint_names, sim.q, sim.dq, np.empty(0), now, now)
+        total = torques and torques.total(pipeline.summed)
+        assert total is not None
+        for _ in range(2):
+            sim.step(total, [push] if push else [])
+    return np.asarray(sim.q - Q)
+
+
+def test_tool_payload_and_bias_that_the_node_knows_change_nothing(robot: Robot) -> None:
+    assert np.abs(steered(robot, None, 1.0)).max() < 1e-9
+    assert np.abs(steered(robot, PUSH, 0.5)).max() < 1e-3  # a push is held as without them
+
+
+@pytest.mark.slow
+def test_they_change_nothing_for_ten_seconds(robot: Robot) -> None:
+    assert np.abs(steered(robot, None, 10.0)).max() < 1e-3
