@@ -171,7 +171,7 @@ def test_a_description_that_cannot_be_ends_the_node_with_a_word(name: str, tmp_p
     params = tmp_path / 'params.yaml'
     indented = '\n'.join(' ' * 8 + line for line in text.splitlines())
     params.write_text(f'/**:\n  ros__parameters:\n    robot_description: |\n{indented}\n')
-    assert_ends(message, '--params-file', str(params))
+    assert_ends(message, '--params-file', str(params), '-p', 'strict_description:=true')
 
 
 @pytest.mark.parametrize(
