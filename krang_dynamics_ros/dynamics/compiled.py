@@ -117,14 +117,20 @@ class CompiledDynamics(Dynamics):
 
     def wrench_torques(self, q: Array, wrenches: Sequence[Sequence[Wrench]]) -> Array:
         """Return J^T f (m, n) for many states, as `Dynamics.wrench_torques`; in one loop of C if all are on hands."""
-        f = np.zeros((len(q), len(self._hands), 6))
+        place = {link: k for k, link in enumerate(self._hand_links)}
+        states, hands, vectors = [], [], []
         for k, given in enumerate(wrenches):
             for wrench in given:
-                if wrench.link not in self._hands:
+                if wrench.link not in place:
                     return super().wrench_torques(q, wrenches)
+                states.append(k)
+                hands.append(place[wrench.link])
                 elsewhere = bool(wrench.axes or wrench.about)
-                vector = self.wrench_at_link(q[k], wrench) if elsewhere else wrench.vector
-                f[k, self._hand_links.index(wrench.link)] += vector
+                vectors.append(self.wrench_at_link(q[k], wrench) if elsewhere else wrench.vector)
+        if not vectors:
+            return np.zeros((len(q), self.n))
+        f = np.zeros((len(q), len(place), 6))
+        np.add.at(f, (states, hands), np.array(vectors))
         return self._over('wrench_torque', (self.n,), q, f)
 
     def _over(self, quantity: str, shape: tuple[int, ...], *columns: Array) -> Array:
