@@ -62,18 +62,19 @@ def settings(model: Model) -> list[Spec]:
             'end_effectors', [*hands] or NONE, 'names of hands, each with a topic `wrench/<name>`',
             default_text='`[left, right]`, those of the robot file',
         ),
+        Spec('sense', SENSES[0], 'of every hand that does not say its own: who applies its wrench', choices=SENSES),
         Spec('command_joints', NONE, 'order of `effort_commands`; none: that topic is off'),
         Spec('imu_joint', '', 'joint whose angle is the pitch of topic `imu`, on Krang `q_imu`; none: not used'),
     ]  # fmt: skip
 
 
-def of_end_effector(name: str, link: str) -> list[Spec]:
+def of_end_effector(name: str, link: str, sense: str = SENSES[0]) -> list[Spec]:
     """Return the parameters of one end effector."""
     return [
         Spec(f'{name}.link', link, 'the link that the wrench is on', default_text='`R10l` for left, `R10r` for right'),
         Spec(
-            f'{name}.sense', SENSES[0], 'whether the robot applies the wrench, or the world, as most sensors read',
-            live=True, choices=SENSES,
+            f'{name}.sense', sense, 'whether the robot applies the wrench, or the world, as most sensors read',
+            live=True, choices=SENSES, default_text='`sense`',
         ),
         Spec(
             f'{name}.moment_about', MOMENTS_ABOUT[0],

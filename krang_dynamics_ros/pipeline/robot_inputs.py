@@ -42,7 +42,8 @@ class RobotInputs:
 
     def _hand(self, name: str) -> EndEffector:
         links = self._model.dynamics.link_names
-        values = self._settings.declare(parameters.of_end_effector(name, self._model.end_effectors.get(name, '')))
+        link = self._model.end_effectors.get(name, '')
+        values = self._settings.declare(parameters.of_end_effector(name, link, self._settings['sense']))
         link = values[f'{name}.link']
         if link not in links:
             raise unknown_name(f'{name}.link: link', link, links)
