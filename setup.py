@@ -30,7 +30,8 @@ setup(
     ],
     install_requires=['numpy', 'PyYAML', 'pin>=4.1,<5'],
     extras_require={
-        'viewer': ['viser==1.1.1'],  # exactly: who may open the page hangs on its inside (viewer/server.py)
+        # viser exactly: who may open the page hangs on its inside (viewer/server.py); pycollada reads .dae meshes
+        'viewer': ['viser==1.1.1', 'pycollada'],
         'symbolic': ['casadi', 'sympy'],
         'recordings': ['rosbags', 'pyarrow', 'scipy', 'rich'],
         'cluster': ['ray'],

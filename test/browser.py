@@ -147,6 +147,11 @@ class Browser:
 
         self.until(tried, f'{label} to be used')
 
+    def keys(self, words: str) -> None:
+        """Press keys where the page has the focus, as one who types."""
+        self.script('document.activeElement.blur()')
+        pytest.importorskip('selenium.webdriver').ActionChains(self.driver).send_keys(words).perform()
+
     def unfold(self, words: str) -> None:
         """Click on the title of a folder."""
         code = """[...document.querySelectorAll('*')].filter(e => e.innerText && e.innerText.trim() === arguments[0])

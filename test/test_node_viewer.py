@@ -43,6 +43,10 @@ def viewer(number: int, *words: str) -> Process:
     return Process(number, '--ros-args', '-p', f'port:={8100 + number}', *words, module='viewer_node')
 
 
+FIND_ANY = """
+const bottom = words => [...document.querySelectorAll('button, label')].find(e => e.innerText.trim() === words)
+    .getBoundingClientRect().bottom;
+"""
 UNKNOWN = '\N{EN DASH}'
 
 
@@ -133,7 +137,7 @@ def at_start(world: World) -> None:
 
 
 def test_it_explains_itself_and_draws_the_robot(world: World) -> None:
-    for words in ('You see krang, simulated', 'Drag an orange ball', 'torque/total'):
+    for words in ('You see krang, simulated', 'Drag an orange ball', 'torque/total', '1 N m s/rad'):
         assert words in world.page.text
     r, g, b = np.moveaxis(world.page.picture(), -1, 0)
     golden = (r > 120) & (r - b > 60) & (abs(r - g) < 60)
@@ -191,12 +195,40 @@ def test_the_switches_set_what_the_motors_get(world: World) -> None:
 
 
 def test_a_number_beside_a_slider_poses_the_joint(world: World, robot: Robot) -> None:
-    world.page.unfold('pose: put the joints (rad)')
+    world.page.unfold('pose: put the joints (rad, m)')
+    world.page.until(lambda: abs(world.page.value('q_w') - 0.6) < 0.02, 'the page to be up to date')
     world.page.type('q_torso', '0.35')
     torso = robot.joint_names.index('q_torso')
     world.client.until(lambda: abs(world.q()[torso] - 0.35) < 0.02, why='the torso to turn')
     world.page.press('Reset')
     world.page.until(lambda: abs(world.page.value('q_torso')) < 0.02, 'the slider follows')
+
+
+def test_what_is_typed_is_what_the_joint_gets_and_beyond_its_limits_it_says_why(world: World, robot: Robot) -> None:
+    at = robot.joint_names.index('q_4l')
+    world.page.unfold('pose: put the joints (rad, m)')
+    world.page.type('q_4l', '-0.4')
+    world.client.until(lambda: abs(world.q()[at] + 0.4) < 0.02, why='the elbow to be where it was put, not opposite')
+    world.page.type('q_4l', '99')
+    world.page.until(lambda: '99 is beyond' in world.page.text, 'the reason')
+    world.page.unfold('pose: put the joints (rad, m)')
+
+
+def test_keys_pause_and_reset(world: World) -> None:
+    world.page.keys('p')
+    world.page.until(lambda: 'simulation: paused' in world.page.text, 'paused')
+    world.page.keys('g')
+    world.page.until(lambda: 'simulation: paused' not in world.page.text, 'going on')
+
+
+def test_a_row_that_is_clicked_is_in_the_plot_and_one_under_the_pointer_is_lit(world: World) -> None:
+    row = "document.querySelector('tr[data-joint=q_7r]')"
+    marked = f"return {row}.innerHTML.includes('\\u25a0')"
+    world.page.script(f'{row}.click()')
+    world.page.until(lambda: world.page.script(marked), 'a mark in the colour of the curve')
+    assert 'q_7r' in world.page.script("return document.querySelector('.u-legend').innerText")
+    world.page.script(f'{row}.click()')
+    world.page.until(lambda: not world.page.script(marked), 'no mark')
 
 
 def test_what_somebody_else_sets_shows_on_the_page(world: World) -> None:
@@ -219,13 +251,37 @@ def test_the_page_recovers_when_the_dynamics_node_comes_back(world: World) -> No
 def test_a_page_left_open_recovers_when_the_viewer_comes_back(world: World) -> None:
     world.page.forget()
     assert world.viewer.end() == 0
+    world.page.until(lambda: 'No news from viewer_node' in world.page.text, 'the page to say that it is old')
     world.viewer = viewer(world.number)
     world.client.until(lambda: 'open http://' in world.viewer.output, why='the viewer to serve')
     world.page.until(lambda: world.page.fresh, 'the page to come back')
     world.page.until(lambda: len(world.page.balls()) == 2, 'the robot')
     world.page.until(world.well, 'all well')
+    world.page.until(lambda: 'No news' not in world.page.text, 'the note to go')
     world.page.tick('wrench')
     world.client.until(lambda: 'wrench' in world.terms(), why='the new viewer to listen')
+
+
+@pytest.mark.parametrize('size', [(1366, 768), (1024, 768), (800, 600), (390, 844)])
+def test_the_hands_are_seen_in_every_window_and_what_one_needs_first(world: World, size: tuple[int, int]) -> None:
+    width, height = size
+    metrics = {'width': width, 'height': height, 'deviceScaleFactor': 1, 'mobile': False}
+    world.page.driver.execute_cdp_cmd('Emulation.setDeviceMetricsOverride', metrics)
+    world.page.open(8100 + world.number)
+    world.page.until(lambda: len(world.page.balls()) == 2, f'two balls at {size}')
+    if width > 1000:
+        for words in ('Reset', 'wrench'):
+            assert 0 < world.page.script(f'{FIND_ANY} return bottom(arguments[0])', words) < height
+    world.page.driver.execute_cdp_cmd('Emulation.clearDeviceMetricsOverride', {})
+    world.page.open(8100 + world.number)
+
+
+def test_dark_mode_is_the_browsers(world: World) -> None:
+    scheme = 'return document.documentElement.dataset.mantineColorScheme'
+    for mode in ('dark', 'light'):
+        features = [{'name': 'prefers-color-scheme', 'value': mode}]
+        world.page.driver.execute_cdp_cmd('Emulation.setEmulatedMedia', {'features': features})
+        world.page.until(lambda mode=mode: world.page.script(scheme) == mode, mode)
 
 
 def test_without_a_simulator_one_can_look_but_not_push(world: World) -> None:

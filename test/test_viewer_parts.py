@@ -3,56 +3,103 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 import numpy as np
 import pytest
 
-from krang_dynamics_ros import Robot, dynamics_of, urdf_text
-from krang_dynamics_ros.viewer.bars import BEYOND, COLUMNS, table
-from krang_dynamics_ros.viewer.shapes import GREY, Bounds, bounds_of, shapes_of
-from krang_dynamics_ros.viewer.snapshot import Line
-from krang_dynamics_ros.viewer.texts import COLORS, health
+from krang_dynamics_ros import Robot, dynamics_of
+from krang_dynamics_ros.core.errors import ArgumentError
+from krang_dynamics_ros.robot.robot import Limits
+from krang_dynamics_ros.robot.urdf_reader import read_description
+from krang_dynamics_ros.viewer.bars import BEYOND, COLUMNS, Marks, search_field, table
+from krang_dynamics_ros.viewer.camera import FIELD, Window, frame_of, framed, to_camera
+from krang_dynamics_ros.viewer.joint_groups import groups_of
+from krang_dynamics_ros.viewer.mesh_files import LARGEST, MeshFiles, read_mesh
+from krang_dynamics_ros.viewer.pulls import DAMPING, STIFFNESS, STRONGEST, Pull, Pulls, pulled
+from krang_dynamics_ros.viewer.snapshot import Heard, Line, Snapshot
+from krang_dynamics_ros.viewer.texts import LEVEL_COLORS, health, intro, not_drawn
 
-SOMEBODYS = """<robot name="somebody"><material name="red"><color rgba="1 0 0 0.5"/></material>
-<link name="base"><visual><geometry><mesh filename="package://x/y.stl"/></geometry></visual></link>
-<link name="arm"><visual><origin xyz="1 2 3" rpy="0 0 1.5707963267948966"/><geometry><box size="1 2 3"/></geometry>
-<material name="red"/></visual><visual><geometry><sphere radius="0.2"/></geometry></visual></link>
-<joint name="turn" type="continuous"><parent link="base"/><child link="arm"/><limit effort="0" velocity="1"/></joint>
-<joint name="bare" type="prismatic"><parent link="arm"/><child link="tip"/></joint><link name="tip"/></robot>"""
-
-
-def test_somebodys_shapes_are_read_and_meshes_passed_over() -> None:
-    box, ball = shapes_of(SOMEBODYS)
-    assert (box.link, box.kind, box.size, box.color) == ('arm', 'box', (1, 2, 3), (1, 0, 0, 0.5))
-    np.testing.assert_allclose(box.position, [1, 2, 3])
-    np.testing.assert_allclose(box.rotation @ [1, 0, 0], [0, 1, 0], atol=1e-12)
-    assert (ball.kind, ball.size, ball.reach) == ('sphere', (0.2,), 0.2)
+TREE = """<robot name="tree"><link name="base"/>{}</robot>"""
+LINK = """<link name="{0}"><inertial><mass value="1"/>
+<inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial></link>
+<joint name="{0}_joint" type="{2}"><parent link="{1}"/><child link="{0}"/><origin xyz="0.1 0 0.2"/>
+<axis xyz="0 1 0"/><limit lower="-1" upper="1" effort="5" velocity="2"/></joint>"""
 
 
-def test_nonsense_is_passed_over() -> None:
-    torn = SOMEBODYS.replace('size="1 2 3"', 'size="1 2"').replace('radius="0.2"', 'radius="wide"')
-    assert shapes_of(torn) == []
-    torn = SOMEBODYS.replace('rgba="1 0 0 0.5"', 'rgba="1 0 NaN"').replace('xyz="1 2 3"', 'xyz="x"')
-    box, _ = shapes_of(torn)
-    assert box.color == GREY
-    np.testing.assert_array_equal(box.position, 0)
-    torn = SOMEBODYS.replace('effort="0"', 'effort="inf" lower="2" upper="1"').replace('continuous', 'revolute')
-    assert bounds_of(torn)['turn'] == Bounds(None, None, None)
+def tree(*links: tuple[str, str, str]) -> Robot:
+    return read_description(TREE.format(''.join(LINK.format(*link) for link in links))).robot
 
 
-def test_bounds_that_are_not_given_are_unknown(robot: Robot) -> None:
-    assert bounds_of(SOMEBODYS) == {'turn': Bounds(None, None, None), 'bare': Bounds(None, None, None)}
-    bounds = bounds_of(urdf_text(robot))
-    assert list(bounds) == list(robot.joint_names)
-    limits = {joint.name: joint.limits for joint in robot.moving_joints}
-    for name, bound in bounds.items():
-        limit = limits[name]
-        assert limit
-        assert (bound.lower, bound.upper, bound.effort) == pytest.approx((limit.lower, limit.upper, limit.effort))
+def test_joints_of_a_large_robot_are_grouped_by_limb() -> None:
+    arms = [(f'{side}{k}', 'chest' if k == 0 else f'{side}{k - 1}', 'revolute') for side in 'lr' for k in range(12)]
+    hand = [('palm', 'l11', 'fixed'), ('thumb', 'palm', 'revolute'), ('finger', 'palm', 'revolute')]
+    large = tree(('hip', 'base', 'revolute'), ('chest', 'hip', 'revolute'), *arms, *hand)
+    groups = groups_of(large)
+    assert list(groups) == ['hip_joint ... chest_joint', 'l0_joint ... l11_joint', 'r0_joint ... r11_joint',
+                            'thumb_joint', 'finger_joint']  # fmt: skip
+    assert sorted(name for names in groups.values() for name in names) == sorted(large.joint_names)
+    assert groups_of(tree(('hip', 'base', 'revolute'))) == {'joints': ['hip_joint']}
 
 
-def test_every_visual_of_krang_is_drawn(robot: Robot) -> None:
-    assert len(shapes_of(urdf_text(robot))) == urdf_text(robot).count('<visual>')
+def box_file(path: Path, kind: str = 'stl') -> Path:
+    trimesh = pytest.importorskip('trimesh')
+    path.parent.mkdir(parents=True, exist_ok=True)
+    trimesh.creation.box(extents=(1, 2, 3)).export(path, file_type=kind)
+    return path
+
+
+def test_meshes_are_found_where_packages_are(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv('AMENT_PREFIX_PATH', str(tmp_path / 'ros'))
+    monkeypatch.setenv('ROS_PACKAGE_PATH', str(tmp_path / 'old'))
+    ament = box_file(tmp_path / 'ros' / 'share' / 'arm' / 'meshes' / 'a.stl')
+    old = box_file(tmp_path / 'old' / 'arm' / 'b.stl')
+    beside = box_file(tmp_path / 'x' / 'hand' / 'meshes' / 'c d.stl')
+    (beside.parent.parent / 'urdf').mkdir()
+    files = MeshFiles([str(beside.parent.parent / 'urdf')])
+    assert files.find('package://arm/meshes/a.stl') == ament
+    assert files.find('package://arm/b.stl') == old
+    assert files.find('package://hand/meshes/c d.stl') == beside
+    assert files.find('../meshes/c d.stl') == beside
+    assert files.find(f'file://{str(beside).replace(" ", "%20")}') == beside
+    for name in ('package://arm/none.stl', 'http://localhost/a.stl', '', 'package://', 'a\0b.stl'):
+        with pytest.raises(ArgumentError, match='not found'):
+            files.find(name)
+
+
+def test_a_description_gets_no_other_file_than_a_mesh(tmp_path: Path) -> None:
+    secret = tmp_path / 'secret.txt'
+    secret.write_text('secret')
+    link = tmp_path / 'mesh.stl'
+    link.symlink_to(secret)
+    large = tmp_path / 'large.stl'
+    with large.open('wb') as file:
+        file.truncate(LARGEST + 1)
+    files = MeshFiles([str(tmp_path)])
+    climbing = 'package://x/' + '../' * 12 + 'etc/passwd'
+    for name in (str(secret), 'mesh.stl', 'large.stl', '/etc/passwd', climbing):
+        with pytest.raises(ArgumentError, match=r'no mesh|not found|bytes'):
+            files.find(name)
+
+
+@pytest.mark.parametrize('kind', ['stl', 'obj', 'glb'])
+def test_meshes_are_read_by_their_kind(tmp_path: Path, kind: str) -> None:
+    mesh = read_mesh(box_file(tmp_path / f'box.{kind}', kind))
+    np.testing.assert_allclose(mesh.extents, [1, 2, 3], rtol=1e-6)
+
+
+@pytest.mark.parametrize('name', ['a.stl', 'a.obj', 'a.glb', 'a.dae'])
+def test_a_mesh_that_is_none_is_refused_by_name(tmp_path: Path, name: str) -> None:
+    pytest.importorskip('trimesh')
+    (tmp_path / name).write_bytes(b'<nonsense' * 20)
+    with pytest.raises(ArgumentError, match=re.escape(name)):
+        read_mesh(tmp_path / name)
+
+
+def test_what_is_not_drawn_is_said_without_html() -> None:
+    assert not_drawn([]) == ''
+    assert '<b>' not in not_drawn(['<b>', 'c'])
+    assert '1 more' in not_drawn(['a', 'c'])
 
 
 def bar(html: str, term: str) -> tuple[float, float]:
@@ -64,27 +111,29 @@ def bar(html: str, term: str) -> tuple[float, float]:
 
 def test_bars_are_signed_bounded_and_red_beyond_the_limit() -> None:
     torques = {'total': np.array([5.0]), 'gravity': np.array([-2.5]), 'coriolis': np.array([20.0]), 'wrench': None}
-    html = table(['j'], {'j': Bounds(-1, 1, 10.0)}, torques)
+    html = table(['j'], {'j': Limits(10.0, None, -1, 1)}, Heard(torques=torques))
     assert bar(html, 'total') == (50, 75)
     assert bar(html, 'gravity') == (37.5, 50)
     assert bar(html, 'coriolis') == (50, 100)
-    cells = dict(re.findall(r'<td data-term="(\w+)"[^>]*>([^<]*)</td>', html))
+    cells = dict(re.findall(r'<td [^>]*data-term="(\w+)"[^>]*>([^<]*)</td>', html))
+    assert (cells.pop('position'), cells.pop('velocity')) == ('&ndash;', '&ndash;')
     assert cells == {'total': '+5.0', 'gravity': '\N{MINUS SIGN}2.5', 'coriolis': '+20.0', 'friction': '&ndash;',
                      'wrench': '&ndash;', 'external': '&ndash;'}  # fmt: skip
     assert list(cells) == list(COLUMNS)
-    assert html.count(BEYOND) == 2  # in the style, and once
+    assert html.count(BEYOND) == 1
     assert '±10' in html
 
 
 def test_a_joint_without_a_limit_scales_to_its_largest_torque() -> None:
-    html = table(['j'], {'j': Bounds(None, None, None)}, {'total': np.array([8.0]), 'gravity': np.array([-4.0])})
+    torques = {'total': np.array([8.0]), 'gravity': np.array([-4.0])}
+    html = table(['j'], {'j': Limits(None, None)}, Heard(torques=torques))
     assert bar(html, 'total') == (50, 100)
     assert bar(html, 'gravity') == (25, 50)
 
 
 def test_what_strangers_write_is_no_html() -> None:
     name = '<script>alert(1)</script>'
-    assert name not in table([name], {name: Bounds(None, None, None)}, {})
+    assert name not in table([name], {name: Limits(None, None)}, Heard())
     assert name not in health([Line('ok', name, name)])
 
 
@@ -92,7 +141,7 @@ def test_the_coloured_line_is_the_worst() -> None:
     lines = [Line('ok', 'wrench left', 'fresh'), Line('error', 'joint states', 'no torque'), Line('warn', 'x', 'y')]
     html = health(lines)
     assert 'data-level="error"' in html
-    assert f'background:{COLORS["error"]}' in html
+    assert f'background:{LEVEL_COLORS["error"]}' in html
     assert html.index('joint states: no torque') < html.index('wrench left')
     assert 'all is well' in health(lines[:1])
 
@@ -108,16 +157,105 @@ def test_the_curves_hold_the_last_seconds_and_gaps() -> None:
     assert np.isnan(unknown).all()
 
 
+def test_a_row_shows_where_a_joint_is_and_what_marks_it() -> None:
+    bounds = {'j': Limits(10.0, 2.0, -1, 3)}
+    heard = Heard(q=np.array([1.0]), dq=np.array([-2.5]))
+    html = table(['j'], bounds, heard, Marks('j', {'j': '#123456'}))
+    assert re.search(r'title="-1 to 3"[^>]*#64748b 48% 52%[^>]*>\+1.00<', html)
+    assert re.search(r'class="beyond" data-term="velocity" title="at most 2">\N{MINUS SIGN}2.50<', html)
+    assert '<tr data-joint="j" class="lit">' in html
+    assert 'color:#123456' in html
+    unknown = table(['j'], bounds, Heard(q=np.array([np.nan]), dq=None), Marks())
+    assert unknown.count('&ndash;') == 2 + len(COLUMNS)
+
+
+def test_many_joints_can_be_searched() -> None:
+    assert 'class="find"' in search_field([f'joint_{k}' for k in range(59)])
+    assert search_field(['a', 'b']) == ''
+
+
+def test_the_intro_says_what_is_known_and_no_more() -> None:
+    assert 'motors get' in intro('x', Snapshot(simulated=True, obeyed=True), hands=True)
+    assert 'motors get' not in intro('x', Snapshot(simulated=True), hands=True)
+    assert 'friction, 1 N m at every' in intro('x', Snapshot(simulated=True, friction='1 N m'), hands=False)
+    assert 'friction' not in intro('x', Snapshot(simulated=True), hands=False)
+    assert 'no simulator' in intro('x', Snapshot(obeyed=True, friction='1 N m'), hands=True)
+
+
+@pytest.mark.parametrize('window', [Window(), Window(0.4), Window(2.5), Window(0.46, 0.42)])
+def test_the_camera_sees_all_of_a_robot_and_no_more(window: Window, rng: np.random.Generator) -> None:
+    for _ in range(20):
+        points, up = rng.normal(size=(30, 3)) * rng.uniform(0.1, 3, 3), rng.normal(size=3)
+        up /= np.linalg.norm(up)
+        position, target = framed(points, frame_of(up) @ rng.uniform(0.1, 1, 3), up, window)
+        forward = (target - position) / np.linalg.norm(target - position)
+        right = np.cross(forward, up)
+        right /= np.linalg.norm(right)
+        depth = (points - position) @ forward
+        t = np.tan(FIELD / 2)
+        across = (points - position) @ right / depth / t / window.aspect
+        along = (points - position) @ np.cross(right, forward) / depth / t
+        assert depth.min() > 0
+        assert np.abs(across).max() < 0.901
+        assert along.max() < 0.901
+        assert along.min() > -0.901 * (1 - 2 * window.covered)
+        fills = np.isclose(np.abs(across).max(), 0.9) or np.isclose(along.max(), 0.9)
+        assert fills
+
+
+def test_up_is_against_gravity_and_planar_robots_are_seen_from_their_side() -> None:
+    np.testing.assert_array_equal(frame_of(np.array([0.0, 0, 1])), np.eye(3))
+    for up in (np.array([0.0, 1, 0]), np.array([-1.0, 0, 0]), np.array([0.6, 0, 0.8])):
+        frame = frame_of(up)
+        np.testing.assert_allclose(frame @ [0, 0, 1], up, atol=1e-12)
+        np.testing.assert_allclose(frame.T @ frame, np.eye(3), atol=1e-12)
+        assert np.linalg.det(frame) > 0
+    z, y = np.array([0.0, 0, 1]), np.array([0.0, 1, 0])
+    assert to_camera(y, [z, -z]) @ z > 0.8  # arm_2r: y is up, its joints turn about z, x is on the right
+    assert to_camera(z, [y]) @ y < -0.8  # the pendulum: seen along y, x is on the right
+    np.testing.assert_allclose(to_camera(z, [y, z]), [0.8, 0.5, 0.3])
+
+
 def test_a_pull_points_to_the_mouse_is_damped_and_bounded(robot: Robot, rng: np.random.Generator) -> None:
-    hands = pytest.importorskip('krang_dynamics_ros.viewer.hands', reason='viser is not installed')
     dynamics, q, dq = dynamics_of(robot), rng.uniform(-1, 1, robot.n), rng.uniform(-0.1, 0.1, robot.n)
     rotation, origin = dynamics.pose(q, 'R10l')
     still, unknown, away = np.zeros(robot.n), np.full(robot.n, np.nan), np.array([0.1, -0.2, 0.3])
+    grip = np.array([0.03, -0.05, 0.1])
+    at = origin + rotation @ grip
     for at_rest in (still, unknown):
-        force = rotation @ hands.pull(dynamics, 'R10l', q, at_rest, origin + away)
-        np.testing.assert_allclose(force, hands.STIFFNESS * away)
-    slower = rotation @ hands.pull(dynamics, 'R10l', q, dq, origin)
-    velocity = (dynamics.pose(q + 1e-6 * dq, 'R10l')[1] - origin) / 1e-6
-    np.testing.assert_allclose(slower, -hands.DAMPING * velocity, rtol=1e-4, atol=1e-6)
-    far = rotation @ hands.pull(dynamics, 'R10l', q, still, origin + 100 * away)
-    np.testing.assert_allclose(far, hands.STRONGEST * away / np.linalg.norm(away))
+        wrench = pulled(dynamics, Pull('R10l', grip, at + away), q, at_rest)
+        np.testing.assert_allclose(rotation @ wrench[:3], STIFFNESS * away)
+        np.testing.assert_allclose(wrench[3:], np.cross(grip, wrench[:3]))
+    slower = rotation @ pulled(dynamics, Pull('R10l', grip, at), q, dq)[:3]
+    turned, moved = dynamics.pose(q + 1e-6 * dq, 'R10l')
+    np.testing.assert_allclose(slower, -DAMPING * (moved + turned @ grip - at) / 1e-6, rtol=1e-4, atol=1e-6)
+    far = rotation @ pulled(dynamics, Pull('R10l', grip, at + 100 * away), q, still)[:3]
+    np.testing.assert_allclose(far, STRONGEST * away / np.linalg.norm(away))
+
+
+def test_pulls_end_with_who_gives_them_and_only_where_they_may_be(robot: Robot) -> None:
+    dynamics, q = dynamics_of(robot), np.zeros(robot.n)
+    pulls = Pulls(dynamics)
+    target = dynamics.pose(q, 'R10l')[1] + np.array([0.1, 0, 0])
+    pulls.grip(1, 'R10l', np.zeros(3), target)
+    assert pulls.on_links(q, q) == {}
+    pulls.allowed = True
+    assert list(pulls.on_links(q, q)) == ['R10l']
+    one = pulls.on_links(q, q)['R10l']
+    pulls.grip(2, 'R10l', np.zeros(3), target)
+    np.testing.assert_allclose(pulls.on_links(q, q)['R10l'], 2 * one)
+    pulls.let_go(1)
+    pulls.move(1, target * 0)
+    np.testing.assert_allclose(pulls.on_links(q, q)['R10l'], one)
+    pulls.let_go(2)
+    assert pulls.on_links(q, q) == {}
+
+
+def test_an_arc_has_the_colour_of_its_share_of_the_limit() -> None:
+    rings = pytest.importorskip('krang_dynamics_ros.viewer.rings', reason='viser is not installed')
+    blue, yellow, red = (rings.color(share) for share in (0.0, 0.5, 1.0))
+    assert blue[2] > 200 > red[2]
+    assert red[0] > 200 > blue[0]
+    assert min(yellow[:2]) > 150 > yellow[2]
+    np.testing.assert_array_equal(rings.color(-3.0), red)
+    np.testing.assert_array_equal(rings.color(-0.3), rings.color(0.3))

@@ -16,8 +16,8 @@ from ..pipeline.spec import NONE, named
 PATIENCE = 2.0  # s: an answer that takes longer will not come
 
 
-class Remote:
-    """What the dynamics node says of itself: the hands' links by name, and the terms of `torque/total`."""
+class DynamicsClient:
+    """What the dynamics node says of itself: its hands' links by name, gravity, and the terms of `torque/total`."""
 
     def __init__(self, node: Node, name: str) -> None:
         self._get = node.create_client(GetParameters, f'{name}/get_parameters')
@@ -26,6 +26,7 @@ class Remote:
         self._since = 0.0
         self.hands: dict[str, str] | None = None
         self.terms: list[str] | None = None
+        self.gravity: list[float] = []  # m/s^2, in the base's axes
 
     def poll(self) -> None:
         """Ask again, unless an answer is on its way; call it about once a second."""
@@ -37,7 +38,7 @@ class Remote:
         if not self._get.service_is_ready():
             self.terms = None
             return
-        self._ask(['total_terms', 'end_effectors'], self._on_terms)
+        self._ask(['total_terms', 'end_effectors', 'gravity'], self._on_terms)
 
     def _ask(self, names: list[str], then: Callable[[list[Any]], None]) -> None:
         def answered(future: Any) -> None:
@@ -48,9 +49,9 @@ class Remote:
         self._asked = _call(self._get, GetParameters.Request(names=names), answered)
 
     def _on_terms(self, values: list[Any]) -> None:
-        if len(values) != 2 or None in values:  # some other node of this name
+        if len(values) != 3 or None in values:  # some other node of this name
             return
-        self.terms, hands = named(values[0]), named(values[1])
+        self.terms, hands, self.gravity = named(values[0]), named(values[1]), list(values[2])
         if not hands:
             self.hands = {}
         elif list(self.hands or {}) != hands:

@@ -9,19 +9,19 @@ from rclpy.node import Node
 from rclpy.qos import QoSProfile, ReliabilityPolicy
 
 
-class Ears:
+class PolledTopics:
     """A node of its own that no executor knows: what comes waits in the middleware until it is taken."""
 
     def __init__(self, node: Node) -> None:
         """Listen in the namespace of a node. The name's underscore keeps it out of `ros2 node list`."""
         self._node = rclpy.create_node(
-            f'_{node.get_name()}_ears', namespace=node.get_namespace(), enable_rosout=False,
+            f'_{node.get_name()}_polled', namespace=node.get_namespace(), enable_rosout=False,
             start_parameter_services=False,
         )  # fmt: skip
 
-    def listen(self, kind: type, topic: str, depth: int = 1) -> Ear:
-        """Return what hears a topic; the newest `depth` messages wait."""
-        return Ear(self._node, kind, topic, depth)
+    def subscribe(self, kind: type, topic: str, depth: int = 1) -> PolledTopic:
+        """Return a topic of which the newest `depth` messages wait to be taken."""
+        return PolledTopic(self._node, kind, topic, depth)
 
     def forget(self) -> None:
         """Listen to nothing."""
@@ -33,7 +33,7 @@ class Ears:
         self._node.destroy_node()
 
 
-class Ear:
+class PolledTopic:
     """One topic."""
 
     def __init__(self, node: Node, kind: type, topic: str, depth: int) -> None:

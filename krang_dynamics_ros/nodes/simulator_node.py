@@ -51,6 +51,7 @@ class SimulatorNode(Node):
         links, timeout = frozenset(self._dynamics.link_names), self._values['timeout']
         hands = simulation.robot.end_effectors.items()
         self._hands = [EndEffector(name, link, timeout=timeout, links=links) for name, link in hands]
+        self._grips: dict[str, EndEffector] = {}  # links that are or were pushed anywhere
         for hand in self._hands:
             self._values.declare(of_hand(hand.name))
         warn_of_unknown(self)
@@ -113,6 +114,7 @@ class SimulatorNode(Node):
         }
         for hand in self._hands:
             self.create_subscription(WrenchStamped, f'push/{hand.name}', partial(self._on_push, hand), INPUT)
+        self.create_subscription(WrenchStamped, 'push', self._on_push_anywhere, INPUT)
         for name, action in (('pause', self._pause), ('resume', self._resume), ('reset', self._reset)):
             self.create_service(Trigger, name, partial(self._done, action))
 
@@ -126,7 +128,7 @@ class SimulatorNode(Node):
 
     def _reset(self) -> str:
         self.robot.reset()
-        for hand in self._hands:
+        for hand in (*self._hands, *self._grips.values()):
             hand.forget()
         return 'at rest, where it started'
 
@@ -150,6 +152,15 @@ class SimulatorNode(Node):
             reason = f'push/{hand.name} refused: {hand.refusals.reason}'
             self.get_logger().warning(reason, throttle_duration_sec=1.0)
 
+    def _on_push_anywhere(self, message: WrenchStamped) -> None:
+        """Take in a push on the link that the message's frame names."""
+        link, links = message.header.frame_id, frozenset(self._dynamics.link_names)
+        if link not in links:
+            self.get_logger().warning(f"push refused: '{link}' is no link", throttle_duration_sec=1.0)
+            return
+        new = EndEffector(link, link, timeout=self._values['timeout'], links=links)
+        self._on_push(self._grips.setdefault(link, new), message)
+
     def _look_round(self) -> None:
         """Say so, once, if a second robot or a second source of torques has come."""
         self._health.sources = publishers(self, 'torque')
@@ -166,6 +177,7 @@ class SimulatorNode(Node):
         self._health.went(passed)
         pushed = {hand.name: hand.wrench(0, time.monotonic_ns()) for hand in self._hands}
         pushes = [push for push in pushed.values() if push]
+        pushes += [push for grip in self._grips.values() if (push := grip.wrench(0, time.monotonic_ns()))]
         self.robot.go_on(passed * self._values['time_factor'], pushes)
         self._publish(pushed, pushes)
         if self.robot.fault != broken:

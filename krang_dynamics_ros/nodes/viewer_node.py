@@ -6,38 +6,43 @@ import sys
 import time
 from collections.abc import Sequence
 
+import numpy as np
 from geometry_msgs.msg import WrenchStamped
 from rclpy.clock import Clock, ClockType
 from rclpy.node import Node
 from rclpy.publisher import Publisher
 from sensor_msgs.msg import JointState
-from std_srvs.srv import Trigger
 
 from ..core.errors import KrangDynamicsError, MissingError
 from ..core.spatial import Array
 from ..dynamics.dynamics import Dynamics
 from ..pipeline.spec import NONE, Spec, named
+from ..robot.urdf_reader import read_description
 from ..viewer.access import VISER, Access
-from ..viewer.snapshot import Line, Now
+from ..viewer.joint_groups import leaves, limits_of
+from ..viewer.mesh_files import MeshFiles
+from ..viewer.snapshot import Line, Snapshot
 from .description_listener import DescriptionListener
-from .dynamics_client import Remote
+from .dynamics_client import DynamicsClient
 from .health_listener import HealthListener
-from .listener import Heard
+from .listener import RobotListener
 from .other_publishers import publishers
 from .parameters import declare, warn_of_unknown
-from .polling import Ears
+from .polling import PolledTopics
 from .run import run
+from .simulator_client import SimulatorClient
 from .topics import wrench_message
 
 PICTURES = 30.0  # a second
 REST = 4.0  # times what a picture took, until the next: on a busy machine robot and dynamics come before pictures
 WITHOUT_HANDS = 3.0  # s: then a robot is drawn though no dynamics node says what its hands are
-COMMANDS = ('pause', 'resume', 'reset')
+UP = (0.0, 0.0, 1.0)  # where nobody says what gravity is
 
 PARAMETERS = (
     Spec('host', '127.0.0.1', 'address to serve on; `0.0.0.0` lets the whole network look, push and switch'),
     Spec('port', 8080, 'port to serve on', least=1, most=65535),
     Spec('allowed_hosts', NONE, 'names besides its own by which browsers may call this machine, as of a proxy'),
+    Spec('mesh_folders', NONE, 'folders that hold meshes or packages of them, besides those of ROS'),
     Spec('dynamics_node', 'krang_dynamics', 'name of the node whose `total_terms` the switches set'),
 )
 
@@ -54,13 +59,15 @@ class ViewerNode(Node):
         except ModuleNotFoundError as error:
             raise MissingError(str(error.name), 'the page', f'pip install viser=={VISER}') from None
         access = Access(values['host'], named(values['allowed_hosts']))
-        self.page = Page(values['host'], values['port'], access, self._on_refused)
-        self._remote = Remote(self, values['dynamics_node'])
-        self._ears = Ears(self)
-        self._heard: Heard | None = None
-        self._description = DescriptionListener(self, lambda: self._heard is not None and self._heard.alive)
+        meshes = MeshFiles(named(values['mesh_folders']))
+        self.page = Page(values['host'], values['port'], access, self._on_refused, meshes)
+        self._dynamics = DynamicsClient(self, values['dynamics_node'])
+        self._topics = PolledTopics(self)
+        self._robot: RobotListener | None = None
+        self._description = DescriptionListener(self, lambda: self._robot is not None and self._robot.alive)
         self._health_of = HealthListener(self)
-        self._drawn: tuple[str, dict[str, str]] = ('', {})
+        self._drawn: tuple[str, dict[str, str], tuple[float, ...]] = ('', {}, UP)
+        self._simulator, self._obeyed = SimulatorClient(self), False
         self._next_picture = 0.0
         self._robots: list[str] = []  # the nodes that joint states come from
         self._dynamics_node = f'{self.get_namespace().rstrip("/")}/{values["dynamics_node"]}'
@@ -76,13 +83,14 @@ class ViewerNode(Node):
     def destroy_node(self) -> None:
         """End the page with the node."""
         self.page.close()
-        self._ears.close()
+        self._topics.close()
         super().destroy_node()
 
     def _create_topics(self) -> None:
         self._pose = self.create_publisher(JointState, 'pose', 10)
         self._pushes: dict[str, Publisher] = {}
-        self._triggers = {name: self.create_client(Trigger, name) for name in COMMANDS}
+        self._push_topics: dict[str, Publisher] = {}  # by link
+        self._push_anywhere = self.create_publisher(WrenchStamped, 'push', 10)
 
     # What is heard ----------------------------------------------------------------------------------------------------
 
@@ -90,26 +98,36 @@ class ViewerNode(Node):
         self._robots = publishers(self, 'joint_states')
         self._description.look_round()
         if not self._description.several:  # or the wrong one might answer
-            self._remote.poll()
-        wanted = (self._description.text, dict(self._remote.hands or {}))
+            self._dynamics.poll()
+        self._simulator.poll(self._robots)
+        self._obeyed = (
+            len(self.get_subscriptions_info_by_topic(self.resolve_topic_name('torque/total'))) > 1
+        )  # ours is one
+        wanted = (self._description.text, dict(self._dynamics.hands or {}), _up(self._dynamics.gravity))
         waited = time.monotonic() - self._description.since > WITHOUT_HANDS
-        if wanted[0] and wanted != self._drawn and (self._remote.hands is not None or waited):
+        if wanted[0] and wanted != self._drawn and (self._dynamics.hands is not None or waited):
             self._drawn = wanted
             self._draw(*wanted)
 
-    def _draw(self, urdf: str, hands: dict[str, str]) -> None:
+    def _draw(self, urdf: str, hands: dict[str, str], up: tuple[float, ...]) -> None:
         try:
-            dynamics = Dynamics(urdf)
-            there = {hand: link for hand, link in hands.items() if link in dynamics.link_names}
-            self.page.draw(urdf, dynamics, there)
+            robot = read_description(urdf).robot
+            dynamics = Dynamics(robot)
+            there = {hand: link for hand, link in hands.items() if link in robot.link_of}
+            grips = there or {link: link for link in leaves(robot)}
+            self.page.draw(robot, dynamics, grips, np.array(up))
         except KrangDynamicsError as error:
             self.get_logger().error(f'robot_description: {error}')
             return
-        self._ears.forget()
-        self._heard = Heard(self._ears, dynamics, there)
-        for hand in there:
-            if hand not in self._pushes:
-                self._pushes[hand] = self.create_publisher(WrenchStamped, f'push/{hand}', 1)
+        self._topics.forget()
+        self._robot = RobotListener(self._topics, dynamics, there)
+        self._limits = limits_of(robot)
+        self._push_topics = {link: self._push_topic(hand) for hand, link in there.items()}
+
+    def _push_topic(self, hand: str) -> Publisher:
+        if hand not in self._pushes:
+            self._pushes[hand] = self.create_publisher(WrenchStamped, f'push/{hand}', 1)
+        return self._pushes[hand]
 
     def _health(self, simulated: bool) -> list[Line]:
         lines = self._health_of.lines(self._dynamics_node, 'dynamics node')
@@ -123,39 +141,50 @@ class ViewerNode(Node):
 
     def _on_tick(self) -> None:
         self.page.act(self)
-        if self._heard is None:
+        if self._robot is None:
             return
-        self._heard.listen()
-        simulated = self._triggers['reset'].service_is_ready()
-        now = Now(**self._heard.now(), terms=self._remote.terms, health=self._health(simulated), simulated=simulated)
-        if (begin := time.monotonic()) >= self._next_picture:
-            self.page.show(now)
+        self._robot.listen()
+        heard, simulated, begin = self._robot.heard(), self._simulator.there, time.monotonic()
+        if begin >= self._next_picture:
+            self.page.show(
+                Snapshot(heard, self._dynamics.terms, self._health(simulated), simulated, self._obeyed,
+                         self._simulator.friction)
+            )  # fmt: skip
             self._next_picture = begin + REST * (time.monotonic() - begin)
-        if now.q is not None and now.dq is not None:
-            self._push(now.q, now.dq)
+        if heard.q is not None and heard.dq is not None:
+            self._push(heard.q, heard.dq)
 
     # What is said -----------------------------------------------------------------------------------------------------
 
     def _push(self, q: Array, dq: Array) -> None:
-        for hand, force in self.page.pushes(q, dq).items():
-            numbers = [*force.tolist(), 0.0, 0.0, 0.0]
-            self._pushes[hand].publish(wrench_message(self._drawn[1][hand], self.get_clock().now().to_msg(), numbers))
+        for link, wrench in self.page.pushes(q, dq).items():
+            message = wrench_message(link, self.get_clock().now().to_msg(), wrench.tolist())
+            self._push_topics.get(link, self._push_anywhere).publish(message)
 
     def command(self, name: str) -> None:
         """Do `pause`, `resume` or `reset`."""
-        service = self._triggers[name]
-        if not service.service_is_ready():
+        if not self._simulator.command(name):
             self.page.tell('No simulator', f'nobody offers {name} now')
             return
-        service.call_async(Trigger.Request())
 
     def pose(self, joint: str, position: float) -> None:
-        """Put a joint (rad or m)."""
+        """Put a joint (rad or m), or say why not."""
+        limits = self._limits[joint]
+        if limits.lower is not None and limits.upper is not None and not limits.lower <= position <= limits.upper:
+            words = f'{joint} goes from {limits.lower:.4g} to {limits.upper:.4g}; {position:g} is beyond'
+            self.page.tell('Not there', words)
+            return
         self._pose.publish(JointState(name=[joint], position=[position]))
 
     def choose_terms(self, terms: Sequence[str]) -> None:
         """Let `torque/total` be the sum of these."""
-        self._remote.choose_terms(terms, lambda reason: self.page.tell('Not set', reason))
+        self._dynamics.choose_terms(terms, lambda reason: self.page.tell('Not set', reason))
+
+
+def _up(gravity: Sequence[float]) -> tuple[float, ...]:
+    """Return where up is, as a unit vector (3): against gravity (3), or along z where there is none."""
+    size = float(np.linalg.norm(gravity)) if len(gravity) == 3 else 0.0
+    return tuple(-float(g) / size for g in gravity) if size > 0 else UP
 
 
 def main(args: Sequence[str] | None = None) -> int:

@@ -1,57 +1,121 @@
-"""Torques as a table of signed bars: a row for each joint, a column for each term."""
+"""The state and the torques of the joints as a table: a row for each joint, signed bars for each torque term."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
 from html import escape
 
 from ..core.spatial import Array
 from ..dynamics.terms import TERMS
-from .shapes import Bounds
+from ..robot.robot import Limits
+from .snapshot import Heard
 
 COLUMNS = ('total', *TERMS)
-COLORS = {'total': '#475569'} | {term.name: term.color for term in TERMS.values()}
+TERM_COLORS = {'total': '#475569'} | {term.name: term.color for term in TERMS.values()}
+HINTS = {'total': 'the sum of the ticked terms'} | {
+    term.name: f'{term.meaning}: {term.formula}' for term in TERMS.values()
+}
 BEYOND = '#dc2626'  # more than the motor can give
 
-STYLE = """<style>
-.torques {border-collapse: collapse; table-layout: fixed; width: calc(100% - 10px); font: 12px/1.5 system-ui,sans-serif}
-.torques th {font-weight: 600; text-align: right; padding: 0 4px}
-.torques td {text-align: right; padding: 0 4px; font-variant-numeric: tabular-nums; border-bottom: 1px solid #8882}
-.torques td:first-child, .torques th:first-child {text-align: left; width: 4.4em}
-.torques .limit {color: #888; width: 3.4em}
-.torques .beyond {color: #dc2626; font-weight: 700}
-</style>"""
+
+@dataclass(frozen=True)
+class Marks:
+    """The joints whose rows stand out: under the pointer, and in the plot, these with the colour of their curve."""
+
+    lit: str = ''
+    plotted: Mapping[str, str] | None = None
+
+    def of(self, joint: str) -> str:
+        """Return what marks a row's name."""
+        color = (self.plotted or {}).get(joint)
+        return '' if color is None else f'<span style="color:{color}">&#9632;</span> '
 
 
-def table(joint_names: Sequence[str], bounds: Mapping[str, Bounds], torques: Mapping[str, Array | None]) -> str:
-    """Return HTML. `torques` has vectors (n) by column, None where nothing is known.
+def table(
+    joint_names: Sequence[str],
+    limits: Mapping[str, Limits],
+    heard: Heard,
+    marks: Marks = Marks(),
+) -> str:
+    """Return HTML. The middle of a torque's cell is zero, its edges are what the joint's motor can give."""
+    rows = ''.join(
+        _row(name, limits[name], {key: _entry(torque, k) for key, torque in heard.torques.items()},
+             _entry(heard.q, k), _entry(heard.dq, k), marks)
+        for k, name in enumerate(joint_names)
+    )  # fmt: skip
+    return f'<table class="torques">{_head(joint_names)}{rows}</table>'
 
-    The middle of a cell is zero, its edges are what the joint's motor can give.
-    """
-    heads = ''.join(f'<th style="color:{COLORS[term]}">{term}</th>' for term in COLUMNS)
-    rows = ''.join(_row(k, name, bounds[name].effort, torques) for k, name in enumerate(joint_names))
-    return f'{STYLE}<table class="torques"><tr><th>joint</th><th class="limit">limit</th>{heads}</tr>{rows}</table>'
+
+def _head(joint_names: Sequence[str]) -> str:
+    width = min(max(4.4, 0.62 * max(map(len, joint_names), default=0) + 1.4), 11.0)
+    slides = 'of a joint that slides'
+    state = (
+        ('joint', width, 'click on a row to see its curve'),
+        ('q', 3.6, f'position, rad, or m {slides}; the mark is where it is between its stops'),
+        ('dq', 3.4, f'velocity, rad/s, or m/s {slides}'),
+        ('limit', 3.6, f'what the motor can give, N m, or N {slides}'),
+    )
+    cells = [f'<th class="grey" style="width:{size:.1f}em" title="{hint}">{name}</th>' for name, size, hint in state]
+    cells += [f'<th style="color:{TERM_COLORS[term]}" title="{escape(HINTS[term])}">{term}</th>' for term in COLUMNS]
+    return f'<tr>{"".join(cells)}</tr>'
 
 
-def _row(k: int, name: str, limit: float | None, torques: Mapping[str, Array | None]) -> str:
-    full = limit or max([1.0, *(abs(float(torque[k])) for torque in torques.values() if torque is not None)])
-    cells = ''.join(_cell(term, torques.get(term), k, full, limit) for term in COLUMNS)
+def _entry(vector: Array | None, k: int) -> float | None:
+    return None if vector is None or vector[k] != vector[k] else float(vector[k])
+
+
+def _row(
+    name: str, limits: Limits, torques: Mapping[str, float | None], q: float | None, dq: float | None, marks: Marks
+) -> str:
+    limit = limits.effort
+    full = limit or max([1.0, *(abs(torque) for torque in torques.values() if torque is not None)])
+    cells = ''.join(_cell(term, torques.get(term), full, limit) for term in COLUMNS)
     shown = '' if limit is None else f'±{limit:g}'
-    return f'<tr data-joint="{escape(name)}"><td>{escape(name)}</td><td class="limit">{shown}</td>{cells}</tr>'
+    lit = ' class="lit"' if name == marks.lit else ''
+    return (
+        f'<tr data-joint="{escape(name)}"{lit}><td title="{escape(name)}">{marks.of(name)}{escape(name)}</td>'
+        f'{_position(q, limits)}{_velocity(dq, limits)}<td class="grey">{shown}</td>{cells}</tr>'
+    )
 
 
-def _cell(term: str, torque: Array | None, k: int, full: float, limit: float | None) -> str:
-    if torque is None:
+def _position(q: float | None, limits: Limits) -> str:
+    if q is None:
+        return '<td class="grey" data-term="position">&ndash;</td>'
+    if limits.lower is None or limits.upper is None:
+        return f'<td class="grey" data-term="position">{_number(q, 2)}</td>'
+    share = 100 * min(max((q - limits.lower) / (limits.upper - limits.lower), 0.0), 1.0)
+    left, right = f'{share - 2:.0f}%', f'{share + 2:.0f}%'
+    mark = f'linear-gradient(90deg,#0000 {left},#64748b {left} {right},#0000 {right})'
+    title = f'{limits.lower:.3g} to {limits.upper:.3g}'
+    style = f'background:{mark} bottom/100% 3px no-repeat'
+    return f'<td class="grey" data-term="position" title="{title}" style="{style}">{_number(q, 2)}</td>'
+
+
+def _velocity(dq: float | None, limits: Limits) -> str:
+    beyond = dq is not None and limits.velocity is not None and abs(dq) > limits.velocity
+    title = '' if limits.velocity is None else f' title="at most {limits.velocity:.3g}"'
+    words = '&ndash;' if dq is None else _number(dq, 2)
+    return f'<td class="{"beyond" if beyond else "grey"}" data-term="velocity"{title}>{words}</td>'
+
+
+def _cell(term: str, value: float | None, full: float, limit: float | None) -> str:
+    if value is None:
         return f'<td data-term="{term}">&ndash;</td>'
-    value = float(torque[k])
     beyond = limit is not None and abs(value) > limit
     tip = 50 + 50 * max(-1.0, min(1.0, value / full))
     left, right = min(50.0, tip), max(50.0, tip)
-    color = (BEYOND if beyond else COLORS[term]) + '66'
+    color = (BEYOND if beyond else TERM_COLORS[term]) + '66'
     bar = f'linear-gradient(90deg,#0000 {left:.1f}%,{color} {left:.1f}% {right:.1f}%,#0000 {right:.1f}%)'
     mark = ' class="beyond"' if beyond else ''
-    return f'<td data-term="{term}"{mark} style="background:{bar}">{_words(value)}</td>'
+    return f'<td data-term="{term}"{mark} style="background:{bar}">{_number(value, 1)}</td>'
 
 
-def _words(value: float) -> str:
-    return '0.0' if abs(value) < 0.05 else f'{value:+.1f}'.replace('-', '\N{MINUS SIGN}')
+def _number(value: float, digits: int) -> str:
+    words = f'{value:+.{digits}f}'
+    return words[1:] if float(words) == 0 else words.replace('-', '\N{MINUS SIGN}')
+
+
+def search_field(names: Collection[str]) -> str:
+    """Return HTML of a field to search joints in, if there are many."""
+    return '<input class="find" placeholder="find a joint">' if len(names) > 20 else ''

@@ -2,16 +2,26 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
 import numpy as np
 import viser
 from viser import transforms
 
+from ..core.errors import ArgumentError
 from ..core.spatial import Array
 from ..dynamics.dynamics import Dynamics
-from .shapes import Shape
+from ..robot.robot import Robot, Shape
+from .camera import frame_of
+from .mesh_files import MeshFiles, read_mesh
 
-JOINT_BALL = 0.02  # m: what stands for a link that shows no shape
-FLOOR = (222, 226, 232)
+GREY, COLLISION = (0.6, 0.62, 0.65, 1.0), (0.9, 0.3, 0.2, 0.35)
+STICK = (0.3, 0.4, 0.6, 1.0)  # of what stands for a link that shows no shape
+FLOOR, CELLS, SECTIONS = (128, 134, 142), (150, 156, 164), (130, 136, 145)  # grey enough for light and dark
+DIRECTIONS = np.concatenate([np.eye(3), -np.eye(3)])
 
 
 def quaternion(rotation: Array) -> Array:
@@ -19,21 +29,86 @@ def quaternion(rotation: Array) -> Array:
     return np.asarray(transforms.SO3.from_matrix(rotation).wxyz)
 
 
-class Figure:
-    """A robot drawn of its shapes; of balls at its links' origins where it has none that can be drawn."""
+@dataclass
+class Drawn:
+    """A shape in the scene: its link, its middle (3) there, how far (m) it reaches from that, and its handle."""
 
-    def __init__(self, scene: viser.SceneApi, dynamics: Dynamics, shapes: list[Shape]) -> None:
-        self._dynamics = dynamics
-        self._links = {name: scene.add_frame(f'/robot/{name}', show_axes=False) for name in dynamics.link_names}
-        for k, shape in enumerate(shapes or [_ball(name) for name in dynamics.link_names]):
-            _draw(scene, f'/robot/{shape.link}/{k}', shape)
+    link: str
+    middle: Array
+    reach: float
+    handle: Any
+
+
+class Figure:
+    """A robot drawn of its shapes; of sticks from joint to joint where a link has none that can be drawn."""
+
+    def __init__(self, scene: viser.SceneApi, robot: Robot, dynamics: Dynamics, meshes: MeshFiles, up: Array) -> None:
+        """Draw it, and a floor under it: across `up`, a unit vector (3) in the base's axes."""
+        self._scene, self._dynamics, self._meshes = scene, dynamics, meshes
+        self._links = {link.name: scene.add_frame(f'/robot/{link.name}', show_axes=False) for link in robot.links}
+        self.missing: list[str] = []  # why meshes are not drawn
+        self.visual = [drawn for link in robot.links for drawn in self._draw_all(link.name, link.visual, 'visual')]
+        bare = {link.name for link in robot.links} - {drawn.link for drawn in self.visual}
+        self.visual += [
+            drawn for shape, link in _sticks(robot, bare) for drawn in self._draw_all(link, (shape,), 'stick')
+        ]
+        self._robot = robot
+        self._collision: list[Drawn] | None = None
         self.pose(np.zeros(dynamics.n))
-        middle, size = self.box
-        floor = min([_lowest(shape) for shape in shapes if shape.link == dynamics.base], default=middle[2] - 1.3 * size)
-        scene.add_grid(
-            '/floor', infinite_grid=True, position=(0.0, 0.0, floor), plane_color=FLOOR, plane_opacity=1.0,
-            shadow_opacity=0.3, fade_distance=12.0, cell_color=(205, 210, 217), section_color=(180, 186, 195),
+        self._add_floor(robot, up)
+
+    def _draw_all(self, link: str, shapes: tuple[Shape, ...], kind: str) -> Iterator[Drawn]:
+        for k, shape in enumerate(shapes):
+            if drawn := self._try(link, shape, f'/robot/{link}/{kind}_{k}'):
+                yield drawn
+
+    def _try(self, link: str, shape: Shape, name: str) -> Drawn | None:
+        try:
+            return self._draw(link, shape, name)
+        except ArgumentError as error:
+            self.missing.append(str(error))
+            return None
+
+    def _draw(self, link: str, shape: Shape, name: str) -> Drawn:
+        red, green, blue, opacity = shape.rgba or GREY
+        place = {'wxyz': quaternion(shape.rotation), 'position': shape.position}
+        paint = {'color': (red, green, blue), 'opacity': None if opacity >= 1 else opacity}
+        if shape.kind == 'mesh':
+            return self._draw_mesh(link, shape, name, place, paint)
+        if shape.kind == 'box':
+            handle: Any = self._scene.add_box(name, dimensions=shape.size, **place, **paint)  # type: ignore[arg-type]
+            reach = float(np.linalg.norm(shape.size)) / 2
+        elif shape.kind == 'sphere':
+            handle = self._scene.add_icosphere(name, radius=shape.size[0], **place, **paint)  # type: ignore[arg-type]
+            reach = shape.size[0]
+        else:  # a capsule is as long as its cylinder and both its caps
+            long = shape.size[1] + (2 * shape.size[0] if shape.kind == 'capsule' else 0)
+            handle = self._scene.add_cylinder(name, shape.size[0], long, **place, **paint)  # type: ignore[arg-type]
+            reach = math.hypot(shape.size[0], long / 2)
+        return Drawn(link, shape.position, reach, handle)
+
+    def _draw_mesh(self, link: str, shape: Shape, name: str, place: dict[str, Any], paint: dict[str, Any]) -> Drawn:
+        mesh = read_mesh(self._meshes.find(shape.mesh))
+        mesh.apply_scale(shape.size)
+        if shape.rgba is None:
+            handle: Any = self._scene.add_mesh_trimesh(name, mesh, **place)
+        else:
+            handle = self._scene.add_mesh_simple(name, mesh.vertices, mesh.faces, **place, **paint)
+        middle = shape.position + shape.rotation @ mesh.bounds.mean(axis=0)
+        return Drawn(link, middle, float(np.linalg.norm(mesh.extents)) / 2, handle)
+
+    def _add_floor(self, robot: Robot, up: Array) -> None:
+        heights = self.points @ up
+        base = [_lowest(shape, up) for shape in robot.link_of[robot.base].visual if shape.kind != 'mesh']
+        floor = min(base, default=float(heights.min()) - (0.0 if self._stands(robot) else 0.3 * float(np.ptp(heights))))
+        self._scene.set_up_direction(up)
+        self._scene.add_grid(
+            '/floor', infinite_grid=True, position=floor * up, wxyz=quaternion(frame_of(up)), plane_color=FLOOR,
+            plane_opacity=0.25, shadow_opacity=0.3, fade_distance=12.0, cell_color=CELLS, section_color=SECTIONS,
         )  # fmt: skip
+
+    def _stands(self, robot: Robot) -> bool:
+        return any(drawn.link == robot.base for drawn in self.visual) and bool(robot.link_of[robot.base].visual)
 
     def pose(self, q: Array) -> None:
         """Put every link where joint positions (n) put it."""
@@ -41,33 +116,58 @@ class Figure:
             rotation, origin = self._dynamics.pose(q, name)
             frame.wxyz, frame.position = quaternion(rotation), origin
 
+    def place(self, link: str) -> tuple[Array, Array]:
+        """Return rotation (3, 3) and origin (3) of a link where it is drawn now."""
+        frame = self._links[link]
+        rotation = transforms.SO3(np.asarray(frame.wxyz)).as_matrix()
+        return np.asarray(rotation, dtype=float), np.asarray(frame.position)
+
+    def show_collision(self, shown: bool) -> None:
+        """Show the shapes that the links collide as, through what they look like; or hide them."""
+        if self._collision is None and shown:
+            shapes = {link.name: tuple(map(_as_collision, link.collision)) for link in self._robot.links}
+            self._collision = [drawn for link in shapes for drawn in self._draw_all(link, shapes[link], 'collision')]
+        for drawn in self._collision or ():
+            drawn.handle.visible = shown
+
     @property
-    def box(self) -> tuple[Array, float]:
-        """The middle (3) of where the links are now, and how far (m) they are from it."""
-        origins = np.array([frame.position for frame in self._links.values()])
-        middle = (origins.min(axis=0) + origins.max(axis=0)) / 2
-        return middle, max(0.3, float(np.linalg.norm(origins - middle, axis=1).max()))
+    def points(self) -> Array:
+        """Points (m, 3) about the robot as it stands: all of it is between them."""
+        corners = []
+        for drawn in self.visual:
+            rotation, origin = self.place(drawn.link)
+            corners += [origin + rotation @ drawn.middle + drawn.reach * 0.8 * direction for direction in DIRECTIONS]
+        return np.array(corners)
+
+    @property
+    def size(self) -> float:
+        """How large it is (m), from corner to corner."""
+        return max(0.1, float(np.linalg.norm(np.ptp(self.points, axis=0))))
 
 
-def _ball(link: str) -> Shape:
-    return Shape(link, 'sphere', (JOINT_BALL,), np.eye(3), np.zeros(3), (0.3, 0.4, 0.6, 1.0))
+def _as_collision(shape: Shape) -> Shape:
+    return Shape(shape.kind, shape.size, shape.position, shape.rotation, COLLISION, shape.mesh)
 
 
-def _lowest(shape: Shape) -> float:
-    return float(shape.position[2]) - (min(shape.size[0], shape.reach) if shape.kind != 'box' else shape.size[2] / 2)
+def _sticks(robot: Robot, bare: set[str]) -> Iterator[tuple[Shape, str]]:
+    """Return what stands for links without a shape: a ball, and a stick to each joint that they carry."""
+    lengths = [float(np.linalg.norm(joint.position)) for joint in robot.joints]
+    thick = min(0.02, max(0.004, 0.1 * max(lengths, default=0.1)))
+    for link in sorted(bare):
+        yield Shape('sphere', (thick,), np.zeros(3), np.eye(3), STICK), link
+    for joint, length in zip(robot.joints, lengths, strict=True):
+        if joint.parent in bare and length > thick:
+            turn = frame_of(joint.position / length)
+            yield Shape('cylinder', (thick / 2, length), joint.position / 2, turn, STICK), joint.parent
 
 
-def _draw(scene: viser.SceneApi, name: str, shape: Shape) -> None:
-    red, green, blue, opacity = shape.color
-    place = {
-        'color': (red, green, blue),
-        'opacity': None if opacity >= 1 else opacity,
-        'wxyz': quaternion(shape.rotation),
-        'position': shape.position,
-    }
+def _lowest(shape: Shape, up: Array) -> float:
+    """Return how low (m) a shape of the base reaches."""
+    local = np.abs(shape.rotation.T @ up)
     if shape.kind == 'box':
-        scene.add_box(name, dimensions=shape.size, **place)  # type: ignore[arg-type]
-    elif shape.kind == 'cylinder':
-        scene.add_cylinder(name, radius=shape.size[0], height=shape.size[1], **place)  # type: ignore[arg-type]
+        reach = float(local @ shape.size) / 2
+    elif shape.kind == 'sphere':
+        reach = shape.size[0]
     else:
-        scene.add_icosphere(name, radius=shape.size[0], **place)  # type: ignore[arg-type]
+        reach = shape.size[0] * math.hypot(local[0], local[1]) + shape.size[1] / 2 * float(local[2])
+    return float(shape.position @ up) - reach

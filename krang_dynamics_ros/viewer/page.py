@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import queue
 import socket
+import time
 from collections.abc import Callable, Mapping
 from html import escape
 from typing import Any
@@ -15,79 +16,158 @@ import viser
 from ..core.errors import TakenError
 from ..core.spatial import Array
 from ..dynamics.dynamics import Dynamics
-from . import texts as words
+from ..robot.robot import Robot
+from . import texts
 from .access import Access
+from .camera import frame_of, to_camera
 from .figure import Figure
 from .hands import Hand
+from .joint_groups import groups_of, limits_of
+from .mesh_files import MeshFiles
 from .panel import Controls, Panel
-from .server import guarded_server, quietly_stop
-from .shapes import bounds_of, shapes_of
-from .snapshot import Now
+from .pulls import Pulls
+from .rings import Rings
+from .server import Said, guarded_server, quietly_stop
+from .snapshot import Snapshot
 from .torques import Torques
+from .views import Views
 
-RIGHT = 380  # pixels
-FROM, DISTANCE, FIELD = np.array([0.8, 0.5, 0.3]), 4.5, 0.8  # where the camera stands, and what it takes in (rad)
+RIGHT = 330  # pixels
+MASS = (250, 204, 21)
 SELDOM = 5  # one picture in so many brings the text and the curves up to date as well
+DIRECTIONS = {'whole': None, 'front': (1, 0, 0.1), 'side': (0, 1, 0.1), 'top': (0.02, 0, 1)}
 
 
 class Page:
     """A server with one page. Call `act` and `show` from one thread, again and again."""
 
-    def __init__(self, host: str, port: int, access: Access, refused: Callable[[str], None]) -> None:
+    def __init__(self, host: str, port: int, access: Access, refused: Callable[[str], None], meshes: MeshFiles) -> None:
         """Serve at this address to whom `access` allows, and call `refused` with a reason, on any thread, for others.
 
         Raise `TakenError` if the port cannot be had, and `MissingError` if the page cannot be guarded.
         """
         _try(host, port)
-        self._server = guarded_server(host, port, access, refused)
         self._asked: queue.SimpleQueue[Callable[[Controls], None]] = queue.SimpleQueue()
         self._figure: Figure | None = None
+        self._server = guarded_server(host, port, access, refused, self._on_said)
+        if self._server.get_port() != port:  # somebody was faster
+            quietly_stop(self._server)
+            raise _taken(host, port, 'Address already in use')
+        self._meshes = meshes
+        self._pulls: Pulls | None = None
         self._hands: list[Hand] = []
         self._count, self._seen = 0, False
         self._server.gui.configure_theme(show_logo=False, show_share_button=False)
         self._server.on_client_disconnect(self._on_disconnect)
-        self._dock()
-        self._server.gui.add_markdown(words.WAITING)
+        self._views = Views(self._server)
+        self._begin()
+        self._server.gui.add_markdown(texts.WAITING)
 
     def close(self) -> None:
         """End the server."""
         quietly_stop(self._server)
 
     def _on_disconnect(self, client: viser.ClientHandle) -> None:
-        for hand in self._hands:
-            hand.let_go(client.client_id)
+        self._let_go(client.client_id)
 
-    def _dock(self) -> None:
+    def _let_go(self, client: int) -> None:
+        if self._pulls is not None:
+            self._pulls.let_go(client)
+
+    def _on_said(self, said: Said) -> None:
+        self._asked.put(lambda _: self._hear(said))
+
+    def _hear(self, said: Said) -> None:
+        """Do what our script in the page says; on the thread of `act`."""
+        if self._figure is None:
+            return
+        if 'plot' in said:
+            self._torques.plot.toggle(said['plot'])
+
+    def _begin(self) -> None:
+        """Begin with an empty page."""
+        self._server.gui.reset()
+        self._server.scene.reset()
         self._server.gui.main_panel.dock_right()
         self._server.gui.main_panel.set_width(RIGHT)
+        self._beat = self._server.gui.add_html(texts.beat(0))
 
-    def draw(self, urdf: str, dynamics: Dynamics, hands: Mapping[str, str]) -> None:
-        """Show another robot: its URDF, the dynamics of that, and its hands' links by name."""
-        bounds = bounds_of(urdf)
-        self._name = escape(dynamics.name)
-        gui, scene, names = self._server.gui, self._server.scene, dynamics.joint_names
-        gui.reset()
-        scene.reset()
-        self._dock()
+    def draw(self, robot: Robot, dynamics: Dynamics, hands: Mapping[str, str], up: Array) -> None:
+        """Show another robot: its data and dynamics, its hands' links by name, and which way is up (3)."""
+        limits = limits_of(robot)
+        self._name, self._up, self._dynamics = escape(dynamics.name), up, dynamics
+        gui, scene = self._server.gui, self._server.scene
+        self._begin()
         scene.configure_default_lights(cast_shadow=True)
-        self._figure = Figure(scene, dynamics, shapes_of(urdf))
-        self._hands = [Hand(scene, dynamics, name, link) for name, link in hands.items()]
+        self._pulls = Pulls(dynamics)
+        self._figure = Figure(scene, robot, dynamics, self._meshes, up)
+        self._health = gui.add_html('')
+        gui.add_html(texts.not_drawn(self._figure.missing))
+        self._panel = Panel(gui, self._asked.put)
+        self._intro = gui.add_markdown('')
+        self._add_views(gui)
+        self._panel.add_sliders(gui, groups_of(robot), limits)
+        self._torques = Torques(gui, dynamics, limits, next(iter(hands.values()), ''))
+        self._rings = Rings(scene, robot, dynamics, self._figure.size)
+        self._mass = scene.add_icosphere('/center_of_mass', radius=0.02 * self._figure.size, color=MASS, visible=False)
+        for drawn in self._figure.visual:
+            drawn.handle.on_drag('left', modifier='cmd/ctrl')(self._on_drag(drawn.link))
+        self._hands = [
+            Hand(scene, dynamics, name, link, self._pulls, size=self._figure.size, gripped=self._torques.suggest)
+            for name, link in hands.items()
+        ]
         self._seen = False  # where its joints are
         self._look_at_it(self._figure)
-        self._intro, self._health = gui.add_markdown(''), gui.add_html('')
-        self._panel = Panel(gui, names, bounds, self._asked.put)
-        self._torques = Torques(gui, dynamics, bounds, next(iter(hands.values()), ''))
+        self._views.fold_when_narrow(self._torques.side)
 
     def _look_at_it(self, figure: Figure) -> None:
         """Let everybody see all of the robot, as it stands."""
-        middle, size = figure.box
-        own: list[Any] = [client.camera for client in self._server.get_clients().values()]
-        for camera in [self._server.initial_camera, *own]:
-            camera.fov, camera.position = FIELD, middle + DISTANCE * size * FROM
-            camera.look_at = middle  # last, for a camera that is moved looks elsewhere
+        self._views.look(figure.points, to_camera(self._up, _axes(self._dynamics)), self._up)
+
+    def _on_drag(self, link: str) -> Callable[[viser.SceneNodeDragEvent[Any]], None]:
+        """Return what pulls a link where somebody grips it."""
+
+        async def dragged(event: viser.SceneNodeDragEvent[Any]) -> None:
+            pulls, end = self._pulls, np.array(event.end_position)
+            if pulls is None or event.phase == 'end' or not pulls.allowed:
+                self._let_go(event.client_id)
+            elif event.phase == 'start':
+                pulls.grip(event.client_id, link, self._figure_point(link, np.array(event.start_position)), end)
+                self._torques.suggest(link)
+            else:
+                pulls.move(event.client_id, end)
+
+        return dragged  # type: ignore[return-value]
+
+    def _figure_point(self, link: str, point: Array) -> Array:
+        """Return a point (3) of the base's axes in those of a link, where that is drawn now."""
+        rotation, origin = self._figure.place(link) if self._figure else (np.eye(3), np.zeros(3))
+        return np.asarray(rotation.T @ (point - origin))
+
+    def _add_views(self, gui: viser.GuiApi) -> None:
+        with gui.add_folder('show', expand_by_default=False):
+            self._rings_box = gui.add_checkbox('torque arcs', False, hint='total, blue to red at the limit')
+            self._mass_box = gui.add_checkbox('centre of mass', False, hint='of all links, in the base frame')
+            collision = gui.add_checkbox('collision shapes', False, hint='what the links collide as, in red')
+        collision.on_update(lambda event: self._asked.put(lambda _: self._show_collision(event.target.value)))
+        views = gui.add_button_group('look', tuple(DIRECTIONS), hint='where to look from, at all of the robot')
+
+        def turned(event: Any) -> None:
+            if event.client is None or self._figure is None:
+                return
+            direction = DIRECTIONS[event.target.value]
+            seen = to_camera(self._up, _axes(self._dynamics)) if direction is None else frame_of(self._up) @ direction
+            self._views.turn(event.client, self._figure.points, seen)
+
+        views.on_click(turned)
+
+    def _show_collision(self, shown: bool) -> None:
+        if self._figure is not None:
+            self._figure.show_collision(shown)
 
     def act(self, controls: Controls) -> None:
         """Do what was asked for on the page since the last time."""
+        _change(self._beat, texts.beat(int(time.monotonic())))
         with contextlib.suppress(queue.Empty):
             while True:
                 self._asked.get_nowait()(controls)
@@ -98,35 +178,49 @@ class Page:
             client.add_notification(title, body, auto_close_seconds=6.0)
 
     def pushes(self, q: Array, dq: Array) -> dict[str, Array]:
-        """Return the forces (3, in the hand's own axes) that somebody gives hands now, by name."""
-        return {hand.name: force for hand in self._hands if (force := hand.push(q, dq)) is not None}
+        """Return force and moment (6, about a link's origin, in its axes) that somebody gives links now, by link."""
+        return {} if self._pulls is None else self._pulls.on_links(q, dq)
 
-    def show(self, now: Now) -> None:
+    def show(self, now: Snapshot) -> None:
         """Draw what is known now."""
-        if self._figure is None:
+        if self._figure is None or self._pulls is None:
             return
         self._count += 1
-        self._torques.remember(now.torques, now.q, now.dq)
+        self._pulls.allowed = now.simulated
+        self._torques.remember(now.heard)
         if self._seen and not self._server.get_clients():
             return  # nobody has the page open
         with self._server.atomic():
-            if now.q is not None:
-                self._figure.pose(now.q)
-                if not self._seen:
-                    self._seen = True
-                    self._look_at_it(self._figure)
-                for hand in self._hands:
-                    hand.show(now.q, now.readings.get(hand.name), can_be_pushed=now.simulated)
+            if now.heard.q is not None:
+                self._move(self._figure, now.heard.q, now)
             if self._count % SELDOM == 0:
                 self._write(now)
 
-    def _write(self, now: Now) -> None:
-        text = words.SIMULATED if now.simulated else words.REAL
-        tries = words.WITH_HANDS if self._hands else words.WITHOUT_HANDS
-        _change(self._intro, text.format(robot=self._name, tries=tries))
-        _change(self._health, words.health(now.health))
-        self._panel.show(now.q, now.terms, simulated=now.simulated)
-        self._torques.draw(now.torques)
+    def _move(self, figure: Figure, q: Array, now: Snapshot) -> None:
+        figure.pose(q)
+        if not self._seen:
+            self._seen = True
+            self._look_at_it(figure)
+        self._rings.shown = self._rings_box.value
+        self._rings.show(q, now.heard.torques.get('total'))
+        self._mass.visible = self._mass_box.value
+        if self._mass_box.value:
+            self._mass.position = self._dynamics.center_of_mass(q)
+        for hand in self._hands:
+            hand.show(q, now.heard.readings.get(hand.name), self._up)
+
+    def _write(self, now: Snapshot) -> None:
+        _change(self._intro, texts.intro(self._name, now, hands=bool(self._hands)))
+        _change(self._health, texts.health(now.health))
+        self._panel.show(now.heard.q, now.terms, simulated=now.simulated, obeyed=now.obeyed)
+        self._torques.draw(now.heard)
+
+
+def _axes(dynamics: Dynamics) -> list[Array]:
+    """Return the axes (3) of all joints that turn, at q = 0."""
+    turns = np.array([dynamics.jacobian(np.zeros(dynamics.n), link)[3:] for link in dynamics.link_names])
+    sizes = np.linalg.norm(turns, axis=1)  # links, joints
+    return [turns[link, :, k] for k, link in enumerate(sizes.argmax(axis=0)) if sizes[link, k] > 0]
 
 
 def _try(host: str, port: int) -> None:
@@ -137,8 +231,11 @@ def _try(host: str, port: int) -> None:
         try:
             probe.bind((host, port))
         except OSError as error:
-            reason = f'host {host}, port {port}: {error.strerror}'
-            raise TakenError(f'{reason}; end what is there, or choose another one (parameter port)') from None
+            raise _taken(host, port, str(error.strerror)) from None
+
+
+def _taken(host: str, port: int, reason: str) -> TakenError:
+    return TakenError(f'host {host}, port {port}: {reason}; end what is there, or choose another one (parameter port)')
 
 
 def _change(handle: Any, content: str) -> None:

@@ -1,20 +1,23 @@
-"""What one can touch: pause and reset, the terms of `torque/total`, and a slider for each joint."""
+"""What one can touch: the terms of `torque/total`, reset and pause, what is drawn, and a slider for each joint."""
 
 from __future__ import annotations
 
 import math
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
 import viser
 
 from ..core.spatial import Array
-from ..dynamics.terms import SUMMED, TERMS, Term
-from .shapes import Bounds
+from ..dynamics.terms import SUMMED, TERMS
+from ..robot.robot import Limits
 
 PATIENCE = 1.0  # s: for so long what a user set is not overwritten by what is said to be so
 CLOSE = 0.01  # rad, m: a slider that is this near is right
+COMMANDS: tuple[tuple[str, Literal['gray'] | None], ...] = (('Reset', None), ('Pause', 'gray'), ('Resume', 'gray'))
+MANY = 20  # joints: more are sorted into groups
+KEYS = {'Reset': 'R', 'Pause': 'P', 'Resume': 'G'}
 
 
 class Controls(Protocol):
@@ -36,26 +39,35 @@ Ask = Callable[[Callable[[Controls], None]], None]  # puts something to be done 
 class Panel:
     """The controls of the simulator and of the dynamics node; grey where there is none."""
 
-    def __init__(self, gui: viser.GuiApi, joint_names: Sequence[str], bounds: Mapping[str, Bounds], ask: Ask) -> None:
+    def __init__(self, gui: viser.GuiApi, ask: Ask) -> None:
         self._ask = ask
         self._touched = 0.0
-        with gui.add_folder('motors get (torque/total)'):
+        self._sliders: dict[str, viser.GuiSliderHandle[float]] = {}
+        self._terms_folder = gui.add_folder('torque/total is the sum of')
+        with self._terms_folder:
             self._terms = {
-                name: gui.add_checkbox(name, False, disabled=True, hint=_hint(TERMS[name])) for name in SUMMED
+                term: gui.add_checkbox(term, False, disabled=True, hint=f'{TERMS[term].meaning}: {TERMS[term].formula}')
+                for term in SUMMED
             }
-        with gui.add_folder('simulation'):
-            self._buttons = {
-                'reset': gui.add_button('Reset', disabled=True, hint='back to where it started, at rest'),
-                'pause': gui.add_button('Pause', disabled=True, color='gray'),
-                'resume': gui.add_button('Resume', disabled=True, color='gray'),
-            }
-        with gui.add_folder('pose: put the joints (rad)', expand_by_default=False):
-            self._sliders = [_slider(gui, name, bounds[name]) for name in joint_names]
+        with gui.add_folder('simulation (keys R, P, G)'):
+            self._buttons = [gui.add_button(name, disabled=True, color=color) for name, color in COMMANDS]
         for box in self._terms.values():
             box.on_update(self._on_terms)
-        for name, button in self._buttons.items():
+        for button in self._buttons:
+            name = button.label
             button.on_click(self._on_command(name))
-        for name, slider in zip(joint_names, self._sliders, strict=True):
+            gui.add_command(name, hotkey=KEYS[name]).on_trigger(self._on_command(name))  # type: ignore[arg-type]
+
+    def add_sliders(self, gui: viser.GuiApi, groups: Mapping[str, Sequence[str]], limits: Mapping[str, Limits]) -> None:
+        """Add a slider for each joint; in folders by the name of a group, if there are many."""
+        with gui.add_folder('pose: put the joints (rad, m)', expand_by_default=False):
+            for group, names in groups.items():
+                if len(groups) == 1:
+                    self._sliders |= {name: _slider(gui, name, limits[name]) for name in names}
+                else:
+                    with gui.add_folder(group, expand_by_default=False):
+                        self._sliders |= {name: _slider(gui, name, limits[name]) for name in names}
+        for name, slider in self._sliders.items():
             slider.on_update(self._on_slider(name))
 
     def _by_user(self, event: Any) -> bool:
@@ -70,7 +82,11 @@ class Panel:
             self._ask(lambda controls: controls.choose_terms(chosen))
 
     def _on_command(self, name: str) -> Callable[[Any], None]:
-        return lambda _: self._ask(lambda controls: controls.command(name))
+        def asked(_: Any) -> None:
+            if not self._buttons[0].disabled:
+                self._ask(lambda controls: controls.command(name.lower()))
+
+        return asked
 
     def _on_slider(self, joint: str) -> Callable[[Any], None]:
         def moved(event: Any) -> None:
@@ -80,23 +96,25 @@ class Panel:
 
         return moved
 
-    def show(self, q: Array | None, terms: Collection[str] | None, *, simulated: bool) -> None:
-        """Say what is so: positions (n), terms in the total (None: no dynamics node), whether there is a simulator."""
-        for control in (*self._buttons.values(), *self._sliders):
+    def show(self, q: Array | None, terms: Collection[str] | None, *, simulated: bool, obeyed: bool) -> None:
+        """Say what is so: positions (n), terms in the total (None: no dynamics node), whether there is a simulator.
+
+        `obeyed`: whether that simulator's motors give `torque/total`.
+        """
+        for control in (*self._buttons, *self._sliders.values()):
             _enable(control, simulated)
         for box in self._terms.values():
             _enable(box, terms is not None)
+        label = 'motors get (torque/total)' if simulated and obeyed else 'torque/total is the sum of'
+        if self._terms_folder.label != label:
+            self._terms_folder.label = label
         if time.monotonic() - self._touched < PATIENCE:
             return
         for term, box in self._terms.items():
             _set(box, term in (terms or ()))
-        for slider, position in zip(self._sliders, [] if q is None else q.tolist(), strict=q is not None):
+        for slider, position in zip(self._sliders.values(), [] if q is None else q.tolist(), strict=q is not None):
             if abs(slider.value - position) > CLOSE:
                 _set(slider, min(max(position, slider.min), slider.max))
-
-
-def _hint(term: Term) -> str:
-    return f'{term.formula}: {term.meaning}'
 
 
 def _enable(control: Any, enabled: bool) -> None:
@@ -105,11 +123,12 @@ def _enable(control: Any, enabled: bool) -> None:
 
 
 def _set(control: Any, value: float) -> None:
-    control.value = value
+    if control.value != value:
+        control.value = value
 
 
-def _slider(gui: viser.GuiApi, name: str, bounds: Bounds) -> viser.GuiSliderHandle[float]:
-    lower = -math.pi if bounds.lower is None else bounds.lower
-    upper = math.pi if bounds.upper is None else bounds.upper
+def _slider(gui: viser.GuiApi, name: str, limits: Limits) -> viser.GuiSliderHandle[float]:
+    lower = -math.pi if limits.lower is None else limits.lower
+    upper = math.pi if limits.upper is None else limits.upper
     start = min(max(0.0, lower), upper)
     return gui.add_slider(name, min=lower, max=max(upper, lower + 1e-3), step=1e-3, initial_value=start, disabled=True)

@@ -9,10 +9,12 @@ from __future__ import annotations
 import contextlib
 import http
 import io
+import json
 import logging
 import threading
 from collections.abc import Callable, Iterator
 from typing import Any
+from urllib.parse import unquote
 
 import viser
 import websockets.asyncio.server
@@ -23,18 +25,21 @@ from websockets.http11 import Request, Response
 
 from ..core.errors import MissingError
 from .access import VISER, Access
+from .front import dressed
 
 DANGEROUS = (_messages.ShareUrlRequest, _messages.ShareUrlDisconnect)  # opens a public tunnel to this server
+SAID, LONGEST = '/said?', 2000
 _opening = threading.Lock()
 
+Said = dict[str, str]
 Answer = Callable[[ServerConnection, Request], Response | None]
 
 
 class Guard:
     """Answers before viser does: refuses strangers, and tells browsers to do the same."""
 
-    def __init__(self, access: Access, refused: Callable[[str], None]) -> None:
-        self._access, self._refused = access, refused
+    def __init__(self, access: Access, refused: Callable[[str], None], said: Callable[[Said], None]) -> None:
+        self._access, self._refused, self._said = access, refused, said
         self.viser: Answer | None = None  # what answers those who are not refused
         self.open = False
 
@@ -47,12 +52,26 @@ class Guard:
         if reason := self._access.refusal(hosts, origins, handshake=handshake):
             self._refused(reason)
             return _words(http.HTTPStatus.FORBIDDEN, f'Refused: {reason}.\n')
+        if request.path.startswith(SAID) and request.headers.get_all('X-Page') == ['krang']:  # no form, no image has it
+            return self._hear(request.path.removeprefix(SAID))
         if not handshake and '?' in request.path:  # viser's page would connect to any server that the query names
             return _words(http.HTTPStatus.SEE_OTHER, '', Location='/')
         response = self.viser(connection, request)
-        if response is not None:
-            response.headers.update(_protection(hosts[0]))
-        return response
+        if response is None:
+            return None
+        response.headers.update(_protection(hosts[0]))
+        return dressed(response)
+
+    def _hear(self, words: str) -> Response:
+        """Hand on what our script says: one object whose values are texts."""
+        try:
+            said = json.loads(unquote(words)) if len(words) < LONGEST else None
+        except (ValueError, RecursionError):
+            said = None
+        if not isinstance(said, dict) or not all(isinstance(value, str) for value in said.values()):
+            return _words(http.HTTPStatus.BAD_REQUEST, 'not understood')
+        self._said(said)
+        return _words(http.HTTPStatus.OK, '')
 
 
 def _protection(host: str) -> dict[str, str]:
@@ -81,9 +100,14 @@ def _words(status: http.HTTPStatus, words: str, **more: str) -> Response:
     return Response(status, status.phrase, headers, body)
 
 
-def guarded_server(host: str, port: int, access: Access, refused: Callable[[str], None]) -> viser.ViserServer:
-    """Return viser's server with a guard before it, or raise `MissingError` and leave nothing open."""
-    guard = Guard(access, refused)
+def guarded_server(
+    host: str, port: int, access: Access, refused: Callable[[str], None], said: Callable[[Said], None] = lambda _: None
+) -> viser.ViserServer:
+    """Return viser's server with a guard before it, or raise `MissingError` and leave nothing open.
+
+    `refused` is called with a reason, `said` with what our script in the page says, both on the server's thread.
+    """
+    guard = Guard(access, refused, said)
     logging.getLogger('websockets.server').setLevel(logging.CRITICAL)  # a port scan is no traceback of ours
     with contextlib.redirect_stdout(io.StringIO()), _placed(guard):  # viser greets; ours names the address in one line
         server = viser.ViserServer(host=host, port=port, label='Krang dynamics', verbose=False)

@@ -20,14 +20,23 @@ class Line(NamedTuple):
     words: str
 
 
-@dataclass
-class Now:
-    """What is known at this moment. Vectors (n) are in the order of the robot's joints; None is not known."""
+@dataclass(frozen=True)
+class Heard:
+    """What a robot's topics say at this moment. Vectors (n) are in the order of its joints; None is not known."""
 
     q: Array | None = None
     dq: Array | None = None
     torques: Mapping[str, Array | None] = field(default_factory=dict)  # by column of the bars
     readings: Mapping[str, Wrench] = field(default_factory=dict)  # of the wrist sensors, as they give them, by hand
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """What is known at this moment."""
+
+    heard: Heard = Heard()
     terms: Sequence[str] | None = None  # of torque/total; None: no dynamics node
     health: Sequence[Line] = ()
     simulated: bool = False
+    obeyed: bool = False  # whether a simulator's motors give torque/total
+    friction: str = ''  # what the simulator adds to that of the robot, in words

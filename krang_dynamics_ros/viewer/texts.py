@@ -5,29 +5,29 @@ from __future__ import annotations
 from collections.abc import Sequence
 from html import escape
 
-from .snapshot import LEVELS, Line
+from .snapshot import LEVELS, Line, Snapshot
 
 SIMULATED = """
-You see **{robot}**, simulated. Its motors get `torque/total`, which the dynamics node computes from the joints' angles
-alone. To begin with that is *gravity*: just what each joint needs to bear what hangs on it. So the robot floats:
-it stays wherever you leave it.
-
-**Try this**
+You see **{robot}**, simulated.{obeyed}{friction}
 
 {tries}
-
-Left: what each joint's motor must give, term by term. Point at a name to read more.
 """
 
+OBEYED = """ Its motors get `torque/total`: to begin with *gravity*, just what each joint needs to bear what hangs on
+it. So the robot floats, and stays wherever you leave it."""
+
+FRICTION = " Besides its own it has the simulator's friction, {friction} at every joint, or it would not stay for long."
+
 WITH_HANDS = """
-1. **Drag an orange ball.** You push that hand, and it yields as if it weighed nothing.
-2. **Tick *wrench*** below and drag again. Now the sensor in the wrist is heard, and the hand holds against you.
+1. **Drag an orange ball.** You push that hand, and it yields as if it weighed nothing. With Ctrl you pull any part.
+2. **Tick *wrench*** above and drag again. Now the sensor in the wrist is heard, and the hand holds against you.
 3. **Untick *gravity*.** It falls (and through the floor: these equations know of none). Tick it, and press *Reset*.
 """
 
 WITHOUT_HANDS = """
-1. **Open *pose*** below and move a slider: the robot stays where you put it, and the torques follow.
-2. **Untick *gravity*.** It falls. Tick it, and press *Reset*.
+1. **Hold Ctrl, and drag** any part: you pull it, and it yields.
+2. **Open *pose*** and move a slider: the robot stays where you put it, and the torques follow.
+3. **Untick *gravity*.** It falls. Tick it, and press *Reset*.
 """
 
 REAL = """
@@ -41,11 +41,34 @@ Waiting for a robot: nobody publishes `robot_description` yet. Start the dynamic
     make run
 """
 
-BARS = """<p style="font:12px/1.4 system-ui,sans-serif;color:#888;padding:0 4px">
-Torques in N m (N where a joint slides). The middle of a cell is zero, right of it is positive; its edges are what the
-motor can give, and red is more than that. <i>Total</i> is what the motors are told.</p>"""
+BARS = """<p class="note">Torques in N m (N where a joint slides). The middle of a cell is zero, right of it is
+positive; its edges are what the motor can give, and red is more than that. Point at the head of a column to read what
+it is; click on a row to see its curve.</p>"""
 
-COLORS = {'ok': '#15803d', 'warn': '#b45309', 'error': '#b91c1c', 'silent': '#64748b'}
+LEVEL_COLORS = {'ok': '#15803d', 'warn': '#b45309', 'error': '#b91c1c', 'silent': '#64748b'}
+
+
+def beat(number: int) -> str:
+    """Return HTML that nobody sees; the page's script takes the server for gone if the number does not change."""
+    return f'<i class="beat" data-beat="{number}"></i>'
+
+
+def not_drawn(reasons: Sequence[str]) -> str:
+    """Return HTML: which meshes are not drawn, and what to do."""
+    if not reasons:
+        return ''
+    first = escape(reasons[0])
+    more = f' ({len(reasons) - 1} more)' if len(reasons) > 1 else ''
+    return f'<p class="note">Not drawn: {first}{more}. Name the folder of its package by <code>mesh_folders</code>.</p>'
+
+
+def intro(robot: str, now: Snapshot, *, hands: bool) -> str:
+    """Return markdown: what one sees, and what to try. `robot` is its name, as HTML."""
+    if not now.simulated:
+        return REAL.format(robot=robot)
+    friction = FRICTION.format(friction=now.friction) if now.friction else ''
+    tries = WITH_HANDS if hands else WITHOUT_HANDS
+    return SIMULATED.format(robot=robot, obeyed=OBEYED if now.obeyed else '', friction=friction, tries=tries)
 
 
 def health(lines: Sequence[Line]) -> str:
@@ -53,12 +76,12 @@ def health(lines: Sequence[Line]) -> str:
     worst = max(lines, key=lambda line: LEVELS.index(line.level))
     head = 'all is well' if worst.level == 'ok' else f'{worst.about}: {worst.words}'
     rows = ''.join(
-        f'<div><span style="color:{COLORS[line.level]}">&#9679;</span> <b>{escape(line.about)}</b>: '
+        f'<div><span style="color:{LEVEL_COLORS[line.level]}">&#9679;</span> <b>{escape(line.about)}</b>: '
         f'{escape(line.words)}</div>'
         for line in lines
     )
     return (
-        f'<div class="health" data-level="{worst.level}" style="font:13px/1.5 system-ui,sans-serif">'
-        f'<div style="background:{COLORS[worst.level]};color:white;border-radius:4px;padding:4px 10px;margin:4px 0">'
-        f'{escape(head)}</div><div style="padding:0 10px">{rows}</div></div>'
+        f'<div class="health" data-level="{worst.level}">'
+        f'<div class="head" style="background:{LEVEL_COLORS[worst.level]}">{escape(head)}</div>'
+        f'<div class="rows">{rows}</div></div>'
     )

@@ -1,4 +1,4 @@
-"""The side of the page with the numbers: bars of every joint and term, and curves of some."""
+"""The side of the page with the numbers: the table of every joint and term, and curves of some."""
 
 from __future__ import annotations
 
@@ -7,42 +7,50 @@ from collections.abc import Mapping
 import numpy as np
 import viser
 
-from ..core.spatial import Array
 from ..dynamics.dynamics import Dynamics
-from . import texts as words
-from .bars import table
+from ..robot.robot import Limits
+from . import texts
+from .bars import Marks, search_field, table
 from .plot import Plot
-from .shapes import Bounds
+from .snapshot import Heard
 
 LEFT = 540  # pixels
 
 
 class Torques:
-    """Bars and curves."""
+    """Table and curves."""
 
-    def __init__(self, gui: viser.GuiApi, dynamics: Dynamics, bounds: Mapping[str, Bounds], hand: str) -> None:
-        self._names, self._bounds = dynamics.joint_names, bounds
-        side = gui.add_panel()
-        with side.add_tab('torques'):
+    def __init__(self, gui: viser.GuiApi, dynamics: Dynamics, limits: Mapping[str, Limits], hand: str) -> None:
+        self._dynamics, self._limits = dynamics, limits
+        self._names = dynamics.joint_names
+        self.lit = ''  # the joint whose row stands out
+        self.side = gui.add_panel()
+        with self.side.add_tab('joints'):
+            gui.add_html(search_field(self._names))
             self._bars = gui.add_html('')
-            gui.add_html(words.BARS)
-            self._plot = Plot(gui, self._names, _shoulder_and_elbow(dynamics, hand))
-        side.dock_left()
-        side.set_width(LEFT)
+            gui.add_html(texts.BARS)
+            self.plot = Plot(gui, self._names, shoulder_and_elbow(dynamics, hand))
+        self.side.dock_left()
+        self.side.set_width(LEFT)
 
-    def remember(self, torques: Mapping[str, Array | None], q: Array | None, dq: Array | None) -> None:
+    def remember(self, heard: Heard) -> None:
         """Take in what the curves may show."""
-        self._plot.history.add({**torques, 'position': q, 'velocity': dq})
+        self.plot.history.add({**heard.torques, 'position': heard.q, 'velocity': heard.dq})
 
-    def draw(self, torques: Mapping[str, Array | None]) -> None:
-        """Bring bars and curves up to date."""
-        content = table(self._names, self._bounds, torques)
+    def draw(self, heard: Heard) -> None:
+        """Bring table and curves up to date."""
+        marks = Marks(self.lit, self.plot.colors)
+        content = table(self._names, self._limits, heard, marks)
         if self._bars.content != content:
             self._bars.content = content
-        self._plot.draw()
+        self.plot.draw()
+
+    def suggest(self, link: str) -> None:
+        """Let the plot show what moves a link that somebody has gripped, unless joints were chosen."""
+        self.plot.suggest(shoulder_and_elbow(self._dynamics, link))
 
 
-def _shoulder_and_elbow(dynamics: Dynamics, hand: str) -> list[str]:
+def shoulder_and_elbow(dynamics: Dynamics, hand: str) -> list[str]:
     """Return two joints that one wants to see first: of a seven-joint arm those that bear most."""
     if not hand:
         return list(dynamics.joint_names[:2])

@@ -1,0 +1,43 @@
+"""The joints of a robot, sorted for the page."""
+
+from __future__ import annotations
+
+from ..robot.robot import Limits, Robot
+
+MANY = 20  # joints: fewer are one group
+FEW = 8  # links to grip, at most
+
+
+def limits_of(robot: Robot) -> dict[str, Limits]:
+    """Return the limits of every joint with a coordinate, by name. None in them is not known."""
+    return {joint.name: joint.limits or Limits(None, None) for joint in robot.moving_joints}
+
+
+def leaves(robot: Robot) -> list[str]:
+    """Return the links that move and carry none: where a robot whose hands nobody names is gripped. A few of them."""
+    carrying = {joint.parent for joint in robot.joints}
+    ends = [joint.child for joint in robot.joints if joint.child not in carrying]
+    return [link for link in ends if any(joint.moves for joint in robot.chain(link))][:FEW]
+
+
+def groups_of(robot: Robot) -> dict[str, list[str]]:
+    """Return the joints by group: one for each part of the tree that does not branch, if there are many."""
+    if robot.n <= MANY:
+        return {'joints': list(robot.joint_names)}
+    moving = {joint.name for joint in robot.moving_joints}
+    carried: dict[str, int] = {}  # by link: the joints on it that move, or that carry one that does
+    for joint in reversed(robot.outward):
+        carried[joint.parent] = carried.get(joint.parent, 0) + (joint.name in moving or carried.get(joint.child, 0) > 0)
+    groups: dict[str, list[str]] = {}
+    of_link = {robot.base: ''}  # the group that goes on from a link
+    for joint in robot.outward:
+        group = of_link[joint.parent] if carried[joint.parent] == 1 else ''
+        if joint.name in moving:
+            group = group or joint.name
+            groups.setdefault(group, []).append(joint.name)
+        of_link[joint.child] = group
+    return {_title(names): names for names in groups.values()}
+
+
+def _title(names: list[str]) -> str:
+    return names[0] if len(names) == 1 else f'{names[0]} ... {names[-1]}'

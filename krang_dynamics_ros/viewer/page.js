@@ -1,0 +1,67 @@
+// What viser's own page cannot do; `front.py` puts it into the head of the page, before viser's scripts.
+(() => {
+  // Dark mode is the browser's.
+  const dark = matchMedia('(prefers-color-scheme: dark)');
+  window.__VISER_EMBED_CONFIG__ = {darkMode: dark.matches};
+  dark.addEventListener('change', () => location.reload());
+
+  const say = words => fetch('/said?' + encodeURIComponent(JSON.stringify(words)), {headers: {'X-Page': 'krang'}})
+      .catch(() => {});
+
+  // A server that says nothing for a while is said to be gone: what stands on the page is old then.
+  const PATIENCE = 5;  // s
+  let beat = null, since = Date.now();
+  document.addEventListener('visibilitychange', () => { since = Date.now(); });
+  setInterval(() => {
+    const now = document.querySelector('.beat')?.dataset.beat ?? null;
+    if (now !== beat || document.hidden) [beat, since] = [now, Date.now()];
+    const seconds = Math.round((Date.now() - since) / 1000);
+    const old = document.querySelector('.gone');
+    if (seconds < PATIENCE) return old?.remove();
+    const note = old ?? document.body.appendChild(Object.assign(document.createElement('div'), {className: 'gone'}));
+    note.textContent = `No news from viewer_node for ${seconds} s: it has ended, or it hangs. `
+        + 'All numbers and pictures here are old.';
+  }, 1000);
+
+  // A number counts when it is complete: viser would take "-0" on the way to "-0.4" for 0, and lose the sign.
+  const typed = new Map();  // what stands in a field, though the page may write there what it hears meanwhile
+  const setValue = Object.getOwnPropertyDescriptor(HTMLInputElement.prototype, 'value').set;
+  let handing = false;
+  const handOn = input => {
+    const text = typed.get(input);
+    if (!typed.delete(input)) return;
+    handing = true;
+    for (const value of ['', text]) {
+      setValue.call(input, value);
+      input.dispatchEvent(new Event('input', {bubbles: true}));
+    }
+    handing = false;
+  };
+  window.addEventListener('input', event => {
+    if (handing || !event.target.closest?.('.mantine-NumberInput-root')) return;
+    typed.set(event.target, event.target.value);
+    event.stopImmediatePropagation();
+  }, true);
+  window.addEventListener('keydown', event => { if (event.key === 'Enter') handOn(event.target); }, true);
+  window.addEventListener('focusout', event => handOn(event.target), true);
+  setInterval(() => typed.forEach((text, input) => { if (input.value !== text) setValue.call(input, text); }), 50);
+
+  // Rows of the table: the one under the pointer lights up its link, a click puts it into the plot.
+  let over = '';
+  document.addEventListener('mouseover', event => {
+    const joint = event.target.closest?.('tr[data-joint]')?.dataset.joint ?? '';
+    if (joint !== over) say({over: over = joint});
+  });
+  document.addEventListener('click', event => {
+    const joint = event.target.closest?.('tr[data-joint]')?.dataset.joint;
+    if (joint) say({plot: joint});
+  });
+
+  // Search: rows whose joint does not have these letters are hidden, by a rule that outlives them.
+  const hidden = document.head.appendChild(document.createElement('style'));
+  document.addEventListener('input', event => {
+    if (!event.target.matches?.('input.find')) return;
+    const letters = event.target.value.trim();
+    hidden.textContent = letters && `tr[data-joint]:not([data-joint*="${CSS.escape(letters)}" i]) {display: none}`;
+  });
+})();

@@ -1,0 +1,109 @@
+"""What everybody who has the page open sees of the robot: all of it, whatever the size of the window."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import viser
+from viser import _messages
+
+from ..core.spatial import Array
+from .camera import FIELD, Window, framed
+
+PHONE = 576  # pixels: viser's page has a sheet below instead of panels if the window is not wider
+SHEET = 0.42  # of such a window's height, as in page.css
+NARROW = 460  # pixels: a robot between panels should have more
+
+
+@dataclass
+class Viewer:
+    """Somebody who looks: the size (pixels) of the first picture and of the last, and where we have put the camera."""
+
+    first: tuple[int, int]
+    size: tuple[int, int]
+    put: list[Array]
+    folded: bool = False
+
+    @property
+    def window(self) -> Window:
+        """What the picture is like. One as narrow as a phone from the start is one, with a sheet over it."""
+        width, height = self.size
+        phone = self.size == self.first and width <= PHONE and height > width
+        return Window(width / max(height, 1), SHEET if phone else 0.0)
+
+
+class Views:
+    """The cameras of all who look; they follow the robot and the window until somebody moves his."""
+
+    def __init__(self, server: viser.ViserServer) -> None:
+        self._server = server
+        self._points: Array = np.zeros((1, 3))
+        self._to_camera, self._up = np.array([0.8, 0.5, 0.3]), np.array([0.0, 0.0, 1.0])
+        self._panel: viser.PanelHandle | None = None
+        self._viewers: dict[int, Viewer] = {}
+        server.on_client_connect(self._on_connect)
+        server.on_client_disconnect(self._on_disconnect)
+
+    def look(self, points: Array, to_camera: Array, up: Array) -> None:
+        """Let everybody see points (m, 3), from a direction (3)."""
+        self._points, self._to_camera, self._up = points, to_camera, up
+        first = self._server.initial_camera
+        first.fov, (first.position, first.look_at) = FIELD, framed(points, to_camera, up, Window())
+        for client in self._server.get_clients().values():
+            self._frame(client)
+
+    def fold_when_narrow(self, panel: viser.PanelHandle) -> None:
+        """Fold a panel for those whose window leaves too little room for the robot."""
+        self._panel = panel
+        for client in self._server.get_clients().values():
+            if viewer := self._viewers.get(client.client_id):
+                viewer.folded = False
+                self._fold(client, viewer)
+
+    def turn(self, client: viser.ClientHandle, points: Array, to_camera: Array) -> None:
+        """Let one of those who look see points (m, 3) from another direction (3)."""
+        self._points = points
+        self._frame(client, to_camera)
+
+    def _on_connect(self, client: viser.ClientHandle) -> None:
+        size = (client.camera.image_width, client.camera.image_height)
+        self._viewers[client.client_id] = Viewer(size, size, [self._server.initial_camera.position])
+        self._frame(client)
+        client.camera.on_update(lambda _: self._on_camera(client))
+
+    def _on_disconnect(self, client: viser.ClientHandle) -> None:
+        self._viewers.pop(client.client_id, None)
+
+    def _on_camera(self, client: viser.ClientHandle) -> None:
+        viewer, camera = self._viewers.get(client.client_id), client.camera
+        if viewer is None or viewer.size == (camera.image_width, camera.image_height):
+            return
+        viewer.size = (camera.image_width, camera.image_height)
+        self._fold(client, viewer)
+        if any(np.allclose(camera.position, position, atol=1e-3) for position in viewer.put):
+            self._frame(client)
+
+    def _fold(self, client: viser.ClientHandle, viewer: Viewer) -> None:
+        """Fold the panel for one who looks, once; viser itself would fold it for all."""
+        if self._panel is None or viewer.folded or viewer.size[0] >= NARROW:
+            return
+        viewer.folded = True
+        gui = self._server.gui
+        message = _messages.GuiSetPanelCollapsedMessage(
+            self._panel._impl.uuid, True, counter=gui._next_layout_counter(), run_id=gui._layout_run_id
+        )
+        client.gui._websock_interface.queue_message(message)
+
+    def _frame(self, client: viser.ClientHandle, to_camera: Array | None = None) -> None:
+        viewer = self._viewers.get(client.client_id)
+        if viewer is None:
+            return
+        direction = self._to_camera if to_camera is None else to_camera
+        position, target = framed(self._points, direction, self._up, viewer.window)
+        viewer.put = [*viewer.put[-9:], position]
+        camera = client.camera
+        with client.atomic():
+            camera.fov, camera.up_direction = FIELD, self._up
+            camera.position = position
+            camera.look_at = target  # last, for a camera that is moved looks elsewhere
