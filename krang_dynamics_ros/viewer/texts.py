@@ -72,14 +72,19 @@ def intro(robot: str, now: Snapshot, *, hands: bool) -> str:
 
 
 def health(lines: Sequence[Line]) -> str:
-    """Return HTML: the worst line in a coloured bar, then all of them."""
+    """Return HTML: the worst line in a coloured bar, then all that are not fine, then the names of those that are."""
     worst = max(lines, key=lambda line: LEVELS.index(line.level))
     head = 'all is well' if worst.level == 'ok' else f'{worst.about}: {worst.words}'
     rows = ''.join(
         f'<div><span style="color:{LEVEL_COLORS[line.level]}">&#9679;</span> <b>{escape(line.about)}</b>: '
         f'{escape(line.words)}</div>'
         for line in lines
+        if line.level != 'ok'
     )
+    fine = ', '.join(
+        f'<span title="{escape(line.words)}">{escape(line.about)}</span>' for line in lines if line.level == 'ok'
+    )
+    rows += f'<div><span style="color:{LEVEL_COLORS["ok"]}">&#9679;</span> {fine}</div>' if fine else ''
     return (
         f'<div class="health" data-level="{worst.level}">'
         f'<div class="head" style="background:{LEVEL_COLORS[worst.level]}">{escape(head)}</div>'
