@@ -20,6 +20,7 @@ Sense = Literal['applied_by_robot', 'applied_on_robot']
 MomentAbout = Literal['frame', 'hand']
 SENSES: tuple[str, ...] = get_args(Sense)
 MOMENTS_ABOUT: tuple[str, ...] = get_args(MomentAbout)
+_NOTHING = Inertia()
 LARGEST = 1e6  # N, N m: what is beyond is no wrench on a hand, but a fault
 
 Weigh = Callable[[Sequence[Load]], Sequence[Array]]
@@ -56,7 +57,7 @@ class EndEffector:
     stamp: int = 0
     arrival: int = NEVER
     reading: Reading | None = None  # the latest, however old
-    _beyond: tuple[Inertia, Inertia, Inertia] | None = None  # tool, payload, and both as one
+    _beyond: tuple[Inertia, Inertia, Inertia] = (_NOTHING,) * 3  # tool, payload, and both as one
 
     def forget(self) -> None:
         """Know of no reading."""
@@ -101,9 +102,10 @@ class EndEffector:
 
     def load(self, reading: Reading) -> Load | None:
         """Return what a reading holds the weight of, or nothing."""
-        if self._beyond is None or self._beyond[:2] != (self.sensor.tool, self.payload):  # the very same two
-            self._beyond = self.sensor.tool, self.payload, self.sensor.tool + self.payload
-        body = self._beyond[2]
+        tool, payload, body = self._beyond
+        if tool is not self.sensor.tool or payload is not self.payload:
+            body = self.sensor.tool + self.payload
+            self._beyond = self.sensor.tool, self.payload, body
         return Load(self.link, body, reading.axes, reading.about) if body.m else None
 
     def contact(self, reading: Reading, weight: Array | None) -> Wrench:
@@ -126,8 +128,9 @@ def contact_wrenches(hands: Iterable[EndEffector], weigh: Weigh, state_stamp: in
     """
     read = [(hand, hand.reading) for hand in hands if hand.reading and not hand.late(state_stamp, now)]
     loads = [hand.load(reading) for hand, reading in read]
-    weights = iter(weigh(loaded) if (loaded := [load for load in loads if load]) else ())
+    loaded = [load for load in loads if load is not None]
+    weights = iter(weigh(loaded)) if loaded else iter(())
     return [
-        hand.contact(reading, next(weights) if load else None)
+        hand.contact(reading, None if load is None else next(weights))
         for (hand, reading), load in zip(read, loads, strict=True)
     ]
