@@ -45,7 +45,7 @@ links:
   upper: {mass: 1, com: [0.3, 0, 0.1], inertia: [1, 0, 0.2, 1, 0, 1]}
 joints:
   a "b" \\ */ %s ??/: {type: revolute, parent: base\\, child: lower "*/ %d, axis: [1, 2, 3]}
-  "??' é \\x01 ??/": {type: prismatic, parent: lower "*/ %d, child: upper, axis: [1, 0, 1],
+  "??' é ??/": {type: prismatic, parent: lower "*/ %d, child: upper, axis: [1, 0, 1],
       limits: {lower: -1, upper: 1, effort: 1, velocity: 1}, motor: {gear_ratio: 3, rotor_inertia: 0.1}}
 """
 CASES = [('krang', 'settings'), ('krang', 'all'), ('pendulum', 'all'), ('pr_robot', 'settings'), ('awkward', 'all')]
