@@ -12,7 +12,7 @@ and friction is the mean of both ends.
 
 from __future__ import annotations
 
-from math import expm1
+from math import expm1, isfinite
 from typing import Literal, get_args
 
 import numpy as np
@@ -63,7 +63,8 @@ class MomentumObserver:
             self.restart()
             return None
         self._follow(state.q, state.dq, effort, state.stamp)
-        return _any(np.where(self._settling * self.gain >= SETTLED, self.torque, np.nan))
+        settled = self._settling * self.gain >= SETTLED
+        return self.torque.copy() if settled.all() else _any(np.where(settled, self.torque, np.nan))
 
     def unsettled(self, state: State) -> float:
         """Return how long it still takes (s) until every joint with an effort is told."""
@@ -88,10 +89,12 @@ class MomentumObserver:
 
     def _filter(self, torque: Array, acceleration: Array, dt: float) -> None:
         part = -expm1(-self.gain * dt)
-        known = np.isfinite(torque)
-        self.torque = np.where(known, self.torque + part * (torque - self.torque), 0.0)
+        self.torque = self.torque + part * (torque - self.torque)
         self.acceleration += part * (acceleration - self.acceleration)
-        self._settling = np.where(known, self._settling + dt, 0.0)
+        self._settling = self._settling + dt
+        if not isfinite(torque @ torque):
+            known = np.isfinite(torque)
+            self.torque, self._settling = np.where(known, self.torque, 0.0), np.where(known, self._settling, 0.0)
 
     def _momentum(self, q: Array, dq: Array) -> Array:
         """Return p (n); what a sensor behind the gear feels has no rotor in it."""
@@ -116,7 +119,7 @@ def middle(q0: Array, dq0: Array, q1: Array, dq1: Array, dt: float) -> tuple[Arr
     mean = (dq0 + dq1) / 2
     limit = np.abs(dq1 - dq0) + 0.1 * np.abs(mean)
     beyond = 1.5 * ((q1 - q0) / dt - mean)
-    return (q0 + q1) / 2 + dt / 8 * (dq0 - dq1), mean + np.clip(beyond, -limit, limit)
+    return (q0 + q1) / 2 + dt / 8 * (dq0 - dq1), mean + np.minimum(np.maximum(beyond, -limit), limit)
 
 
 def _any(torque: Array) -> Array | None:

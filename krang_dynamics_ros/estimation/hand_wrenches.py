@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -21,13 +21,32 @@ ROUNDING = 1e-12  # of J J^T, m^2
 DIRECTIONS = ('x', 'y', 'z', 'about x', 'about y', 'about z')
 
 
-@dataclass(frozen=True, eq=False)
 class Estimate:
     """What is told of one hand's wrench."""
 
-    wrench: Array | None  # [force; moment] (6) of the WORLD on the hand, N and N m, in its axes, about its origin
-    smallest: float  # singular value, m
-    weakest: Array  # (6), the unit wrench that shows least, moments over LEVER
+    def __init__(self, wrench: Array, alone: Array, least: float) -> None:
+        """`alone` (6, 6) is the inverse of the hand's J J^T less what other hands explain; `least` as in the solver."""
+        self._alone = alone
+        shows = 1 / least**2  # a hand is told if no eigenvalue is larger: the trace is a bound that costs nothing
+        told = alone.trace() <= shows or self.smallest >= least
+        self.wrench: Array | None = wrench if told and math.isfinite(wrench @ wrench) else None
+        """[force; moment] (6) of the WORLD on the hand, N and N m, in its axes, about its origin; None: not told."""
+
+    @cached_property
+    def _worst(self) -> tuple[float, Array]:
+        values, vectors = np.linalg.eigh(self._alone)
+        return float(values[-1]), vectors[:, -1]
+
+    @property
+    def smallest(self) -> float:
+        """The smallest singular value, m."""
+        largest = self._worst[0]
+        return math.sqrt(max(0.0, 1 / largest - ROUNDING)) if largest > 0 else 0.0
+
+    @property
+    def weakest(self) -> Array:
+        """The unit wrench (6) that shows least, moments over LEVER."""
+        return self._worst[1]
 
     @property
     def weakest_words(self) -> str:
@@ -45,24 +64,22 @@ class HandWrenches:
         self.least = 0.05  # m: a hand whose smallest singular value is less is not told
         self._dynamics, self._hands = dynamics, dict(hands)
         self._scale = np.tile([1.0, 1.0, 1.0, 1 / LEVER, 1 / LEVER, 1 / LEVER], len(hands))
+        self._unit = np.eye(len(self._scale))
 
     def estimate(self, q: Array, torque: Array) -> dict[str, Estimate]:
         """Return what is told of each hand from external torques (n), NaN where a joint's is not known."""
         if not self._hands:
             return {}
-        known = np.isfinite(torque)
-        rows = [self._dynamics.jacobian(q, link, 'link') for link in self._hands.values()]
-        J = (np.concatenate(rows) * self._scale[:, None])[:, known]
-        JJ, unit = J @ J.T, np.eye(len(self._scale))
-        f = np.linalg.solve(JJ + self.damping**2 * unit, J @ torque[known]) * self._scale
-        alone = np.linalg.inv(JJ + ROUNDING * unit)  # a hand's block: the inverse of its J J^T less what others explain
+        J = np.concatenate([self._dynamics.jacobian(q, link, 'link') for link in self._hands.values()])
+        J *= self._scale[:, None]
+        if not math.isfinite(torque @ torque):
+            known = np.isfinite(torque)
+            J, torque = J[:, known], torque[known]
+        JJ = J @ J.T
+        f = np.linalg.solve(JJ + self.damping**2 * self._unit, J @ torque) * self._scale
+        alone = np.linalg.inv(JJ + ROUNDING * self._unit)
+        places = [slice(6 * k, 6 * k + 6) for k in range(len(self._hands))]
         return {
-            name: self._told(f[6 * k : 6 * k + 6], alone[6 * k : 6 * k + 6, 6 * k : 6 * k + 6])
-            for k, name in enumerate(self._hands)
+            name: Estimate(f[place], alone[place, place], self.least)
+            for name, place in zip(self._hands, places, strict=True)
         }
-
-    def _told(self, wrench: Array, block: Array) -> Estimate:
-        values, vectors = np.linalg.eigh(block)
-        smallest = math.sqrt(max(0.0, 1 / values[-1] - ROUNDING)) if values[-1] > 0 else 0.0
-        told = wrench if smallest >= self.least and np.isfinite(wrench).all() else None
-        return Estimate(told, smallest, vectors[:, -1])

@@ -28,6 +28,7 @@ class ExternalTopics:
         self._estimated = {name: WrenchTopic(node, f'wrench/{name}/estimated') for name in self._hands}
         self._contact = Topic(node, Bool, 'contact')
         self._contacts = {name: Topic(node, Bool, f'contact/{name}') for name in self._hands}
+        self._header = Header()
         self._last: Torques | None = None  # since the last report
         self._estimates: dict[str, Estimate] = {}
         self._touched: Contact | None = None
@@ -51,7 +52,8 @@ class ExternalTopics:
             if estimate.wrench is not None and self._estimated[name].wanted:
                 hand = self._hands[name]
                 by_world = 1.0 if hand.sense == 'applied_on_robot' else -1.0
-                self._estimated[name].send(by_world * estimate.wrench, Header(stamp=stamp, frame_id=hand.link))
+                self._header.stamp, self._header.frame_id = stamp, hand.link
+                self._estimated[name].send(by_world * estimate.wrench, self._header)
 
     def _publish_contact(self, torques: Torques) -> None:
         self._touched = self._external.contact(torques)
