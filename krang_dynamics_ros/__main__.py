@@ -13,6 +13,7 @@ from collections.abc import Sequence
 COMMANDS = {
     'calibrate': "find a wrist sensor's bias and what hangs on it, from poses",
     'check': 'hold the numbers of a robot against two independent witnesses',
+    'excite': "plan a motion that determines a robot's parameters, and run it in simulation",
     'export': 'save A, C, Q and J^T f as C, MATLAB, Python or CasADi',
     'formulas': 'print A, C dq, Q and J^T f of a small robot as formulas',
     'generate_urdf': 'write a robot file as URDF',

@@ -28,14 +28,14 @@ ROOMS: dict[str, set[str]] = {
     'inputs': {'core'},
     'outputs': {'core'},
     'estimation': {'core', 'dynamics'},
+    'simulation': {'core', 'robot', 'dynamics', 'inputs'},
     'recordings': {'core', 'robot'},
-    'identification': {'core', 'robot', 'equations', 'dynamics', 'recordings'},
+    'identification': {'core', 'robot', 'equations', 'dynamics', 'simulation', 'recordings'},
     'proof': {'core', 'robot', 'equations', 'dynamics', 'identification'},
     'viewer': {'core', 'robot', 'dynamics'},
     'pipeline': {'core', 'robot', 'dynamics', 'estimation', 'inputs', 'outputs'},
     'processing': {'core', 'robot', 'dynamics', 'pipeline', 'recordings'},
     'calibration': {'core', 'dynamics', 'inputs', 'pipeline'},
-    'simulation': {'core', 'robot', 'dynamics', 'inputs'},
     'nodes': {'core', 'robot', 'dynamics', 'estimation', 'inputs', 'outputs', 'pipeline', 'viewer', 'simulation'}
     | {'calibration'},
     'cli': {

@@ -26,7 +26,7 @@ def add_recordings(parser: argparse.ArgumentParser) -> None:
         '--held',
         nargs='+',
         default=[],
-        type=_angle,
+        type=joint_angle,
         metavar='JOINT=RAD',
         help='joints that were not recorded; else zero',
     )
@@ -39,7 +39,8 @@ def _rows(text: str) -> slice:
     return slice(int(first) if first else None, int(last) if last else None)
 
 
-def _angle(text: str) -> tuple[str, float]:
+def joint_angle(text: str) -> tuple[str, float]:
+    """Read JOINT=RAD."""
     name, equals, angle = text.partition('=')
     if not equals:
         raise argparse.ArgumentTypeError(f'{text}, must be JOINT=RAD')

@@ -1,0 +1,117 @@
+"""The motion for identification: within limits, clear of floor and base, better than chance; and it does determine."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+import pytest
+import yaml
+
+from krang_dynamics_ros import Robot, krang
+from krang_dynamics_ros.cli.excite import trajectory_text
+from krang_dynamics_ros.core.errors import KrangDynamicsError
+from krang_dynamics_ros.core.spatial import frozen
+from krang_dynamics_ros.equations.newton_euler import NewtonEuler
+from krang_dynamics_ros.identification.clearance import Clearance
+from krang_dynamics_ros.identification.excitation import Excitation, Search
+from krang_dynamics_ros.identification.excitation_run import run
+from krang_dynamics_ros.identification.identify import identify
+from krang_dynamics_ros.identification.regressor import held
+from krang_dynamics_ros.robot.robot import Friction, Shape
+
+from .test_commands import run as command
+
+WRIST = ('q_5l', 'q_6l', 'q_7l')
+
+
+@cache
+def wrist() -> Robot:
+    return held(krang(), {}, WRIST)
+
+
+@cache
+def found() -> Excitation:
+    return Search(wrist(), 10.0, seed=0).best()
+
+
+def test_it_stays_within_limits_and_begins_at_rest() -> None:
+    time = np.linspace(0, 10, 2001)
+    q, dq, ddq = found().at(time)
+    torque = NewtonEuler(wrist()).inverse_dynamics(q, dq, ddq)
+    for j, joint in enumerate(wrist().moving_joints):
+        assert joint.limits is not None
+        assert joint.limits.lower < q[:, j].min()
+        assert q[:, j].max() < joint.limits.upper
+        assert np.abs(dq[:, j]).max() < joint.limits.velocity
+        assert np.abs(torque[:, j]).max() < joint.limits.effort
+    np.testing.assert_allclose([dq[0], ddq[0], dq[-1], ddq[-1]], 0, atol=1e-9)
+    np.testing.assert_allclose(q[0], q[-1], atol=1e-9)
+    np.testing.assert_allclose(np.gradient(q, time, axis=0)[1:-1], dq[1:-1], atol=1e-4)
+    np.testing.assert_allclose(np.gradient(dq, time, axis=0)[1:-1], ddq[1:-1], atol=1e-3)
+
+
+def test_it_is_better_than_a_motion_by_chance() -> None:
+    search = Search(wrist(), 10.0, seed=1)
+    drawn = [trial.condition for trial in (search._tried(None, 0.3) for _ in range(30)) if trial]
+    assert found().condition < 0.7 * np.median(drawn)
+
+
+def test_a_hand_in_the_floor_or_in_the_base_is_seen() -> None:
+    arm = held(krang(), {}, [f'q_{k}l' for k in range(1, 8)])
+    clearance = Clearance(arm)
+    assert clearance.keeps(np.zeros((1, 7)))
+    lying = held(krang(), {'q_imu': 1.4}, [f'q_{k}l' for k in range(1, 8)])  # bent down, the arms reach the floor
+    reach = np.stack([[q1, -1.5, 0, 0, 0, 0, 0] for q1 in np.linspace(-3, 3, 25)])
+    assert not Clearance(lying).keeps(reach)
+    for height, clear in ((1.1, False), (0.5, True)):  # the arm is stretched out sideways, 1.17 m high
+        wall = Shape('box', (0.3, 0.4, 0.4), frozen([-0.8, height, 0]), frozen(np.eye(3)))
+        links = [replace(x, collision=(wall,)) if x.name == 'R1' else x for x in krang().links]
+        walled = held(replace(krang(), links=tuple(links)), {}, [f'q_{k}l' for k in range(1, 8)])
+        assert Clearance(walled).keeps(np.zeros((1, 7))) == clear
+
+
+def test_a_robot_that_cannot_move_is_refused_with_what_to_do() -> None:
+    lower, upper = -1e-3, 1e-3
+    joints = [
+        replace(j, limits=replace(j.limits, effort=1e-3, lower=lower, upper=upper)) if j.name in WRIST else j
+        for j in krang().joints
+    ]
+    with pytest.raises(KrangDynamicsError, match='hold other joints elsewhere'):
+        Search(held(replace(krang(), joints=tuple(joints)), {}, WRIST), 10.0, seed=0).best()
+
+
+def test_the_trajectory_is_what_controllers_take() -> None:
+    message = yaml.safe_load(trajectory_text(found(), 10.0, 20.0))
+    assert message['joint_names'] == list(WRIST)
+    assert len(message['points']) == 201
+    last = message['points'][-1]
+    assert last['time_from_start'] == {'sec': 10, 'nanosec': 0}
+    assert set(last) == {'positions', 'velocities', 'accelerations', 'time_from_start'}
+    np.testing.assert_allclose(message['points'][7]['positions'], found().at(np.array([0.35]))[0][0], atol=1e-8)
+
+
+def test_what_a_simulated_robot_was_given_is_found_along_it() -> None:
+    truth = {'rotor_inertia': 0.4, 'viscous': 3.0, 'coulomb': 1.5}
+    joints = [
+        replace(j, motor=replace(j.motor, rotor_inertia=0.4 / 552**2), friction=Friction(3.0, 1.5)) if j.moves else j
+        for j in wrist().joints
+    ]
+    recording = run(replace(wrist(), joints=tuple(joints)), found(), 20.0, 100.0, noise=0.02)
+    result = identify(krang(), [recording])
+    for j in range(len(WRIST)):
+        for k, (name, value) in enumerate(truth.items()):
+            assert result.solution.factors[j, k] == pytest.approx(value, rel=0.03), name
+    assert result.errors.max() < 0.03
+
+
+def test_the_command_writes_a_trajectory(tmp_path: Path) -> None:
+    done = command('excite', 'arm_2r', '--duration', 5, '--rate', 10, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert 'arm_2r: 2 joints, condition number' in done.stdout
+    assert len(yaml.safe_load((tmp_path / 'excitation.yaml').read_text())['points']) == 51
+    refused = command('excite', '--joints', 'q_9l', cwd=tmp_path)
+    assert refused.returncode == 2
+    assert "joint 'q_9l' is unknown" in refused.stderr
