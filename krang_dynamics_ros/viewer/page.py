@@ -110,8 +110,6 @@ class Page:
         self._torques = Torques(gui, dynamics, limits, next(iter(hands.values()), ''))
         self._rings = Rings(scene, robot, dynamics, self._figure.size)
         self._mass = scene.add_icosphere('/center_of_mass', radius=0.02 * self._figure.size, color=MASS, visible=False)
-        for drawn in self._figure.visual:
-            drawn.handle.on_drag('left', modifier='cmd/ctrl')(self._on_drag(drawn.link))
         self._hands = [
             Hand(scene, dynamics, name, link, self._pulls, size=self._figure.size, gripped=self._torques.suggest)
             for name, link in hands.items()
@@ -123,26 +121,6 @@ class Page:
     def _look_at_it(self, figure: Figure) -> None:
         """Let everybody see all of the robot, as it stands."""
         self._views.look(figure.points, to_camera(self._up, _axes(self._dynamics)), self._up)
-
-    def _on_drag(self, link: str) -> Callable[[viser.SceneNodeDragEvent[Any]], None]:
-        """Return what pulls a link where somebody grips it."""
-
-        async def dragged(event: viser.SceneNodeDragEvent[Any]) -> None:
-            pulls, end = self._pulls, np.array(event.end_position)
-            if pulls is None or event.phase == 'end' or not pulls.allowed:
-                self._let_go(event.client_id)
-            elif event.phase == 'start':
-                pulls.grip(event.client_id, link, self._figure_point(link, np.array(event.start_position)), end)
-                self._torques.suggest(link)
-            else:
-                pulls.move(event.client_id, end)
-
-        return dragged  # type: ignore[return-value]
-
-    def _figure_point(self, link: str, point: Array) -> Array:
-        """Return a point (3) of the base's axes in those of a link, where that is drawn now."""
-        rotation, origin = self._figure.place(link) if self._figure else (np.eye(3), np.zeros(3))
-        return np.asarray(rotation.T @ (point - origin))
 
     def _add_views(self, gui: viser.GuiApi) -> None:
         with gui.add_folder('show', expand_by_default=False):

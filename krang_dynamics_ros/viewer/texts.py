@@ -19,15 +19,14 @@ it. So the robot floats, and stays wherever you leave it."""
 FRICTION = " Besides its own it has the simulator's friction, {friction} at every joint, or it would not stay for long."
 
 WITH_HANDS = """
-1. **Drag an orange ball.** You push that hand, and it yields as if it weighed nothing. With Ctrl you pull any part.
+1. **Drag an orange ball.** You push that hand, and it yields as if it weighed nothing.
 2. **Tick *wrench*** above and drag again. Now the sensor in the wrist is heard, and the hand holds against you.
 3. **Untick *gravity*.** It falls (and through the floor: these equations know of none). Tick it, and press *Reset*.
 """
 
 WITHOUT_HANDS = """
-1. **Hold Ctrl, and drag** any part: you pull it, and it yields.
-2. **Open *pose*** and move a slider: the robot stays where you put it, and the torques follow.
-3. **Untick *gravity*.** It falls. Tick it, and press *Reset*.
+1. **Open *pose*** and move a slider: the robot stays where you put it, and the torques follow.
+2. **Untick *gravity*.** It falls. Tick it, and press *Reset*.
 """
 
 REAL = """
