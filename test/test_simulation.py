@@ -215,7 +215,7 @@ def test_joints_are_placed_by_name_or_not_at_all(robot: Robot) -> None:
 def test_what_a_joint_sensor_reads_is_what_the_motor_gives_without_rotor_and_friction(robot: Robot) -> None:
     """By virtual work: link-side power is what motor, rotor and friction leave, and what pushes do comes on top."""
     joints = [
-        replace(j, friction=Friction(2.0, 0.0), motor=Motor(1.0, 0.5, 0.0)) if j.moves else j for j in robot.joints
+        replace(j, friction=Friction(2.0, 0.0), motor=Motor(1.0, 2.0, 0.0)) if j.moves else j for j in robot.joints
     ]
     sim = Simulation(replace(robot, joints=tuple(joints)), Q)
     push = [Wrench('R10l', (5, -3, 8), axes='R0')]
@@ -223,7 +223,7 @@ def test_what_a_joint_sensor_reads_is_what_the_motor_gives_without_rotor_and_fri
     for _ in range(50):
         sim.step(torque, push)
     expected = torque - sim.dynamics.rotor_inertia * sim.ddq - sim.dynamics.viscous * sim.dq
-    np.testing.assert_allclose(joint_effort(sim, push), expected, atol=0.02 * np.abs(expected).max())
+    np.testing.assert_allclose(joint_effort(sim, push), expected, atol=0.002 * np.abs(expected).max())
 
 
 def test_a_joint_sensor_reads_the_weight_behind_brakes(robot: Robot) -> None:
