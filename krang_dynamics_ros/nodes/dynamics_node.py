@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 
 from builtin_interfaces.msg import Time
 from rclpy.node import Node
 
 from ..core.errors import listed
-from ..dynamics.factory import load_model
+from ..dynamics.factory import Model, load_model
 from ..dynamics.terms import Torques
 from ..pipeline.dynamics_parameters import MODEL
 from ..pipeline.pipeline import Pipeline
 from ..robot.robot import Robot
+from .description_input import Described, DescriptionInput
 from .diagnostics import Reporter
 from .dynamics_diagnostics import DynamicsHealth
 from .dynamics_inputs import DynamicsInputs
@@ -26,41 +28,62 @@ from .run import run
 class DynamicsNode(Node):
     """Parses messages, calls the library, publishes."""
 
-    def __init__(self) -> None:
+    def __init__(self, described: Described | None = None) -> None:
+        """`described` is what came on `robot_description_topic`; none came yet, or there is no such topic."""
         super().__init__('krang_dynamics')
+        self.successor: Callable[[], Node] | None = None  # a node for another robot, to be run instead of this one
+        self._outputs: DynamicsOutputs | None = None
         settings = NodeSettings(self)
         chosen = settings.declare(MODEL)
+        topic = chosen.pop('robot_description_topic')
+        description = DescriptionInput(self, settings, described, self._succeed) if topic else None
+        if description is not None and described is None:
+            Reporter(self, '').add(description.statuses)
+            self.get_logger().info(f'waiting for the robot, its URDF on {description.topic}')
+            return
         if chosen['backend'] == 'compiled':
             self.get_logger().info('backend compiled: the first time, building it takes a few seconds')
-        model = load_model(**chosen)
+        reporter = self._begin(settings, load_model(**chosen) if described is None else described.model)
+        if description is not None:
+            reporter.add(description.statuses)
+
+    def _begin(self, settings: NodeSettings, model: Model) -> Reporter:
+        """Listen and publish, for a robot that is known."""
         pipeline = Pipeline(settings, model)
         warn_of_unknown(self)
-        self._outputs = DynamicsOutputs(self, settings, pipeline)
+        outputs = DynamicsOutputs(self, settings, pipeline)
         settings.follow()
         inputs = DynamicsInputs(self, pipeline, self._on_torques)
-        self._health = DynamicsHealth(pipeline, inputs.now)
+        self._outputs, self._health = outputs, DynamicsHealth(pipeline, inputs.now)
         reporter = Reporter(self, model.dynamics.name)
         reporter.add(self._health.statuses)
-        reporter.add(self._outputs.commands.statuses)
-        reporter.add(self._outputs.external.statuses)
+        reporter.add(outputs.commands.statuses)
+        reporter.add(outputs.external.statuses)
         self.get_logger().info(f'{model.dynamics.name}: {model.dynamics.n} joints; waiting for {inputs.topic}')
         if not pipeline.inputs.hands:
             self.get_logger().info(offered_hands(model.robot))
+        return reporter
+
+    def _succeed(self, described: Described) -> None:
+        """Make way for a node that knows nothing of this one's robot: so no torque mixes two."""
+        self.successor = partial(DynamicsNode, described)
 
     def _on_torques(self, torques: Torques, stamp: Time) -> None:
         start = time.perf_counter()
-        self._outputs.publish(torques, stamp)
+        if self._outputs is not None:
+            self._outputs.publish(torques, stamp)
         self._health.computed(time.perf_counter() - start)
 
     def destroy_node(self) -> None:
         """End: take back what goes out to a controller first."""
-        self._outputs.commands.end()
+        if self._outputs is not None:
+            self._outputs.commands.end()
         super().destroy_node()
 
 
 def offered_hands(robot: Robot) -> str:
     """Return what to say where no hands are named: the ends of the tree, and the line that names one."""
-    ends = [*robot.hands.values()]
+    ends = [link for link in robot.hands.values() if any(joint.moves for joint in robot.chain(link))]
     line = f'-p end_effectors:="[hand]" -p hand.link:={ends[0]}'
     return f'no end effectors, so no wrenches; the ends of the tree are {listed(ends)}. To have one: {line}'
 

@@ -30,8 +30,9 @@ class DynamicsOutputs:
         self._inertia = NumbersTopic(node, 'dynamics/inertia', self._dynamics.n)
         self._coriolis = NumbersTopic(node, 'dynamics/coriolis', self._dynamics.n)
         self._com = PointTopic(node, 'center_of_mass', self._dynamics.base)
-        self._description = node.create_publisher(String, 'robot_description', LATCHED)
-        self._description.publish(String(data=model.urdf))
+        if not settings['robot_description_topic']:  # else somebody else says it
+            self._description = node.create_publisher(String, 'robot_description', LATCHED)
+            self._description.publish(String(data=model.urdf))
 
     def publish(self, torques: Torques, stamp: Time) -> None:
         """Publish what somebody listens to and can be known, with the stamp of the joint state it comes from."""

@@ -36,20 +36,15 @@ def run(create: Callable[[], Node], args: Sequence[str] | None = None) -> int:
     except RuntimeError as error:  # rcl's word on arguments that it cannot read
         print(error, file=sys.stderr)
         return 1
-    try:
-        node = create()
-    except REFUSED as error:
-        print(error, file=sys.stderr)
-        rclpy.shutdown()
-        return 1
-    gc.collect()
-    gc.freeze()  # what start-up made stays; a collection need not walk it again and again
-    executor = EventsExecutor()
-    executor.add_node(node)
-    while not ended:
-        executor.spin_once(timeout_sec=0.1)
-    executor.remove_node(node)
-    node.destroy_node()
+    following: Callable[[], Node] | None = create
+    while following is not None:
+        try:
+            node = following()
+        except REFUSED as error:
+            print(error, file=sys.stderr)
+            rclpy.shutdown()
+            return 1
+        following = _spun(node, ended)
     rclpy.shutdown()
     for name in (
         signal.SIGINT,
@@ -57,3 +52,18 @@ def run(create: Callable[[], Node], args: Sequence[str] | None = None) -> int:
     ):  # under launch a Ctrl-C comes twice: the second must not change the code
         signal.signal(name, signal.SIG_IGN)
     return 0
+
+
+def _spun(node: Node, ended: list[int]) -> Callable[[], Node] | None:
+    """Run a node until a signal comes, or until it has a successor; return that."""
+    gc.collect()
+    gc.freeze()  # what start-up made stays; a collection need not walk it again and again
+    executor = EventsExecutor()
+    executor.add_node(node)
+    successor: Callable[[], Node] | None = None
+    while not ended and successor is None:
+        executor.spin_once(timeout_sec=0.1)
+        successor = getattr(node, 'successor', None)
+    executor.remove_node(node)
+    node.destroy_node()
+    return None if ended else successor

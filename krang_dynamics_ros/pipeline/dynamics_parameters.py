@@ -28,6 +28,7 @@ URDFS = "the URDF's"
 MODEL = (
     ROBOT_FILE,
     Spec('robot_description', '', 'URDF text, instead of a robot file'),
+    Spec('robot_description_topic', '', 'topic to wait for a URDF on; `robot_description` is then not published'),
     BASE_LINK,
     Spec('strict_description', False, 'whether a URDF is refused for an inertia that no body can have'),
     Spec(

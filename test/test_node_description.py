@@ -1,0 +1,92 @@
+"""A robot's description by topic: before the robot or after it, changed, refused."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+
+pytest.importorskip('rclpy', reason='rclpy is not installed: the node cannot run')
+
+from rclpy.qos import DurabilityPolicy, QoSProfile
+from std_msgs.msg import String
+
+from krang_dynamics_ros import Dynamics
+
+from .ros import Client, Process, domain, effort
+from .test_description import GOOD
+from .test_urdf_reader import HAND
+
+GRAVITY = 'torque/gravity'
+TOPIC = 'arm/description'
+LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
+
+
+@pytest.fixture
+def number() -> Iterator[int]:
+    with domain() as taken:
+        yield taken
+
+
+@pytest.fixture
+def client(number: int) -> Iterator[Client]:
+    client = Client(number)
+    client.listen(GRAVITY)
+    yield client
+    client.close()
+
+
+def node(number: int, *arguments: str) -> Process:
+    return Process(number, '--ros-args', '-p', f'robot_description_topic:={TOPIC}', *arguments)
+
+
+def test_the_robot_may_come_after_the_node_and_another_one_after_it(number: int, client: Client) -> None:
+    process = node(number)
+    client.until(lambda: 'robot description' in client.diagnostics, why='a node that waits')
+    assert client.diagnostics['robot description'].message == f'no torque: /{TOPIC}: none so far'
+    assert not client.node.count_publishers('robot_description')
+    publisher = client.node.create_publisher(String, TOPIC, LATCHED)
+    client.until(lambda: publisher.get_subscription_count() > 0)
+    publisher.publish(String(data=''))
+    client.until(lambda: 'xml: ' in client.diagnostics['robot description'].message)
+
+    publisher.publish(String(data=GOOD))
+    gravity = client.ask(['turn'], [0.3], (), GRAVITY)
+    np.testing.assert_allclose(effort(gravity), Dynamics(GOOD).Q([0.3]))
+    assert not client.node.count_publishers('robot_description')
+
+    publisher.publish(String(data=GOOD.replace('value="2"', 'value="-2"')))
+    said = 'the robot before is kept'
+    client.until(lambda: said in getattr(client.diagnostics.get('robot description'), 'message', ''))
+    assert 'must not be negative' in client.diagnostics['robot description'].message
+    np.testing.assert_allclose(effort(client.ask(['turn'], [0.4], (), GRAVITY)), Dynamics(GOOD).Q([0.4]))
+
+    client.received[GRAVITY].clear()
+    publisher.publish(String(data=HAND))
+    names = ['shoulder', 'left_joint']
+    gravity = client.ask(names, [0.3, 0.02], (), GRAVITY)
+    np.testing.assert_allclose(effort(gravity), Dynamics(HAND).Q([0.3, 0.02]))
+    assert {tuple(message.name) for message in client.received[GRAVITY]} <= {('turn',), tuple(names)}
+    assert process.end() == 0, process.output
+    assert 'Traceback' not in process.output
+
+
+def test_the_robot_may_come_before_the_node(number: int, client: Client) -> None:
+    publisher = client.node.create_publisher(String, TOPIC, LATCHED)
+    tool = (
+        '<inertial><mass value="1"/><origin xyz="0.2 0 0"/><inertia ixx="1" ixy="0" ixz="0" iyy="1" iyz="0" izz="1"/>'
+    )
+    text = GOOD.replace('"continuous"', '"floating"').replace('type="fixed"', 'type="revolute"')
+    publisher.publish(String(data=text.replace('<link name="tool"/>', f'<link name="tool">{tool}</inertial></link>')))
+    process = node(number, '-p', 'base_link:=upper', '-p', 'gravity:=[0.0, -9.81, 0.0]')
+    gravity = client.ask(['hold'], [0.3], (), GRAVITY)
+    assert gravity.name == ['hold']
+    assert abs(effort(gravity)[0]) < 1e-9  # it turns about x, and its mass is on x
+    assert process.end() == 0, process.output
+
+
+def test_two_sources_of_a_robot_are_refused(number: int) -> None:
+    process = node(number, '-p', 'robot_file:=config/krang.yaml')
+    assert process.wait() == 1
+    assert 'robot_file and robot_description_topic are both given' in process.output
