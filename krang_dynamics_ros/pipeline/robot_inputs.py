@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from functools import partial
+from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property, partial
 from typing import Any
 
 from ..core.errors import ArgumentError, unknown_name
 from ..core.spatial import Array
+from ..core.wrench import Wrench
 from ..dynamics.factory import Model
 from ..dynamics.state import State
 from ..inputs.end_effector import EndEffector, Weigh, contact_wrenches
@@ -76,7 +77,8 @@ class RobotInputs:
         if not taken or not self.states.complete(now):
             return None
         states, self._known_at = self.states, now
-        wrenches = contact_wrenches(self.hands.values(), self._weigh(states.position), stamp, now)
+        weigh = self._weigh(states.position)
+        wrenches = WhenAsked(lambda: contact_wrenches(self.hands.values(), weigh, stamp, now))
         dq = states.velocity if states.moving else None
         return State(states.position, dq, wrenches, states.effort, stamp or now)
 
@@ -144,6 +146,23 @@ class RobotInputs:
         for name, hand in self.hands.items():
             hand.forget()
             self._standstill[name].forget()
+
+
+class WhenAsked(Sequence[Wrench]):
+    """Wrenches that are found when somebody asks for them: while nobody wants `torque/wrench`, nobody does."""
+
+    def __init__(self, find: Callable[[], list[Wrench]]) -> None:
+        self._find = find
+
+    @cached_property
+    def _found(self) -> list[Wrench]:
+        return self._find()
+
+    def __len__(self) -> int:
+        return len(self._found)
+
+    def __getitem__(self, which: Any) -> Any:
+        return self._found[which]
 
 
 def _sensor(values: Mapping[str, Any] | Settings, hand: str) -> WristSensor:

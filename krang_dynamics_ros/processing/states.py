@@ -58,7 +58,7 @@ class _Room:
             dq[k] = state.dq
         if state.effort is not None:
             effort[k] = state.effort
-        self.wrenches.append(state.wrenches)
+        self.wrenches.append(tuple(state.wrenches))
         for term, rows in self.torques.items():
             torque = torques.term(term)
             if torque is not None:
