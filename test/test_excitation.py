@@ -13,9 +13,9 @@ import yaml
 from krang_dynamics_ros import Robot, krang
 from krang_dynamics_ros.cli.excite import trajectory_text
 from krang_dynamics_ros.core.errors import KrangDynamicsError
-from krang_dynamics_ros.core.spatial import frozen
+from krang_dynamics_ros.core.spatial import frozen, rotation_from_rpy
 from krang_dynamics_ros.equations.newton_euler import NewtonEuler
-from krang_dynamics_ros.identification.clearance import Clearance
+from krang_dynamics_ros.identification.clearance import MARGIN, Box, Clearance, _lowest, _overlap
 from krang_dynamics_ros.identification.excitation import Excitation, Search
 from krang_dynamics_ros.identification.excitation_run import run
 from krang_dynamics_ros.identification.identify import identify
@@ -63,14 +63,34 @@ def test_a_hand_in_the_floor_or_in_the_base_is_seen() -> None:
     arm = held(krang(), {}, [f'q_{k}l' for k in range(1, 8)])
     clearance = Clearance(arm)
     assert clearance.keeps(np.zeros((1, 7)))
-    lying = held(krang(), {'q_imu': 1.4}, [f'q_{k}l' for k in range(1, 8)])  # bent down, the arms reach the floor
-    reach = np.stack([[q1, -1.5, 0, 0, 0, 0, 0] for q1 in np.linspace(-3, 3, 25)])
-    assert not Clearance(lying).keeps(reach)
+    reach = np.stack([[q1, -1.5, 0, 0, 0, 0, 0] for q1 in np.linspace(-3, 3, 25)])  # forward, down, back and up
+    still = Shape('sphere', (0.05,), frozen([0, 0, 0]), frozen(np.eye(3)))
+    for floor, clear in ((-1.0, True), (1.0, False)):  # m above the wheels' axle; the shoulder is 1.17 m high
+        ground = replace(still, position=frozen([-3.0, 0, floor + 0.05]))
+        links = [replace(x, collision=(ground,) if x.name == 'R0' else ()) for x in krang().links if x.name[:2] != 'R4']
+        links += [replace(x, collision=krang().link_of[x.name].collision) for x in krang().links if x.name[:2] == 'R4']
+        links = [replace(x, collision=krang().link_of['R10l'].collision) if x.name == 'R10l' else x for x in links]
+        bare = [replace(x, visual=()) for x in links]
+        standing = held(replace(krang(), links=tuple(bare)), {}, [f'q_{k}l' for k in range(1, 8)])
+        assert Clearance(standing).keeps(reach) == clear
     for height, clear in ((1.1, False), (0.5, True)):  # the arm is stretched out sideways, 1.17 m high
         wall = Shape('box', (0.3, 0.4, 0.4), frozen([-0.8, height, 0]), frozen(np.eye(3)))
         links = [replace(x, collision=(wall,)) if x.name == 'R1' else x for x in krang().links]
         walled = held(replace(krang(), links=tuple(links)), {}, [f'q_{k}l' for k in range(1, 8)])
         assert Clearance(walled).keeps(np.zeros((1, 7))) == clear
+
+
+def box(centre: tuple[float, float, float], turn: float = 0.0) -> Box:
+    return Box(np.array([centre]), rotation_from_rpy([0, turn, 0])[None], np.array([0.1, 0.1, 0.1]))
+
+
+def test_boxes_meet_where_their_corners_do() -> None:
+    up, far = np.array([0.0, 0, 1]), 0.2 + MARGIN
+    assert _lowest(box((0, 0, 0.3)), up) == pytest.approx(0.2)
+    assert _lowest(box((0, 0, 0.3), np.pi / 4), up) == pytest.approx(0.3 - 0.1 * np.sqrt(2))
+    assert _overlap(box((0, 0, 0)), box((far - 1e-3, 0, 0)))[0]
+    assert not _overlap(box((0, 0, 0)), box((far + 1e-3, 0, 0)))[0]
+    assert _overlap(box((0, 0, 0)), box((far + 1e-3, 0, 0), np.pi / 4))[0]  # its corner comes first
 
 
 def test_a_robot_that_cannot_move_is_refused_with_what_to_do() -> None:

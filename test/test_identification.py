@@ -112,6 +112,13 @@ def test_presliding_is_found_where_it_is() -> None:
         assert friction.coulomb + sum(part.torque for part in friction.presliding) == pytest.approx(3.0, rel=0.05)
 
 
+def test_no_friction_comes_out_negative() -> None:
+    found = identify(krang(), [made(with_friction(krang(), 0.4, Friction()), 6, noise=0.05)])
+    assert (found.solution.factors[:, :3] >= 0).all()
+    quick = found.solution.factors[:, 1:3]
+    assert quick.max() < 0.05
+
+
 def test_every_body_is_possible() -> None:
     found = found_in_made()
     for link in found.links:

@@ -8,6 +8,7 @@ from functools import cache
 
 import numpy as np
 
+from ..core.errors import ArgumentError
 from ..core.inertia import Inertia
 from ..core.optional import optional
 from ..core.spatial import Array, upper_triangle
@@ -110,6 +111,8 @@ def _identify(
     report('finding the motion')
     names = recordings[0].joint_names
     arm = held(robot, angles, names)
+    if arm.mimics:
+        raise ArgumentError(f'{robot.name}: has joints that mimic others, whose regressor is not known; hold them')
     moving = [_worth(motion_only(recording), arm) for recording in recordings]
     links = moved_links(arm)
     known = Known.of([arm.link_of[link].inertia for link in links])
