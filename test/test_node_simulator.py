@@ -6,6 +6,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -23,6 +24,7 @@ from krang_dynamics_ros import Inertia, Robot, dynamics_of
 
 from .robots import ROOT
 from .ros import Client, Process, domain, environment
+from .test_urdf_reader import HAND
 
 KEY = 'for a state from before a reset or a pose'
 START = {'q_w': 0.6, 'q_2l': -0.8, 'q_2r': 0.8, 'q_4l': -0.9}
@@ -282,6 +284,22 @@ def test_it_is_posed_by_topic_and_says_why_not(number: int, robot: Robot) -> Non
     pose.publish(JointState(name=['q_w'], position=[9.0]))
     client.until(lambda: 'pose refused: q_w: 9, must be within its limits' in sim.output)
     assert watcher.now()[1] == pytest.approx(START['q_w'], abs=0.5)
+    assert sim.end() == 0
+    client.close()
+
+
+def test_joints_that_follow_are_named_and_those_without_mass_get_a_rotor(number: int, tmp_path: Path) -> None:
+    urdf = tmp_path / 'gripper.urdf'
+    idle = '<link name="ring"/><joint name="turn" type="continuous"><parent link="arm"/><child link="ring"/></joint>'
+    urdf.write_text(HAND.replace('</robot>', f'{idle}</robot>'))
+    sim = Process(number, '--ros-args', '-p', f'robot_file:={urdf}', '-p', 'brakes:=true', module='simulator_node')
+    client = Client(number)
+    watcher = Watcher(client)
+    q = dict(zip(('shoulder', 'left_joint', 'turn', 'right_joint', 'tip_joint'), watcher.now(), strict=True))
+    assert watcher.states[-1].name == [*q]
+    assert [*q.values()] == pytest.approx([0, 0, 0, 0.1, 3 * 0.1 - 0.2])
+    assert watcher.efforts().shape == (5,)
+    assert 'joints turn move no mass of their own: simulated with a rotor of 0.001 kg m^2 or kg each' in sim.output
     assert sim.end() == 0
     client.close()
 

@@ -10,12 +10,17 @@ import pytest
 
 from krang_dynamics_ros import Inertia, Lagrangian, Robot, Wrench, load_robot
 from krang_dynamics_ros.core.errors import ArgumentError, SimulationError
+from krang_dynamics_ros.equations.frames import positions as all_positions
+from krang_dynamics_ros.equations.frames import rates
 from krang_dynamics_ros.robot.robot import Friction, Limits, Motor
+from krang_dynamics_ros.robot.urdf_reader import read_description
+from krang_dynamics_ros.simulation.followers import Followers
 from krang_dynamics_ros.simulation.impulses import bounded_impulses, gauss_seidel
 from krang_dynamics_ros.simulation.sensors import SimulatedWrist, joint_effort
-from krang_dynamics_ros.simulation.simulation import Simulation
+from krang_dynamics_ros.simulation.simulation import ROTOR, Simulation
 
 from .robots import FILES, random_body
+from .test_urdf_reader import HAND
 
 Q = np.array([0.1, 0.6, 0.1, *[0.3, -0.5, 0.2, -0.9, 0.1, -0.4, 0.0] * 2])
 
@@ -191,6 +196,39 @@ def test_the_quick_way_and_the_slow_way_to_the_impulses_agree(rng: np.random.Gen
 def test_a_start_beyond_the_limits_is_refused(robot: Robot) -> None:
     with pytest.raises(ArgumentError, match='q_imu: 5, must be within its limits'):
         Simulation(robot, np.full(17, 5.0))
+
+
+def test_joints_that_move_no_mass_get_a_rotor_and_move() -> None:
+    light = HAND.replace('<mass value="0.2"/>', '<mass value="0"/>').replace('"0.01"', '"0"')  # that of `left`
+    robot = read_description(light.replace('<mimic joint="left_joint" multiplier="-0.5" offset="0.1"/>', '')).robot
+    sim = Simulation(robot, [0.5, 0.0, 0.02])
+    assert sim.rotors_added == ['left_joint']
+    np.testing.assert_array_equal(sim.dynamics.rotor_inertia, sim.dynamics.vector({'left_joint': ROTOR}))
+    for _ in range(20):
+        sim.step(sim.dynamics.Q(sim.q) + sim.dynamics.friction.coulomb * [0, 0, 1] + [0.0, 0.0, 0.01])
+    way = 0.01 / ROTOR * 0.02**2 / 2
+    np.testing.assert_allclose(sim.q, [0.5, 0.0, 0.02 + way], atol=1e-6)
+    assert not Simulation(load_robot(FILES['arm_2r'])).rotors_added
+
+
+def test_joints_that_follow_move_with_those_they_follow_and_energy_is_kept() -> None:
+    robot = read_description(HAND).robot
+    sim, followers = Simulation(rubbing(robot, 0, 0), [0.5, 0.02]), Followers(robot)
+    assert followers.names == ('shoulder', 'left_joint', 'right_joint', 'tip_joint')
+    sim.lower[:], sim.upper[:] = -np.inf, np.inf
+    start, most = sim.energy, 0.0
+    for _ in range(300):
+        sim.step(np.zeros(2))
+        most = max(most, sim.dynamics.E(sim.q, sim.dq))
+    assert most > 1
+    assert sim.energy == pytest.approx(start, abs=1e-6 * most)
+    q, dq = (dict(zip(robot.joint_names, x.tolist(), strict=True)) for x in (sim.q, sim.dq))
+    witness = all_positions(robot, q), rates(robot, dq)
+    np.testing.assert_allclose(followers.position(sim.q), [witness[0][name] for name in followers.names])
+    np.testing.assert_allclose(followers.velocity(sim.dq), [witness[1][name] for name in followers.names])
+    np.testing.assert_array_equal(followers.effort(sim.dq), [*sim.dq, 0, 0])
+    sim.place_joints(['shoulder', 'right_joint'], [0.3, 9.0])  # as a message of joint_states names them
+    assert sim.q[0] == 0.3
 
 
 def test_joints_are_placed_by_name_or_not_at_all(robot: Robot) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..core.errors import DescriptionError, Fault, listed
 from ..core.spatial import Array
@@ -27,21 +28,34 @@ def odd_inertia(robot: Robot, joint_names: Sequence[str], A: Array) -> tuple[Fau
     Gravity and wrench torques are right where it is singular: some joint moves no mass, or no mass of its own. Forward
     dynamics has no answer there.
     """
-    size = np.sqrt(np.abs(np.diag(A)))
-    size[size == 0] = 1.0
-    values, vectors = np.array([-np.inf]), np.ones((len(A), 1))
-    if np.isfinite(A).all():
-        values, vectors = np.linalg.eigh(A / np.outer(size, size))
+    values, _ = _spectrum(A)
     if values[0] > TOLERANCE:
         return ()
-    largest = np.abs(vectors[:, 0]) / np.abs(vectors[:, 0]).max() > 0.5
-    joints = listed([name for name, most in zip(joint_names, largest, strict=True) if most])
+    joints = listed([name for name, idle in zip(joint_names, without_mass(A), strict=True) if idle])
     if values[0] >= -TOLERANCE:
         what = f'is singular at rest, of joints {joints}'
-        return (Fault('A', what, 'which move no mass of their own: torques are right, a simulation has no answer'),)
+        allowed = 'which move no mass of their own: torques are right, the simulator gives each a small rotor'
+        return (Fault('A', what, allowed),)
     odd = [link.name for link in robot.links if link.inertia.m < 0 or link.inertia.impossibility()]
     what = f'is not positive definite at rest, of joints {joints}'
     raise DescriptionError(
         f"robot '{robot.name}'",
         [Fault('A', what, f'must be; no body can have the inertia of {listed(odd) or "these"}')],
     )
+
+
+def without_mass(A: Array) -> NDArray[np.bool_]:
+    """Tell which joints (n) have the largest parts in motions that move no mass, by A (n, n); none if it is regular."""
+    values, vectors = _spectrum(A)
+    part = np.linalg.norm(vectors[:, values <= TOLERANCE], axis=1)
+    return np.asarray(part > 0.5 * part.max())
+
+
+def _spectrum(A: Array) -> tuple[Array, Array]:
+    """Return the eigenvalues (n), rising, and eigenvectors (n, n) of A with a diagonal of one."""
+    if not np.isfinite(A).all():
+        return np.full(len(A), -np.inf), np.eye(len(A))
+    size = np.sqrt(np.abs(np.diag(A)))
+    size[size == 0] = 1.0
+    values, vectors = np.linalg.eigh(A / np.outer(size, size))
+    return values, vectors

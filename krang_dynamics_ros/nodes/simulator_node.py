@@ -19,16 +19,17 @@ from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import JointState
 from std_srvs.srv import Trigger
 
-from ..core.errors import ArgumentError
+from ..core.errors import ArgumentError, listed
 from ..core.inertia import Inertia
 from ..core.spatial import Array
 from ..core.wrench import Wrench
 from ..inputs.end_effector import EndEffector
 from ..pipeline.spec import named
 from ..robot.robot_file import load_robot
+from ..simulation.followers import Followers
 from ..simulation.sensors import SimulatedWrist, joint_effort
 from ..simulation.simulated_robot import SimulatedRobot
-from ..simulation.simulation import Simulation
+from ..simulation.simulation import ROTOR, Simulation
 from .diagnostics import Reporter
 from .other_publishers import others, publishers, refuse_company
 from .parameters import NodeSettings, warn_of_unknown
@@ -59,7 +60,8 @@ class SimulatorNode(Node):
         self._wrists: dict[str, SimulatedWrist] = {}
         self._values.hold_to(self._check)
         self._values.used_by(self._apply)
-        self._create_topics(names)
+        self._followers = Followers(simulation.robot)
+        self._create_topics()
         refuse_company(self, 'joint_states')
         friction = self._friction()
         self._health = SimulatorHealth(self.robot, self._values['time_factor'], friction)
@@ -77,6 +79,11 @@ class SimulatorNode(Node):
     def _simulated_robot(self) -> SimulatedRobot:
         values = self._values
         simulation = Simulation(load_robot(values['robot_file'], values['base_link']))
+        if simulation.rotors_added:
+            joints = listed(simulation.rotors_added)
+            self.get_logger().warning(
+                f'joints {joints} move no mass of their own: simulated with a rotor of {ROTOR:g} kg m^2 or kg each'
+            )
         for name in ('viscous', 'coulomb'):
             setattr(simulation.dynamics, name, getattr(simulation.dynamics, name) + values[name])
         if names := named(values['start.names']):
@@ -103,9 +110,9 @@ class SimulatorNode(Node):
         units = {'viscous': 'N m s/rad', 'coulomb': 'N m'}
         return ', '.join(f'{name} {self._values[name]:g} {unit}' for name, unit in units.items() if self._values[name])
 
-    def _create_topics(self, names: Sequence[str]) -> None:
+    def _create_topics(self) -> None:
         self._states = self.create_publisher(JointState, 'joint_states', 10)
-        self._message = JointState(name=list(names))
+        self._message = JointState(name=list(self._followers.names))
         self._ticker = self.create_publisher(Clock, '/clock', 10) if self._values['publish_clock'] else None
         self.create_subscription(JointState, 'torque', self._on_torque, INPUT)
         self.create_subscription(JointState, 'pose', self._on_pose, 10)
@@ -189,9 +196,10 @@ class SimulatorNode(Node):
     def _publish(self, pushed: Mapping[str, Wrench | None], pushes: Sequence[Wrench]) -> None:
         stamp = self._stamp()
         self._message.header.stamp = stamp
-        self._message.position = array('d', self.robot.simulation.q.tobytes())
-        self._message.velocity = array('d', self.robot.simulation.dq.tobytes())
-        self._message.effort = array('d', self._effort(pushes).tobytes())
+        simulation, followers = self.robot.simulation, self._followers
+        self._message.position = array('d', followers.position(simulation.q).tobytes())
+        self._message.velocity = array('d', followers.velocity(simulation.dq).tobytes())
+        self._message.effort = array('d', followers.effort(self._effort(pushes)).tobytes())
         self._states.publish(self._message)
         for name, sensor in self._wrists.items():
             read = sensor.reading(self.robot.simulation, pushed[name], self._random)

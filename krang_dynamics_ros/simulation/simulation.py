@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 from ..core.errors import ArgumentError, SimulationError, SingularityError, unknown_name
 from ..core.spatial import Array
 from ..core.wrench import Wrench
+from ..dynamics.at_rest import rest, without_mass
 from ..dynamics.factory import dynamics_of
 from ..dynamics.friction import PreslidingState
 from ..robot.robot import Robot
@@ -28,6 +29,7 @@ FARTHEST = 0.08  # rad, m: in a part of a step; Krang in free fall keeps its ene
 FASTEST = 1e3  # rad/s, m/s: what is beyond is no motion of a robot
 SHORTEST = 1e-5  # s: a part that looks closer at a stop
 AT_STOP = 1e-7  # rad, m
+ROTOR = 1e-3  # kg m^2, kg: that of a small motor, 1e-7 kg m^2, through a gear of 100
 LOOKS = 3  # at when a joint reaches its stop, each far nearer than the last
 
 
@@ -35,14 +37,26 @@ class Simulation:
     """A robot's state, and how it goes on. Vectors (n,) are in the order of `robot.joint_names`."""
 
     def __init__(self, robot: Robot, q: ArrayLike | None = None) -> None:
-        """Start at rest, at joint positions `q` or as near to zero as the limits allow."""
+        """Start at rest, at joint positions `q` or as near to zero as the limits allow.
+
+        A joint that moves no mass of its own gets a rotor here, or nothing would say how it moves.
+        """
         self.robot = robot
         self.dynamics = dynamics_of(robot)
+        self.rotors_added = self._add_rotors()
         self._presliding = PreslidingState(self.dynamics.friction)
         limits = [joint.limits for joint in robot.moving_joints]
         self.lower = np.array([-np.inf if x is None or x.lower is None else x.lower for x in limits])
         self.upper = np.array([np.inf if x is None or x.upper is None else x.upper for x in limits])
         self.reset(q)
+
+    def _add_rotors(self) -> list[str]:
+        """Give joints a rotor until A is regular at rest; return their names."""
+        at, before = rest(self.robot), self.dynamics.rotor_inertia
+        while (idle := without_mass(self.dynamics.A(at))).any():
+            self.dynamics.rotor_inertia = self.dynamics.rotor_inertia + ROTOR * idle
+        added = np.flatnonzero(self.dynamics.rotor_inertia != before)
+        return [self.robot.joint_names[k] for k in added]
 
     def reset(self, q: ArrayLike | None = None) -> None:
         """Begin again, at rest."""
@@ -62,11 +76,16 @@ class Simulation:
         self._presliding.move(self.q)
 
     def place_joints(self, names: Sequence[str], positions: Sequence[float]) -> None:
-        """Put some joints, by name, where they are wanted; the others stay where they are, and all are at rest."""
+        """Put some joints, by name, where they are wanted; the others stay where they are, and all are at rest.
+
+        A joint that mimics another one goes where that one takes it, whatever is said of it.
+        """
         if len(names) != len(positions):
             raise ArgumentError(f'{len(names)} joints, but {len(positions)} positions; must be as many')
         q = self.q.copy()
         for name, position in zip(names, positions, strict=True):
+            if name in self.robot.mimics:
+                continue
             if name not in self.robot.joint_names:
                 raise unknown_name('joint', name, self.robot.joint_names)
             q[self.robot.joint_names.index(name)] = position
