@@ -6,6 +6,7 @@ from launch.substitutions import LaunchConfiguration
 from launch_ros.actions import Node
 from launch_ros.parameter_descriptions import ParameterValue
 
+from krang_dynamics_ros.core.errors import ArgumentError
 from krang_dynamics_ros.core.share import share
 from krang_dynamics_ros.nodes.launched_robot import launched_robot
 from launch import LaunchContext, LaunchDescription, LaunchDescriptionEntity
@@ -21,6 +22,7 @@ def generate_launch_description() -> LaunchDescription:
                 default_value=str(share('config', 'demo.yaml')),
                 description='ROS parameters of simulator, dynamics node and page; begin with a copy of the default',
             ),
+            OpaqueFunction(function=_refuse_a_topic),
             # The rest of the arguments are declared there. It reads the robot, so it may fail, so it comes first.
             IncludeLaunchDescription(PythonLaunchDescriptionSource(str(share('launch', 'dynamics.launch.py')))),
             OpaqueFunction(function=_simulator),
@@ -29,10 +31,20 @@ def generate_launch_description() -> LaunchDescription:
     )
 
 
+def _refuse_a_topic(context: LaunchContext) -> None:
+    """Refuse a robot that comes by topic before anything starts: the simulator is the robot, and must know it first."""
+    asked = context.launch_configurations
+    node, topic = f'{asked.get("namespace", "")}/krang_dynamics', asked.get('robot_description_topic', '')
+    robot = launched_robot(node, asked['params_file'], asked.get('robot_file', ''), topic)
+    if robot.topic:
+        raise ArgumentError(f"robot_description_topic: '{robot.topic}', must be empty: the simulator wants robot_file")
+
+
 def _simulator(context: LaunchContext) -> list[LaunchDescriptionEntity]:
     asked = context.launch_configurations
     robot = launched_robot(f'{asked["namespace"]}/krang_dynamics', asked['params_file'], asked['robot_file'])
-    own = {name: ParameterValue(value, value_type=str) for name, value in robot.parameters.items()}
+    known = {name: value for name, value in robot.parameters.items() if name in ('robot_file', 'base_link')}
+    own = {name: ParameterValue(value, value_type=str) for name, value in known.items()}
     return [
         Node(
             package='krang_dynamics_ros',

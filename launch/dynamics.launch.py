@@ -1,4 +1,4 @@
-"""The dynamics node, robot_state_publisher for the frames, and RViz if asked for."""
+"""The dynamics node, robot_state_publisher for the frames unless the robot comes by topic, and RViz if asked for."""
 
 from launch.actions import DeclareLaunchArgument, OpaqueFunction, Shutdown
 from launch.substitutions import LaunchConfiguration
@@ -33,6 +33,11 @@ def generate_launch_description() -> LaunchDescription:
                 description='robot file (YAML), URDF or xacro; none: what params_file says, or Krang',
             ),
             DeclareLaunchArgument(
+                'robot_description_topic',
+                default_value='',
+                description='topic to wait for a URDF on, with whose publisher come the frames; none: see robot_file',
+            ),
+            DeclareLaunchArgument(
                 'params_file',
                 default_value=str(share('config', 'dynamics.yaml')),
                 description='ROS parameters of the dynamics node',
@@ -61,8 +66,11 @@ def generate_launch_description() -> LaunchDescription:
 def _nodes(context: LaunchContext) -> list[LaunchDescriptionEntity]:
     """Return the nodes. What can fail comes before, for launch leaves running what it has started when it fails."""
     asked = context.launch_configurations
-    robot = launched_robot(f'{asked["namespace"]}/krang_dynamics', asked['params_file'], asked['robot_file'])
-    nodes = [_dynamics(robot), _robot_state_publisher(robot)]
+    node, topic = f'{asked["namespace"]}/krang_dynamics', asked['robot_description_topic']
+    robot = launched_robot(node, asked['params_file'], asked['robot_file'], topic)
+    nodes = [_dynamics(robot)]
+    if not robot.topic:  # else whoever publishes the description publishes the frames too
+        nodes.append(_robot_state_publisher(robot))
     if asked['rviz'] == 'true':
         nodes.append(_rviz2(robot))
     for node in nodes:
@@ -98,11 +106,12 @@ def _robot_state_publisher(robot: LaunchedRobot) -> Node:
 
 
 def _rviz2(robot: LaunchedRobot) -> Node:
+    led = {'robot_description': robot.topic} if robot.topic else {}
     return Node(
         package='rviz2',
         executable='rviz2',
         namespace=LaunchConfiguration('namespace'),
         parameters=[SIM_TIME],
-        arguments=['-d', str(share('rviz', 'krang.rviz')), '-f', robot.base],
-        remappings=[(f'/{topic}', topic) for topic in TOPICS],
+        arguments=['-d', str(share('rviz', 'krang.rviz')), *(['-f', robot.base] if robot.base else [])],
+        remappings=[(f'/{topic}', led.get(topic, topic)) for topic in TOPICS],
     )

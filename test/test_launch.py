@@ -125,6 +125,15 @@ def test_node_state_publisher_and_rviz_start_with_one_robot_and_end_with_ctrl_c(
     assert 'Traceback' not in done.output
 
 
+def test_a_robot_that_comes_by_topic_has_its_own_state_publisher(tmp_path: Path, installed: Path) -> None:
+    words = 'dynamics.launch.py rviz:=true namespace:=left robot_description_topic:=arm/description'
+    done = launch(tmp_path, installed, (RVIZ,), words, ('waiting for the robot, its URDF on /left/arm/description',))
+    assert (done.code, done.left) == (0, 0), done.output
+    assert done.output.count('process has finished cleanly') == 2, done.output
+    assert '/robot_description:=arm/description' in given(tmp_path, RVIZ)
+    assert ' -f ' not in given(tmp_path, RVIZ)
+
+
 def test_the_demo_starts_simulator_node_and_page(tmp_path: Path, installed: Path) -> None:
     said = ('torques are coming', 'open http://127.0.0.1:8290')
     done = launch(tmp_path, installed, (RSP,), 'demo.launch.py port:=8290 use_sim_time:=true', said)
@@ -140,6 +149,7 @@ def test_the_demo_starts_simulator_node_and_page(tmp_path: Path, installed: Path
         ((RVIZ,), 'demo.launch.py', f"package '{RSP}' not found"),
         ((RSP, RVIZ), 'dynamics.launch.py robot_file:=nowhere.yaml', 'nowhere.yaml'),
         ((RSP, RVIZ), 'demo.launch.py robot_file:=nowhere.yaml', 'nowhere.yaml'),
+        ((RSP, RVIZ), 'demo.launch.py robot_description_topic:=/arm', 'the simulator wants robot_file'),
         ((RSP, RVIZ), 'dynamics.launch.py params_file:=nowhere.yaml', "'nowhere.yaml', must be a file"),
     ],
 )
@@ -165,6 +175,14 @@ def test_the_arguments_are_described_and_meant(installed: Path) -> None:
         words = [ROS2, 'launch', 'krang_dynamics_ros', f'{name}.launch.py', '--show-args']
         shown = subprocess.run(words, capture_output=True, text=True, check=True).stdout
         arguments = dict(re.findall(r"^    '(\w+)':\n((?:        .*\n)+)", shown, re.MULTILINE))
-        assert {'robot_file', 'params_file', 'namespace', 'use_sim_time', 'rviz', 'log_level'} <= set(arguments)
+        assert {
+            'robot_file',
+            'robot_description_topic',
+            'params_file',
+            'namespace',
+            'use_sim_time',
+            'rviz',
+            'log_level',
+        } <= set(arguments)
         assert params_file in arguments['params_file']
         assert 'no description given' not in shown

@@ -83,6 +83,25 @@ def test_a_description_in_the_file_is_taken_and_gives_way_to_the_argument(params
     assert launched_robot(NODE, file, ARM).parameters == {'robot_file': ARM, 'robot_description': ''}
 
 
+def test_a_robot_that_comes_by_topic_is_not_read_here(params_file: Path) -> None:
+    empty = write(params_file, None)
+    robot = launched_robot(NODE, empty, topic='arm/description')
+    assert (robot.urdf, robot.base, robot.topic) == ('', '', 'arm/description')
+    assert robot.parameters == {'robot_description_topic': 'arm/description'}
+    said = {'robot_description_topic': '/theirs', 'base_link': 'torso'}
+    file = write(params_file, {'/**': {'ros__parameters': said}})
+    robot = launched_robot(NODE, file)
+    assert (robot.base, robot.topic, robot.parameters) == ('torso', '/theirs', said)
+    robot = launched_robot(NODE, file, ARM)
+    assert (robot.base, robot.topic) == ('base', '')
+    assert robot.parameters == {'robot_file': ARM, 'robot_description_topic': '', 'base_link': ''}
+    file = write(params_file, {'/**': {'ros__parameters': {'robot_file': ARM}}})
+    robot = launched_robot(NODE, file, topic='/theirs')
+    assert robot.parameters == {'robot_file': '', 'robot_description_topic': '/theirs'}
+    with pytest.raises(KrangDynamicsError, match='robot_file and robot_description_topic are both given'):
+        launched_robot(NODE, file, ARM, '/theirs')
+
+
 @pytest.mark.parametrize(
     ('content', 'message'),
     [

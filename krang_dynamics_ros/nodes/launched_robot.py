@@ -12,29 +12,40 @@ import yaml
 from ..core.errors import ArgumentError
 from ..dynamics.factory import load_model
 
-CHOICES = ('robot_file', 'robot_description', 'base_link')  # the parameters that say which robot it is
+TOPIC = 'robot_description_topic'
+CHOICES = ('robot_file', 'robot_description', TOPIC, 'base_link')  # the parameters that say which robot it is
 
 
 @dataclass(frozen=True)
 class LaunchedRobot:
-    """What a launch file needs to know of a robot."""
+    """What a launch file needs to know of a robot. One that comes by topic is not known before it comes."""
 
-    urdf: str
-    base: str  # the link that does not move
+    urdf: str  # '' if it comes by topic
+    base: str  # the link that does not move; '' if nobody says
     parameters: dict[str, str]  # for every node that loads the robot; none: it is Krang
 
+    @property
+    def topic(self) -> str:
+        """The topic that its description comes by, '' if there is none."""
+        return self.parameters.get(TOPIC, '')
 
-def launched_robot(node: str, params_file: str, robot_file: str = '') -> LaunchedRobot:
+
+def launched_robot(node: str, params_file: str, robot_file: str = '', topic: str = '') -> LaunchedRobot:
     """Return the robot of a launch argument, or else of a ROS parameter file, or else Krang.
 
-    `node` is the full name of the node, whose parameters say which robot it is. Raises the package's own errors if that
-    robot cannot be read.
+    `node` is the full name of the node, whose parameters say which robot it is; `topic` is the argument for one that
+    comes by topic. Raises the package's own errors if that robot cannot be read.
     """
     said = parameters_in(params_file, node)
-    chosen = {'robot_file': robot_file} if robot_file else {key: str(said[key]) for key in CHOICES if said.get(key)}
+    asked = {key: value for key, value in (('robot_file', robot_file), (TOPIC, topic)) if value}
+    chosen = asked or {key: str(said[key]) for key in CHOICES if said.get(key)}
+    if TOPIC in chosen and (more := chosen.keys() & {'robot_file', 'robot_description'}):
+        raise ArgumentError(f'{more.pop()} and {TOPIC} are both given, must be one of the two')
     text = {key: chosen.get(key, '') for key in CHOICES}
-    model = load_model(text['robot_file'], text['robot_description'], base_link=text['base_link'])
     instead = {key: '' for key in CHOICES if said.get(key)}
+    if TOPIC in chosen:
+        return LaunchedRobot('', text['base_link'], instead | chosen)
+    model = load_model(text['robot_file'], text['robot_description'], base_link=text['base_link'])
     return LaunchedRobot(model.urdf, model.dynamics.base, instead | chosen)
 
 
