@@ -43,7 +43,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _run(arguments: argparse.Namespace) -> int:
     parameters = read_parameters(arguments.params) if arguments.params else {}
     if arguments.robot:
-        parameters['robot_file'] = arguments.robot
+        parameters |= {'robot_file': arguments.robot, 'robot_description_topic': ''}
     jobs = [
         Job(
             recording.absolute(), (arguments.out / recording.stem).absolute(), parameters, arguments.joint_states,

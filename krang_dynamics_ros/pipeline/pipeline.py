@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ..core.errors import ArgumentError
 from ..core.spatial import Array
 from ..dynamics.factory import Model, load_model
 from ..dynamics.terms import Terms, Torques
@@ -57,4 +58,7 @@ class Pipeline:
 def pipeline_of(values: Mapping[str, Any]) -> Pipeline:
     """Return the pipeline that a node has with these parameters; the others have their defaults."""
     settings = Settings(values)
-    return Pipeline(settings, load_model(**settings.declare(parameters.MODEL)))
+    chosen = settings.declare(parameters.MODEL)
+    if topic := chosen.pop('robot_description_topic'):
+        raise ArgumentError(f'robot_description_topic: {topic}, but nobody publishes here; name a robot_file')
+    return Pipeline(settings, load_model(**chosen))

@@ -16,12 +16,9 @@ from typing import Any
 
 import numpy as np
 
-from ..core.errors import BuildError, MissingError
+from ..core.errors import KrangDynamicsError
 from ..core.spatial import Array
-from ..dynamics.factory import load_model
-from ..pipeline.dynamics_parameters import MODEL
-from ..pipeline.pipeline import Pipeline
-from ..pipeline.settings import Settings
+from ..pipeline.pipeline import Pipeline, pipeline_of
 from ..recordings.bag import Bag, Topics, topics_of
 from ..recordings.recording import RecordingError
 from .columns import Computer, columns
@@ -92,18 +89,12 @@ def _done(job: Job) -> Summary | None:
 
 def session(parameters: Mapping[str, Any]) -> tuple[Pipeline, str]:
     """Return the node's pipeline for these parameters, and its back end: compiled C where that can be had."""
-    chosen = dict(parameters)
+    if 'backend' in parameters:
+        return pipeline_of(parameters), str(parameters['backend'])
     try:
-        return _session({'backend': 'compiled', **chosen}), str(chosen.get('backend', 'compiled'))
-    except (BuildError, MissingError, ImportError):
-        if 'backend' in chosen:
-            raise
-        return _session(chosen), 'pinocchio'
-
-
-def _session(parameters: Mapping[str, Any]) -> Pipeline:
-    settings = Settings(parameters)
-    return Pipeline(settings, load_model(**settings.declare(MODEL)))
+        return pipeline_of({**parameters, 'backend': 'compiled'}), 'compiled'
+    except KrangDynamicsError:  # no compiler, no CasADi, a robot that C is not made for; or no robot at all
+        return pipeline_of(parameters), 'pinocchio'
 
 
 class _Run:
