@@ -81,7 +81,7 @@ def test_check_says_when_a_krang_is_not_the_reports(tmp_path: Path) -> None:
     ('words', 'message'),
     [
         (('check', 'nowhere.yaml'), 'nowhere.yaml: 1 fault'),
-        (('check', '--urdf', 'nowhere.urdf'), 'nowhere.urdf: No such file or directory'),
+        (('check', '--urdf', 'nowhere.urdf'), 'nowhere.urdf: 1 fault'),
         (('check', '--urdf', 'README.md'), 'must be well-formed XML'),
         (('check', 'package.xml'), 'must be'),
         (('check', '--states', '0'), '0, must be 1 or more'),
