@@ -51,9 +51,11 @@ class Simulation:
         self.reset(q)
 
     def _add_rotors(self) -> list[str]:
-        """Give joints a rotor until A is regular at rest; return their names."""
+        """Give joints a rotor where A is singular at rest; return their names."""
         at, before = rest(self.robot), self.dynamics.rotor_inertia
-        while (idle := without_mass(self.dynamics.A(at))).any():
+        for _ in range(self.robot.n):  # a heavy robot may stay singular to the last digit; a step says so then
+            if not (idle := without_mass(self.dynamics.A(at))).any():
+                break
             self.dynamics.rotor_inertia = self.dynamics.rotor_inertia + ROTOR * idle
         added = np.flatnonzero(self.dynamics.rotor_inertia != before)
         return [self.robot.joint_names[k] for k in added]
