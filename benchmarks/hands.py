@@ -8,10 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from krang_dynamics_ros.dynamics.factory import load_model
-from krang_dynamics_ros.pipeline.dynamics_parameters import MODEL
-from krang_dynamics_ros.pipeline.pipeline import Pipeline
-from krang_dynamics_ros.pipeline.settings import Settings
+from krang_dynamics_ros.pipeline.pipeline import Pipeline, pipeline_of
 
 from .library import microseconds
 
@@ -28,8 +25,7 @@ GOAL = 1.2
 
 def pipeline(given: dict[str, Any]) -> Pipeline:
     """Return a node's pipeline without the node."""
-    settings = Settings({'wrench_timeout': 10.0, 'state_timeout': 10.0} | given)
-    return Pipeline(settings, load_model(**settings.declare(MODEL)))
+    return pipeline_of({'wrench_timeout': 10.0, 'state_timeout': 10.0} | given)
 
 
 def states(one: Pipeline, terms: tuple[str, ...]) -> Callable[[], object]:
