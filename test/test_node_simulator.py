@@ -127,7 +127,8 @@ def test_it_says_what_it_does(number: int) -> None:
     client.until(lambda: 'none for 17 of 17 joints' in status(client, 'torques').message, why='no torques')
     dynamics = Process(number)
     client.until(lambda: status(client, 'simulation').message.startswith('runs'), why='it to run')
-    assert 'friction added to each joint: viscous 1 N m s/rad, coulomb 3 N m' in status(client, 'simulation').message
+    values = {pair.key: pair.value for pair in status(client, 'simulation').values}
+    assert values['friction added'] == 'viscous 1 N m s/rad, coulomb 3 N m'
     call(client, 'pause')
     client.until(lambda: status(client, 'simulation').message == 'paused', why='it to be paused')
     call(client, 'resume')

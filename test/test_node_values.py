@@ -11,6 +11,8 @@ import pytest
 
 pytest.importorskip('rclpy', reason='rclpy is not installed: the node cannot run')
 
+from rclpy.duration import Duration
+
 from krang_dynamics_ros import Lagrangian, Robot, urdf_text
 from krang_dynamics_ros.proof.draws import random_states
 
@@ -126,3 +128,15 @@ def test_diagnostics_say_that_all_is_well(client: Client, robot: Robot) -> None:
     assert client.diagnostics['wrench left'].level == b'\0'
     assert 'states per second' in client.diagnostics['computation'].message
     assert client.diagnostics['computation'].hardware_id == 'krang'
+
+
+def test_torques_that_go_out_late_are_a_warning(client: Client, robot: Robot) -> None:
+    def say_late() -> None:
+        now = client.node.get_clock().now() - Duration(seconds=1)
+        client.send_state(robot.joint_names, np.zeros(robot.n), np.zeros(robot.n), now.to_msg())
+
+    def warned() -> bool:
+        said = client.diagnostics.get('computation')
+        return said is not None and said.level == b'\1' and 'after their stamps' in said.message
+
+    client.until(warned, say_late)

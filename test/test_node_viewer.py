@@ -202,6 +202,7 @@ def test_a_number_beside_a_slider_poses_the_joint(world: World, robot: Robot) ->
     world.client.until(lambda: abs(world.q()[torso] - 0.35) < 0.02, why='the torso to turn')
     world.page.press('Reset')
     world.page.until(lambda: abs(world.page.value('q_torso')) < 0.02, 'the slider follows')
+    world.page.unfold('pose: put the joints (rad, m)')  # and folds it again
 
 
 def test_what_is_typed_is_what_the_joint_gets_and_beyond_its_limits_it_says_why(world: World, robot: Robot) -> None:

@@ -12,7 +12,7 @@ from krang_dynamics_ros import Robot, dynamics_of
 from krang_dynamics_ros.core.errors import ArgumentError
 from krang_dynamics_ros.robot.robot import Limits
 from krang_dynamics_ros.robot.urdf_reader import read_description
-from krang_dynamics_ros.viewer.bars import BEYOND, COLUMNS, Marks, search_field, table
+from krang_dynamics_ros.viewer.bars import BEYOND, COLUMNS, search_field, table
 from krang_dynamics_ros.viewer.camera import FIELD, Window, frame_of, framed, to_camera
 from krang_dynamics_ros.viewer.joint_groups import groups_of
 from krang_dynamics_ros.viewer.mesh_files import LARGEST, MeshFiles, read_mesh
@@ -111,7 +111,7 @@ def bar(html: str, term: str) -> tuple[float, float]:
 
 def test_bars_are_signed_bounded_and_red_beyond_the_limit() -> None:
     torques = {'total': np.array([5.0]), 'gravity': np.array([-2.5]), 'coriolis': np.array([20.0]), 'wrench': None}
-    html = table(['j'], {'j': Limits(10.0, None, -1, 1)}, Heard(torques=torques))
+    html = table(['j'], {'j': Limits(10.0, None, -1, 1)}, Heard(torques=torques), {})
     assert bar(html, 'total') == (50, 75)
     assert bar(html, 'gravity') == (37.5, 50)
     assert bar(html, 'coriolis') == (50, 100)
@@ -126,14 +126,14 @@ def test_bars_are_signed_bounded_and_red_beyond_the_limit() -> None:
 
 def test_a_joint_without_a_limit_scales_to_its_largest_torque() -> None:
     torques = {'total': np.array([8.0]), 'gravity': np.array([-4.0])}
-    html = table(['j'], {'j': Limits(None, None)}, Heard(torques=torques))
+    html = table(['j'], {'j': Limits(None, None)}, Heard(torques=torques), {})
     assert bar(html, 'total') == (50, 100)
     assert bar(html, 'gravity') == (25, 50)
 
 
 def test_what_strangers_write_is_no_html() -> None:
     name = '<script>alert(1)</script>'
-    assert name not in table([name], {name: Limits(None, None)}, Heard())
+    assert name not in table([name], {name: Limits(None, None)}, Heard(), {})
     assert name not in health([Line('ok', name, name)])
 
 
@@ -160,12 +160,11 @@ def test_the_curves_hold_the_last_seconds_and_gaps() -> None:
 def test_a_row_shows_where_a_joint_is_and_what_marks_it() -> None:
     bounds = {'j': Limits(10.0, 2.0, -1, 3)}
     heard = Heard(q=np.array([1.0]), dq=np.array([-2.5]))
-    html = table(['j'], bounds, heard, Marks('j', {'j': '#123456'}))
+    html = table(['j'], bounds, heard, {'j': '#123456'})
     assert re.search(r'title="-1 to 3"[^>]*#64748b 48% 52%[^>]*>\+1.00<', html)
     assert re.search(r'class="beyond" data-term="velocity" title="at most 2">\N{MINUS SIGN}2.50<', html)
-    assert '<tr data-joint="j" class="lit">' in html
     assert 'color:#123456' in html
-    unknown = table(['j'], bounds, Heard(q=np.array([np.nan]), dq=None), Marks())
+    unknown = table(['j'], bounds, Heard(q=np.array([np.nan]), dq=None), {})
     assert unknown.count('&ndash;') == 2 + len(COLUMNS)
 
 

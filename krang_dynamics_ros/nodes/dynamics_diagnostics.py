@@ -10,6 +10,9 @@ from ..inputs.end_effector import EndEffector
 from ..pipeline.pipeline import Pipeline
 from .diagnostics import ERROR, OK, WARN, Status, age
 
+LATE = 0.1  # s: torques for a state that is older, on the mean, come too late to drive a robot
+OTHER_CLOCK = 10.0  # s: a stamp that is older was not made by this clock; a recording's, say
+
 
 class DynamicsHealth:
     """The statuses of a node, and what is counted for them since the last report."""
@@ -23,10 +26,12 @@ class DynamicsHealth:
 
     def _begin(self) -> None:
         self._since, self._computed, self._seconds, self._longest = time.monotonic(), 0, 0.0, 0.0
+        self._behind = 0.0  # s, in all: from a state's stamp until its torques went out
 
-    def computed(self, seconds: float) -> None:
-        """Note one computation and what it took."""
+    def computed(self, stamp: int, seconds: float) -> None:
+        """Note that the torques of a state with this stamp (ns) have gone out, and what that took."""
         self._computed += 1
+        self._behind += (self._now() - stamp) / 1e9
         self._seconds += seconds
         self._longest = max(self._longest, seconds)
 
@@ -108,10 +113,15 @@ class DynamicsHealth:
         })  # fmt: skip
 
     def _computation(self, elapsed: float) -> Status:
-        mean = self._seconds / self._computed if self._computed else 0.0
-        return Status('computation', OK, f'{self._computed / elapsed:.1f} states per second', {
-            'mean (us)': f'{mean * 1e6:.1f}',
+        count = max(1, self._computed)
+        behind, words = self._behind / count, f'{self._computed / elapsed:.1f} states per second'
+        late = LATE < behind < OTHER_CLOCK
+        if late:
+            words += f', their torques {behind:.2f} s after their stamps: this machine is busy, or its clock is ahead'
+        return Status('computation', WARN if late else OK, words, {
+            'mean (us)': f'{self._seconds / count * 1e6:.1f}',
             'longest (us)': f'{self._longest * 1e6:.1f}',
+            'after the stamp, mean (s)': f'{behind:.4f}',
         })  # fmt: skip
 
     def _newly_refused(self, name: str, count: int) -> int:

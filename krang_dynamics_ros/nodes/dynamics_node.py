@@ -23,6 +23,7 @@ from .dynamics_inputs import DynamicsInputs
 from .dynamics_outputs import DynamicsOutputs
 from .parameters import NodeSettings, warn_of_unknown
 from .run import run
+from .topics import nanoseconds
 
 
 class DynamicsNode(Node):
@@ -72,7 +73,7 @@ class DynamicsNode(Node):
         start = time.perf_counter()
         if self._outputs is not None:
             self._outputs.publish(torques, stamp)
-        self._health.computed(time.perf_counter() - start)
+        self._health.computed(nanoseconds(stamp), time.perf_counter() - start)
 
     def destroy_node(self) -> None:
         """End: take back what goes out to a controller first."""

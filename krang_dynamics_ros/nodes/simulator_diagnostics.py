@@ -63,7 +63,7 @@ class SimulatorHealth:
             return WARN, f'torques came late: for {self._without:.0%} of the last second {held.replace("are", "were")}'
         if self._speed < SLOW:
             return WARN, f'slow, at {self._speed:.0%} of its speed: this machine is busy'
-        return OK, 'runs' + (f'; friction added to each joint: {self._friction}' if self._friction else '')
+        return OK, 'runs'
 
     def _torques(self) -> Status:
         torques, robot = self._robot.torques, self._robot

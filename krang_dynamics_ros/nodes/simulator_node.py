@@ -86,6 +86,7 @@ class SimulatorNode(Node):
             )
         for name in ('viscous', 'coulomb'):
             setattr(simulation.dynamics, name, getattr(simulation.dynamics, name) + values[name])
+        simulation.place_joints(list(simulation.robot.start), list(simulation.robot.start.values()))
         if names := named(values['start.names']):
             try:
                 simulation.place_joints(names, values['start.positions'])

@@ -24,7 +24,7 @@ PARAMETERS = (
     Spec('brakes', False, 'stand still whenever there are no torques; without brakes the joints are slack then'),
     Spec('viscous', 0.0, 'viscous friction of every joint besides its own, N m s/rad', least=0.0, most=1e6),
     Spec('coulomb', 0.0, 'Coulomb friction of every joint besides its own, N m', least=0.0, most=1e6),
-    Spec('start.names', NONE, 'joints that do not start at zero, or at the limit next to it'),
+    Spec('start.names', NONE, 'joints that start elsewhere than where the robot file says, or than at zero'),
     Spec('start.positions', [0.0], 'where those start, rad or m'),
     Spec(
         'effort', 'joint', 'of `joint_states`: what sensors in the joints read, or what the motors give, before '

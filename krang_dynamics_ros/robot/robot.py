@@ -164,6 +164,7 @@ class Robot:
     gravity: Array = field(default_factory=lambda: frozen([0.0, 0.0, -9.81]))  # m/s^2, in the base's axes
     lengths: dict[str, float] = field(default_factory=dict)
     end_effectors: dict[str, str] = field(default_factory=dict)  # names of hands, and the links they are
+    start: dict[str, float] = field(default_factory=dict)  # where joints stand that a simulator starts, rad or m
     cutoff: float = 0.0  # Hz: of the smoothing that its identified numbers belong to; 0: they are not identified
 
     def __post_init__(self) -> None:

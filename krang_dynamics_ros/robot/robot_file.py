@@ -9,7 +9,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from ..core.errors import Fault, RobotError, fault
+from ..core.errors import Fault, RobotError, fault, listed
 from ..core.inertia import Inertia
 from ..core.share import krang_file, robot_named
 from ..core.spatial import Array, frozen, is_rotation, rotation_from_rpy, symmetric
@@ -69,13 +69,28 @@ def _robot(data: Any, faults: list[Fault]) -> Robot | None:
     joints = [_joint(joint, section) for joint, section in root.sections('joints')]
     hands = root.section('end_effectors')
     end_effectors = {hand: hands.text(hand, [link.name for link in links]) for hand in hands.given()}
+    start = _start(root, joints)
     cutoff = _cutoff(root)
     root.close()
     if links and joints and all(joint.parent and joint.child for joint in joints):
         faults += tree_faults([link.name for link in links], [joint.edge for joint in joints])
     if faults:
         return None
-    return Robot(name, tuple(links), tuple(joints), frozen(gravity), dict(root.names), end_effectors, cutoff)
+    return Robot(name, tuple(links), tuple(joints), frozen(gravity), dict(root.names), end_effectors, start, cutoff)
+
+
+def _start(root: Section, joints: list[Joint]) -> dict[str, float]:
+    """Read where a simulator starts: joints that move, within their limits."""
+    section, moving = root.section('start'), {joint.name: joint.limits for joint in joints if joint.moves}
+    start = {}
+    for name in section.given():
+        start[name], limits = section.number(name), moving.get(name) or Limits(None, None)
+        lower, upper = (-math.inf if limits.lower is None else limits.lower), limits.upper
+        if name not in moving:
+            section.refuse(name, start[name], f'is no joint that moves; those are {listed(list(moving))}')
+        elif not lower <= start[name] <= (math.inf if upper is None else upper):
+            section.refuse(name, start[name], f'must be within the limits of {name}, {lower:g} to {upper:g}')
+    return start
 
 
 def _cutoff(root: Section) -> float:

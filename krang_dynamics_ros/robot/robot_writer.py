@@ -22,6 +22,9 @@ def robot_text(robot: Robot, note: str = '') -> str:
     if robot.end_effectors:
         hands = ', '.join(f'{_word(hand)}: {_word(link)}' for hand, link in robot.end_effectors.items())
         lines += ['', f'end_effectors: {{{hands}}}']
+    if robot.start:
+        start = ', '.join(f'{_word(joint)}: {number(position)}' for joint, position in robot.start.items())
+        lines += ['', f'start: {{{start}}}']
     return '\n'.join(lines) + '\n'
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
 from html import escape
 
 from ..core.spatial import Array
@@ -19,29 +18,19 @@ HINTS = {'total': 'the sum of the ticked terms'} | {
 BEYOND = '#dc2626'  # more than the motor can give
 
 
-@dataclass(frozen=True)
-class Marks:
-    """The joints whose rows stand out: under the pointer, and in the plot, these with the colour of their curve."""
-
-    lit: str = ''
-    plotted: Mapping[str, str] | None = None
-
-    def of(self, joint: str) -> str:
-        """Return what marks a row's name."""
-        color = (self.plotted or {}).get(joint)
-        return '' if color is None else f'<span style="color:{color}">&#9632;</span> '
-
-
 def table(
     joint_names: Sequence[str],
     limits: Mapping[str, Limits],
     heard: Heard,
-    marks: Marks = Marks(),
+    plotted: Mapping[str, str],
 ) -> str:
-    """Return HTML. The middle of a torque's cell is zero, its edges are what the joint's motor can give."""
+    """Return HTML. The middle of a torque's cell is zero, its edges are what the joint's motor can give.
+
+    `plotted` are the joints in the plot, with the colour of their curve.
+    """
     rows = ''.join(
         _row(name, limits[name], {key: _entry(torque, k) for key, torque in heard.torques.items()},
-             _entry(heard.q, k), _entry(heard.dq, k), marks)
+             _entry(heard.q, k), _entry(heard.dq, k), plotted.get(name, ''))
         for k, name in enumerate(joint_names)
     )  # fmt: skip
     return f'<table class="torques">{_head(joint_names)}{rows}</table>'
@@ -66,15 +55,15 @@ def _entry(vector: Array | None, k: int) -> float | None:
 
 
 def _row(
-    name: str, limits: Limits, torques: Mapping[str, float | None], q: float | None, dq: float | None, marks: Marks
+    name: str, limits: Limits, torques: Mapping[str, float | None], q: float | None, dq: float | None, curve: str
 ) -> str:
     limit = limits.effort
     full = limit or max([1.0, *(abs(torque) for torque in torques.values() if torque is not None)])
     cells = ''.join(_cell(term, torques.get(term), full, limit) for term in COLUMNS)
     shown = '' if limit is None else f'±{limit:g}'
-    lit = ' class="lit"' if name == marks.lit else ''
+    mark = f'<span style="color:{curve}">&#9632;</span> ' if curve else ''
     return (
-        f'<tr data-joint="{escape(name)}"{lit}><td title="{escape(name)}">{marks.of(name)}{escape(name)}</td>'
+        f'<tr data-joint="{escape(name)}"><td title="{escape(name)}">{mark}{escape(name)}</td>'
         f'{_position(q, limits)}{_velocity(dq, limits)}<td class="grey">{shown}</td>{cells}</tr>'
     )
 

@@ -19,6 +19,7 @@ from .camera import frame_of
 from .mesh_files import MeshFiles, read_mesh
 
 GREY, COLLISION = (0.6, 0.62, 0.65, 1.0), (0.9, 0.3, 0.2, 0.35)
+LIT = (245, 158, 11)  # as the row of the table
 STICK = (0.3, 0.4, 0.6, 1.0)  # of what stands for a link that shows no shape
 FLOOR, CELLS, SECTIONS = (128, 134, 142), (150, 156, 164), (130, 136, 145)  # grey enough for light and dark
 DIRECTIONS = np.concatenate([np.eye(3), -np.eye(3)])
@@ -54,6 +55,7 @@ class Figure:
         ]
         self._robot = robot
         self._collision: list[Drawn] | None = None
+        self._lit: list[tuple[Any, Any]] = []  # what is lit, with its own colour
         self.pose(np.zeros(dynamics.n))
         self._add_floor(robot, up)
 
@@ -121,6 +123,15 @@ class Figure:
         frame = self._links[link]
         rotation = transforms.SO3(np.asarray(frame.wxyz)).as_matrix()
         return np.asarray(rotation, dtype=float), np.asarray(frame.position)
+
+    def light(self, link: str) -> None:
+        """Draw a link in the colour of the row under the pointer, all others in their own."""
+        for handle, color in self._lit:
+            handle.color = color
+        handles = [drawn.handle for drawn in self.visual if drawn.link == link and hasattr(drawn.handle, 'color')]
+        self._lit = [(handle, handle.color) for handle in handles]
+        for handle in handles:
+            handle.color = LIT
 
     def show_collision(self, shown: bool) -> None:
         """Show the shapes that the links collide as, through what they look like; or hide them."""

@@ -83,6 +83,8 @@ class Page:
             return
         if 'plot' in said:
             self._torques.plot.toggle(said['plot'])
+        if 'over' in said:
+            self._figure.light(self._moved_by.get(said['over'], ''))
 
     def _begin(self) -> None:
         """Begin with an empty page."""
@@ -101,6 +103,7 @@ class Page:
         scene.configure_default_lights(cast_shadow=True)
         self._pulls = Pulls(dynamics)
         self._figure = Figure(scene, robot, dynamics, self._meshes, up)
+        self._moved_by = {joint.name: joint.child for joint in robot.moving_joints}
         self._health = gui.add_html('')
         gui.add_html(texts.not_drawn(self._figure.missing))
         self._panel = Panel(gui, self._asked.put)

@@ -10,7 +10,7 @@ import viser
 from ..dynamics.dynamics import Dynamics
 from ..robot.robot import Limits
 from . import texts
-from .bars import Marks, search_field, table
+from .bars import search_field, table
 from .plot import Plot
 from .snapshot import Heard
 
@@ -23,7 +23,6 @@ class Torques:
     def __init__(self, gui: viser.GuiApi, dynamics: Dynamics, limits: Mapping[str, Limits], hand: str) -> None:
         self._dynamics, self._limits = dynamics, limits
         self._names = dynamics.joint_names
-        self.lit = ''  # the joint whose row stands out
         self.side = gui.add_panel()
         with self.side.add_tab('joints'):
             gui.add_html(search_field(self._names))
@@ -39,8 +38,7 @@ class Torques:
 
     def draw(self, heard: Heard) -> None:
         """Bring table and curves up to date."""
-        marks = Marks(self.lit, self.plot.colors)
-        content = table(self._names, self._limits, heard, marks)
+        content = table(self._names, self._limits, heard, self.plot.colors)
         if self._bars.content != content:
             self._bars.content = content
         self.plot.draw()
