@@ -4,10 +4,10 @@
 """
 
 import numpy as np
-from krang_dynamics_ros.dynamics.simulation import Simulation
 
 from krang_dynamics_ros import load_robot
 from krang_dynamics_ros.core.share import share
+from krang_dynamics_ros.simulation.simulation import Simulation
 
 arm = load_robot(share('config', 'textbook', 'arm_2r.yaml'))
 simulation = Simulation(arm, [0.3, 0.0])
