@@ -26,7 +26,7 @@ run: $(RUNS)  ## a simulated Krang in the browser; PORT=8081 for another port, R
 
 MARK ?= not slow
 test: $(TESTS)  ## run the tests, in parallel; MARK=slow runs the slow ones
-	@$(BIN)/python -m pytest -q -n auto --dist loadgroup -m "$(MARK)"
+	@$(BIN)/python -m pytest -q -n auto --dist loadfile -m "$(MARK)"
 
 lint: $(TESTS)  ## ruff and mypy
 	@$(BIN)/ruff check .

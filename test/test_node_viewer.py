@@ -23,8 +23,6 @@ from .browser import Browser, browser
 from .robots import ROOT
 from .ros import Client, Process, domain
 
-pytestmark = pytest.mark.xdist_group('browser')  # one browser at a time: without a graphics card it takes a core
-
 DEMO = ('--params-file', str(ROOT / 'config' / 'demo.yaml'))
 START = ('--params-file', str(ROOT / 'config' / 'demo_start.yaml'))
 PATIENT = ('-p', 'state_timeout:=1.0', '-p', 'wrench_timeout:=1.0')  # the browser may take both cores for a while

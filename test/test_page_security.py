@@ -24,8 +24,6 @@ viser = pytest.importorskip('viser', reason='viser is not installed: there is no
 serving = pytest.importorskip('websockets.asyncio.server')
 guarded = pytest.importorskip('krang_dynamics_ros.viewer.server')
 
-pytestmark = pytest.mark.xdist_group('browser')
-
 REFUSED, SWITCHED, FINE = 403, 101, 200
 
 
