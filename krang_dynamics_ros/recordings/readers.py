@@ -101,13 +101,14 @@ def _read_table(path: Path) -> Recording:
     if not joints:
         raise RecordingError(f'{path}: its head has no column `<joint>.position`')
 
-    def columns(quantity: str) -> Array | None:
-        names = [f'{joint}.{quantity}' for joint in joints]
-        return table[:, [head.index(name) for name in names]] if all(name in head for name in names) else None
+    def columns(quantity: str) -> Array:
+        return np.asarray(table[:, [head.index(f'{joint}.{quantity}') for joint in joints]])
 
-    position = columns('position')
-    assert position is not None  # noqa: S101 (joints are those that have one)
-    return Recording(str(path), joints, table[:, head.index('time')], position, columns('velocity'), columns('effort'))
+    velocity, effort = (
+        columns(quantity) if all(f'{joint}.{quantity}' in head for joint in joints) else None
+        for quantity in ('velocity', 'effort')
+    )
+    return Recording(str(path), joints, table[:, head.index('time')], columns('position'), velocity, effort)
 
 
 def _csv_table(path: Path) -> tuple[list[str], Array]:
