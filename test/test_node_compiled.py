@@ -146,6 +146,7 @@ def test_what_cannot_be_ends_the_node_with_a_word(
 def test_without_casadi_the_node_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / 'casadi.py').write_text('raise ImportError')
     monkeypatch.setenv('PYTHONPATH', str(tmp_path))
+    monkeypatch.setenv('XDG_CACHE_HOME', str(tmp_path / 'cache'))
     with domain() as number:
         process = Process(number, '--ros-args', '-p', 'backend:=compiled')
         assert process.wait() == 1

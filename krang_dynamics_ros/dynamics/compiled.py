@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable, Iterable, Sequence
-from functools import lru_cache, partial
-from typing import Any, NamedTuple
+from functools import partial
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -16,8 +16,7 @@ from ..core.spatial import Array
 from ..core.wrench import Wrench
 from ..robot.robot import Robot
 from ..symbolic.build import load_library, places
-from ..symbolic.expressions import Symbols
-from ..symbolic.parameters import setting_places
+from ..symbolic.parameters import setting_places, setting_values
 from .dynamics import Dynamics, Quantity
 
 
@@ -29,23 +28,22 @@ class CompiledDynamics(Dynamics):
 
     def __init__(self, robot: Robot, urdf: str, **settings: Any) -> None:
         """Build the robot's functions, or load those built before; the rest is as for `Dynamics`."""
-        built = _build(robot)
-        self._work = np.zeros(built.places['output'].stop)
-        p = self._work[built.places['p']]
-        p[:] = built.p
+        self._library, place = load_library(robot), places(robot)
+        self._work = np.zeros(place['output'].stop)
+        p = self._work[place['p']]
+        p[:] = setting_values(robot)
         self._settings = {name: p[of] for name, of in setting_places(robot).items()}
         self._hand_links = tuple(robot.hands.values())
         super().__init__(urdf, **settings)
-        self._q, self._dq, f = [_view(self._work[built.places[x]]) for x in ('q', 'dq', 'f')]
+        self._q, self._dq, f = [_view(self._work[place[x]]) for x in ('q', 'dq', 'f')]
         self._hands: dict[str, Any] = {link: f[6 * k : 6 * k + 6] for k, link in enumerate(self._hand_links)}
         self._no_wrench = np.zeros(6)
         self._in_place: tuple[Wrench, ...] | None = None  # wrenches that the function would read as they are
-        output = self._work[built.places['output']]
+        output = self._work[place['output']]
         self._vector, self._matrix = output[: self.n].copy, output.reshape(self.n, self.n).copy
         work = ctypes.c_void_p(self._work.ctypes.data)
-        self._library = built.library
         self._A, self._C, self._Q, self._coriolis_torque, self._wrench_torque = (
-            _call(built.library, name, work) for name in ('A', 'C', 'Q', 'coriolis_torque', 'wrench_torque')
+            _call(self._library, name, work) for name in ('A', 'C', 'Q', 'coriolis_torque', 'wrench_torque')
         )
 
     def _set_gravity(self, vector: Array) -> None:
@@ -166,20 +164,6 @@ class CompiledDynamics(Dynamics):
             place[:] = x  # takes n doubles and nothing else
         except (TypeError, ValueError):
             place[:] = self._checked(x)
-
-
-class _Built(NamedTuple):
-    """A robot's functions, where their arguments stand in one array, and the robot file's p."""
-
-    library: ctypes.PyDLL
-    places: dict[str, slice]
-    p: Array
-
-
-@lru_cache(maxsize=4)  # robots do not change, and their symbols take a second
-def _build(robot: Robot) -> _Built:
-    symbols = Symbols(robot)
-    return _Built(load_library(symbols), places(symbols), symbols.values)
 
 
 def _call(library: ctypes.PyDLL, quantity: str, work: ctypes.c_void_p) -> Callable[[], None]:

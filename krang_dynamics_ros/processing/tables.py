@@ -16,6 +16,7 @@ from .states import States
 pa = optional('pyarrow', 'tables')
 csv = optional('pyarrow.csv', 'tables')
 parquet = optional('pyarrow.parquet', 'tables')
+GROUP = 16384  # rows written together: fewer cost time, more cost memory
 
 
 class Table:
@@ -34,8 +35,11 @@ class Table:
                 about = {'unit': unit, 'meaning': column.meaning}
                 fields.append(pa.field(f'{name}.{column.name}', pa.float64(), metadata=about))
         self._schema = pa.schema(fields)
-        self._writer: Any = (csv.CSVWriter if path.suffix == '.csv' else parquet.ParquetWriter)(path, self._schema)
+        # Measured numbers hardly ever come twice: looking for those that do takes longer than all the rest.
+        plain = {} if path.suffix == '.csv' else {'use_dictionary': False}
+        self._writer: Any = (parquet.ParquetWriter if plain else csv.CSVWriter)(path, self._schema, **plain)
         self._first: int | None = None
+        self._waiting: list[Any] = []
 
     def write(self, core: States, found: Mapping[str, Array]) -> None:
         """Add states, and what was found of them (m, n) by column."""
@@ -46,8 +50,16 @@ class Table:
         for column in self._columns:
             values = found[column.name]
             arrays += [pa.array(np.ascontiguousarray(values[:, k])) for k in range(len(self._joint_names))]
-        self._writer.write_batch(pa.record_batch(arrays, schema=self._schema))
+        self._waiting.append(pa.record_batch(arrays, schema=self._schema))
+        if sum(batch.num_rows for batch in self._waiting) >= GROUP:
+            self._flush()
+
+    def _flush(self) -> None:
+        waiting, self._waiting = self._waiting, []
+        self._writer.write_table(pa.Table.from_batches(waiting, schema=self._schema))
 
     def close(self) -> None:
         """End the file."""
+        if self._waiting:
+            self._flush()
         self._writer.close()

@@ -8,7 +8,9 @@ function range(lines,key){let a=Infinity,b=-Infinity;for(const l of lines)for(co
   if(!(a<b)){a-=1;b+=1}const pad=key==='y'?.05*(b-a):0;return[a-pad,b+pad]}
 let serial=0;
 document.querySelectorAll('figure.chart').forEach(figure=>{
-  const data=JSON.parse(figure.querySelector('script').textContent),all={x:range(data.lines,'x'),y:range(data.lines,'y')};
+  const data=JSON.parse(figure.querySelector('script').textContent);
+  for(const l of data.lines)for(const key of['x','y']){const c=l[key];l[key]=c.steps.map(k=>c.from+k*c.step)}
+  const all={x:range(data.lines,'x'),y:range(data.lines,'y')};
   let view={x:[...all.x],y:[...all.y]};const hidden=new Set(),clip='clip'+serial++;
   const caption=document.createElement('figcaption');caption.textContent=data.title;figure.appendChild(caption);
   const legend=document.createElement('div');legend.className='legend';figure.appendChild(legend);

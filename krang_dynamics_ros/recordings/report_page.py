@@ -1,6 +1,6 @@
 """A report as one HTML file that needs no network: headings, tables, and charts that zoom.
 
-Numbers go into the page as JSON; `report_page.js`, and nothing from elsewhere, draws them as SVG. A wheel zooms at the
+Numbers go into the page as JSON, each line as steps of its own range; `report_page.js`, and nothing from elsewhere, draws them as SVG. A wheel zooms at the
 pointer, a drag moves, a double click shows all again; a click on a name in a legend hides its line.
 """
 
@@ -17,7 +17,7 @@ import numpy as np
 from ..core.spatial import Array
 
 COLORS = ('#1f6fb2', '#d1631c', '#2f8f4e', '#8a4fae', '#b03a48', '#6b6f76')
-DIGITS = 5  # significant, of the numbers in a chart: beyond what a screen shows
+STEPS = 1_000_000  # that the range of a line is divided into: beyond what a screen shows, and ten times zoomed
 
 
 @dataclass(frozen=True)
@@ -79,9 +79,12 @@ class Page:
         )
 
 
-def _short(values: Array) -> list[float]:
-    """Return numbers with few digits; what is not finite is left out of a chart as zero never would be: as a fault."""
+def _short(values: Array) -> dict[str, float | list[int]]:
+    """Return numbers as whole steps from the least one; what is not finite is refused, for no chart has a place."""
     array = np.asarray(values, dtype=float)
     if not np.isfinite(array).all():
         raise ValueError('a chart has a number that is not finite')
-    return [float(f'{value:.{DIGITS}g}') for value in array.tolist()]
+    least = float(array.min()) if array.size else 0.0
+    step = float(np.ptp(array)) / STEPS if array.size else 0.0
+    whole = np.rint((array - least) / (step or 1.0)).astype(int)
+    return {'from': least, 'step': step, 'steps': whole.tolist()}

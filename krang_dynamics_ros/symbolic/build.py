@@ -1,8 +1,9 @@
 """A robot's exported C, built once for this machine and loaded.
 
-The libraries are kept in `krang_dynamics_ros` under $XDG_CACHE_HOME (~/.cache), named by two digests: of all that went
-into them, so that other numbers have another name, and of the file itself, so that a damaged one is known before it is
-loaded (a truncated one would end the process), and is built anew.
+The libraries are kept in `krang_dynamics_ros` under $XDG_CACHE_HOME (~/.cache), named by two digests: of all that goes
+into them (the robot's numbers, our own sources, the compiler), so that other numbers have another name, and of the file
+itself, so that a damaged one is known before it is loaded (a truncated one would end the process), and is built anew.
+What was built before is loaded without deriving anything.
 """
 
 from __future__ import annotations
@@ -15,39 +16,67 @@ import shlex
 import shutil
 import subprocess
 import tempfile
+from dataclasses import fields, is_dataclass
+from functools import cache
 from itertools import accumulate
 from pathlib import Path
+from typing import Any
+
+import numpy as np
 
 from ..core.errors import BuildError, MissingError
+from ..robot.robot import Robot
 from .export_c import c_files
 from .expressions import QUANTITIES, Symbols, identifier
+from .parameters import setting_places
 
 FLAGS = ('-std=c99', '-O2', '-shared', '-fPIC')
+SOURCES = ('core', 'robot', 'equations', 'symbolic')  # rooms whose modules say what the C is
 
 
-def places(symbols: Symbols) -> dict[str, slice]:
+def places(robot: Robot) -> dict[str, slice]:
     """Return where in the one array the arguments stand, and the output behind them."""
-    sizes = {x: getattr(symbols, x).numel() for x in ('q', 'dq', 'f', 'p')} | {'output': symbols.robot.n**2}
+    n = robot.n
+    sizes = {'q': n, 'dq': n, 'f': 6 * len(robot.hands), 'p': setting_places(robot)['payload'].stop, 'output': n * n}
     ends = accumulate(sizes.values())
     return {name: slice(end - size, end) for (name, size), end in zip(sizes.items(), ends, strict=True)}
 
 
-def load_library(symbols: Symbols) -> ctypes.PyDLL:
+def load_library(robot: Robot) -> ctypes.PyDLL:
     """Return the library of a robot's functions, built now if it is not there yet (a few seconds)."""
-    name = identifier(symbols.robot.name)
-    files = dict(c_files(symbols, name)) | {'calls.c': _calls(symbols, name)}
     compiler = _compiler()
-    stem = f'{name}_{_digest(chr(0).join([*files.values(), *compiler, *FLAGS, platform.machine()]).encode())}'
+    identity = _digest('\0'.join([fingerprint(robot), _sources(), *compiler, *FLAGS, platform.machine()]).encode())
+    stem = f'{identifier(robot.name)}_{identity}'
     try:
-        path = _kept(stem) or _build(files, [f'{name}.c', 'calls.c'], compiler, stem)
+        path = _kept(stem) or _build(robot, compiler, stem)
         library = ctypes.PyDLL(str(path))  # the calls take a microsecond: not worth giving the interpreter away for
-        identity = getattr(library, f'{name}_identity')
-        identity.restype = ctypes.c_char_p
-        if f'"{identity().decode()}"' not in files[f'{name}.c']:
+        library.built_from.restype = ctypes.c_char_p
+        if library.built_from().decode() != identity:
             raise BuildError(f'{path}: has the functions of another robot; delete it')
     except (OSError, AttributeError) as error:
         raise BuildError(f'{_cache() / stem}: {error}; must be a library that can be written and loaded') from None
     return library
+
+
+def fingerprint(part: Any) -> str:
+    """Return a robot's data as a text that two of them share only if they are the same to the last bit."""
+    if isinstance(part, np.ndarray):
+        return f'array{part.shape}:{part.tobytes().hex()}'
+    if is_dataclass(part):
+        return f'{type(part).__name__}({",".join(fingerprint(getattr(part, field.name)) for field in fields(part))})'
+    if isinstance(part, dict):
+        return f'{{{",".join(f"{key!r}:{fingerprint(value)}" for key, value in part.items())}}}'
+    if isinstance(part, tuple):
+        return f'({",".join(map(fingerprint, part))})'
+    return repr(part)
+
+
+@cache
+def _sources() -> str:
+    """Return a digest of the modules that derive the equations and write the C."""
+    package = Path(__file__).parents[1]
+    files = (path for room in SOURCES for path in sorted((package / room).glob('*.py')))
+    return _digest(b'\0'.join(path.read_bytes() for path in files))
 
 
 def _compiler() -> list[str]:
@@ -71,16 +100,17 @@ def _kept(stem: str) -> Path | None:
     return None
 
 
-def _calls(symbols: Symbols, name: str) -> str:
+def _calls(robot: Robot, name: str, identity: str) -> str:
     """Return C that calls each function on places of one array, and C that calls it for many states in a row.
 
-    ctypes is quicker with one pointer than with four; and a loop is quicker in C.
+    `identity` is what the library says it is built from. ctypes is quicker with one pointer than with four; and a loop is quicker in C.
     """
-    place = places(symbols)
-    calls, prototypes = [], []
+    place = places(robot)
+    prototypes = ['const char *built_from(void);']
+    calls = [f'const char *built_from(void) {{ return "{identity}"; }}']
     for quantity, what in QUANTITIES.items():
         here = [f'w + {place[x].start}' for x in (*what.inputs, 'output')]
-        size = symbols.robot.n ** (2 if quantity in ('A', 'C') else 1)
+        size = robot.n ** (2 if quantity in ('A', 'C') else 1)
         steps = {x: place[x].stop - place[x].start for x in what.inputs if x != 'p'} | {'output': size}
         rows = [f'{x} + {steps[x]} * i' if x in steps else f'w + {place[x].start}' for x in (*what.inputs, 'output')]
         given = ', '.join([f'const double *{x}' for x in what.inputs if x != 'p'] + ['double *output'])
@@ -97,16 +127,18 @@ def _cache() -> Path:
     return Path(os.environ.get('XDG_CACHE_HOME') or Path.home() / '.cache') / 'krang_dynamics_ros'
 
 
-def _build(files: dict[str, str], sources: list[str], compiler: list[str], stem: str) -> Path:
-    """Compile, and put the library in its place whole or not at all."""
+def _build(robot: Robot, compiler: list[str], stem: str) -> Path:
+    """Derive, compile, and put the library in its place whole or not at all."""
     if not compiler or not shutil.which(compiler[0]):
         raise MissingError(f"C compiler '{' '.join(compiler)}'", 'backend compiled', 'install gcc, or name yours in CC')
+    name = identifier(robot.name)
+    files = dict(c_files(Symbols(robot), name)) | {'calls.c': _calls(robot, name, stem.rpartition('_')[2])}
     _cache().mkdir(parents=True, exist_ok=True, mode=0o700)
     with tempfile.TemporaryDirectory(dir=_cache()) as folder:
-        for name, text in files.items():
-            (Path(folder) / name).write_text(text, encoding='utf-8')
+        for file, text in files.items():
+            (Path(folder) / file).write_text(text, encoding='utf-8')
         built = Path(folder) / f'{stem}.so'
-        command = [*compiler, *FLAGS, *sources, '-lm', '-o', built.name]
+        command = [*compiler, *FLAGS, f'{name}.c', 'calls.c', '-lm', '-o', built.name]
         done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)  # noqa: S603
         if done.returncode or not built.exists():
             raise BuildError(f'{" ".join(command)}: exit code {done.returncode}\n{done.stderr[:2000]}'.rstrip())

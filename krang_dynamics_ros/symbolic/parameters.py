@@ -63,6 +63,12 @@ def setting_places(robot: Robot) -> dict[str, slice]:
     return {name: slice(end - size, end) for (name, size), end in zip(sizes.items(), ends, strict=True)}
 
 
+def setting_values(robot: Robot) -> Array:
+    """Return the numbers that the robot file has for the settings, in their order in p: no hand carries anything."""
+    nothing = np.zeros(len(TEN) * len(robot.hands))
+    return np.concatenate([robot.gravity, robot.rotor_inertia, robot.viscous, robot.coulomb, nothing])
+
+
 def open_lengths(robot: Robot) -> list[str]:
     """Return the lengths that stand between joints, in the file's order; others are nobody's parameter."""
     written = {name.lstrip('-') for joint in robot.joints for name in joint.position_as}
