@@ -22,10 +22,14 @@ from dataclasses import replace
 
 from krang_dynamics_ros import Dynamics, KrangDynamicsError, Robot, Wrench, dynamics_of, load_robot, urdf_text
 from krang_dynamics_ros.core.errors import ArgumentError, BuildError, MissingError
+from krang_dynamics_ros.core.inertia import Inertia
 from krang_dynamics_ros.dynamics.compiled import CompiledDynamics
 from krang_dynamics_ros.dynamics.factory import load_model
 from krang_dynamics_ros.proof.agreement import prove
 from krang_dynamics_ros.proof.draws import random_states
+from krang_dynamics_ros.symbolic.build import fingerprint
+from krang_dynamics_ros.symbolic.expressions import Symbols
+from krang_dynamics_ros.symbolic.parameters import setting_values
 
 from .robots import FILES, ROOT
 from .test_symbols import assert_same, expected
@@ -186,6 +190,27 @@ def test_it_is_built_once_for_the_same_numbers_and_anew_for_others(empty_cache: 
     other = replace(robot, joints=joints)
     assert_alike(dynamics_of(other, backend='compiled'), dynamics_of(other), np.ones(2), np.ones(2), [])
     assert len([*empty_cache.iterdir()]) == 2
+
+
+@pytest.mark.parametrize('name', FILES)
+def test_what_is_set_begins_with_the_files_numbers(name: str) -> None:
+    robot = load_robot(FILES[name])
+    np.testing.assert_array_equal(setting_values(robot), Symbols(robot).values)
+
+
+def test_what_was_built_before_needs_no_symbols(empty_cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    robot = load_robot(FILES['arm_2r'])
+    before = dynamics_of(robot, backend='compiled').A([0.1, 0.2])
+    monkeypatch.setattr('krang_dynamics_ros.symbolic.build.Symbols', None)
+    again = dynamics_of(load_robot(FILES['arm_2r']), backend='compiled')
+    np.testing.assert_array_equal(again.A([0.1, 0.2]), before)
+
+
+def test_robots_that_differ_in_one_number_have_other_fingerprints(robot: Robot) -> None:
+    links = (*robot.links[:-1], replace(robot.links[-1], inertia=robot.links[-1].inertia + Inertia(1e-13)))
+    seen = {fingerprint(one) for one in (robot, replace(robot, links=links), replace(robot, name='other'))}
+    assert len(seen) == 3
+    assert fingerprint(load_robot()) == fingerprint(robot)
 
 
 def test_a_library_of_other_numbers_is_never_used(empty_cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,7 +1,8 @@
 """A report as one HTML file that needs no network: headings, tables, and charts that zoom.
 
-Numbers go into the page as JSON, each line as steps of its own range; `report_page.js`, and nothing from elsewhere, draws them as SVG. A wheel zooms at the
-pointer, a drag moves, a double click shows all again; a click on a name in a legend hides its line.
+Numbers go into the page as JSON, each line as whole steps of its own range; `report_page.js`, and nothing from
+elsewhere, draws them as SVG. A wheel zooms at the pointer, a drag moves, a double click shows all again; a click on a
+name in a legend hides its line.
 """
 
 from __future__ import annotations

@@ -103,7 +103,8 @@ def _kept(stem: str) -> Path | None:
 def _calls(robot: Robot, name: str, identity: str) -> str:
     """Return C that calls each function on places of one array, and C that calls it for many states in a row.
 
-    `identity` is what the library says it is built from. ctypes is quicker with one pointer than with four; and a loop is quicker in C.
+    `identity` is what the library says it is built from. ctypes is quicker with one pointer than with four; and a loop
+    is quicker in C.
     """
     place = places(robot)
     prototypes = ['const char *built_from(void);']
