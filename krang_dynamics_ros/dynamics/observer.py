@@ -43,7 +43,8 @@ class MomentumObserver:
         self.effort_scale: Array = np.ones(dynamics.n)
         self.longest = 0.1  # s: after a gap longer than this it begins anew
         self._past = PreslidingState(dynamics.friction)
-        self._q = self._dq = self._pull_before = self._input_before = np.zeros(dynamics.n)
+        self._q = self._dq = self._pull_before = self._input_before = self._momentum_before = np.zeros(dynamics.n)
+        self._changes = dynamics.changes  # of the model, when it was followed last
         self.restart()
 
     def restart(self) -> None:
@@ -78,14 +79,16 @@ class MomentumObserver:
             self.restart()
         elif dt <= 0:
             return  # a part of a state that came late, or twice: the next one has it
-        pull, input_ = self._pull(q, dq), effort - self._friction(q, dq, stamp)
+        pull, input_, momentum = self._pull(q, dq), effort - self._friction(q, dq, stamp), self._momentum(q, dq)
         if self._stamp != NEVER:
             middle_q, middle_dq = middle(self._q, self._dq, q, dq, dt)
             mean_pull = (self._pull_before + 4 * self._pull(middle_q, middle_dq) + pull) / 6
-            change = self._momentum(q, dq) - self._momentum(self._q, self._dq)  # both by the model of now
+            if self.dynamics.changes != self._changes:  # both momenta are by the model of now
+                self._momentum_before = self._momentum(self._q, self._dq)
+            change = momentum - self._momentum_before
             self._filter(change / dt + mean_pull - (self._input_before + input_) / 2, (dq - self._dq) / dt, dt)
-        self._q, self._dq, self._stamp = q.copy(), dq.copy(), stamp
-        self._pull_before, self._input_before = pull, input_
+        self._q, self._dq, self._stamp, self._changes = q.copy(), dq.copy(), stamp, self.dynamics.changes
+        self._pull_before, self._input_before, self._momentum_before = pull, input_, momentum
 
     def _filter(self, torque: Array, acceleration: Array, dt: float) -> None:
         part = -expm1(-self.gain * dt)

@@ -75,9 +75,9 @@ class HandWrenches:
         if not math.isfinite(torque @ torque):
             known = np.isfinite(torque)
             J, torque = J[:, known], torque[known]
-        JJ = J @ J.T
-        f = np.linalg.solve(JJ + self.damping**2 * self._unit, J @ torque) * self._scale
-        alone = np.linalg.inv(JJ + ROUNDING * self._unit)
+        added = np.array([self.damping**2, ROUNDING])[:, None, None] * self._unit
+        damped, alone = np.linalg.inv(J @ J.T + added)  # both in one call
+        f = damped @ (J @ torque) * self._scale
         places = [slice(6 * k, 6 * k + 6) for k in range(len(self._hands))]
         return {
             name: Estimate(f[place], alone[place, place], self.least)

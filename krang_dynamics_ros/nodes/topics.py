@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Sequence
+from struct import Struct
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from rclpy.event_handler import PublisherEventCallbacks
 from rclpy.node import Node
 from rclpy.qos import QoSProfile, ReliabilityPolicy
 from rclpy.qos_overriding_options import QoSOverridingOptions
+from rclpy.serialization import serialize_message
 from sensor_msgs.msg import Imu, JointState
 from std_msgs.msg import Float64MultiArray, Header, MultiArrayDimension
 
@@ -22,7 +24,7 @@ from ..core.spatial import Array
 # Best effort takes what any sender offers; ten deep, so that parts of a state do not push each other out.
 INPUT = QoSProfile(depth=10, reliability=ReliabilityPolicy.BEST_EFFORT)
 OUTPUT = QoSProfile(depth=1)  # reliable: RViz's Effort display and most tools ask for it
-
+STAMP = Struct('=iI')  # builtin_interfaces/Time as it is serialized: s, ns
 
 Numbers = tuple[float, float, float]
 
@@ -78,21 +80,40 @@ class Topic:
 
 
 class TorqueTopic(Topic):
-    """Torques by joint name: a JointState with `name` and `effort`."""
+    """Torques by joint name: a JointState with `name` and `effort`.
+
+    Its bytes are made once, and only the stamp and the torques in them are written anew: to make them from the message
+    every time would cost as much as the torques themselves.
+    """
 
     def __init__(self, node: Node, name: str, joint_names: Sequence[str], frame_id: str) -> None:
         super().__init__(node, JointState, name)
-        self._names = self.message.name = list(joint_names)
+        self._names = list(joint_names)
         self.message.header.frame_id = frame_id
+        stamp, torque = Time(sec=0x1234567, nanosec=0x2345678), np.full(len(self._names), 1.2345678e-300)  # to be found
+        self._bytes = bytearray(serialize_message(self._filled(self._names, torque, stamp)))
+        self._stamp = _place(self._bytes, STAMP.pack(stamp.sec, stamp.nanosec))
+        self._torque = _place(self._bytes, torque.tobytes())
+
+    def _filled(self, names: list[str], torque: Array, stamp: Time) -> JointState:
+        self.message.header.stamp, self.message.name = stamp, names
+        self.message.effort = array('d', torque.tobytes())
+        return self.message
 
     def send(self, torque: Array, stamp: Time) -> None:
         """Publish torques (n), with the stamp of the joint state they come from; a joint with NaN is left out."""
-        self.message.header.stamp = stamp
-        if np.isnan(torque @ torque) or len(self.message.name) != len(self._names):
+        if np.isnan(torque @ torque):
             known = np.flatnonzero(~np.isnan(torque))
-            self.message.name, torque = [self._names[k] for k in known], torque[known]
-        self.message.effort = array('d', torque.tobytes())
-        self.publish()
+            self._publisher.publish(self._filled([self._names[k] for k in known], torque[known], stamp))
+            return
+        self._bytes[self._stamp], self._bytes[self._torque] = STAMP.pack(stamp.sec, stamp.nanosec), torque.tobytes()
+        self._publisher.publish(bytes(self._bytes))
+
+
+def _place(message: bytearray, part: bytes) -> slice:
+    """Return where a part of a serialized message stands."""
+    start = message.index(part)
+    return slice(start, start + len(part))
 
 
 class NumbersTopic(Topic):

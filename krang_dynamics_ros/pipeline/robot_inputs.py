@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property, partial
 from typing import Any
 
@@ -160,6 +160,9 @@ class WhenAsked(Sequence[Wrench]):
 
     def __len__(self) -> int:
         return len(self._found)
+
+    def __iter__(self) -> Iterator[Wrench]:
+        return iter(self._found)
 
     def __getitem__(self, which: Any) -> Any:
         return self._found[which]
