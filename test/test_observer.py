@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from krang_dynamics_ros import Dynamics, Robot, dynamics_of
+from krang_dynamics_ros.core.inertia import Inertia
 from krang_dynamics_ros.dynamics.observer import SETTLED, MomentumObserver
 from krang_dynamics_ros.dynamics.state import State
 from krang_dynamics_ros.robot.robot import Friction, Motor, Presliding
@@ -150,12 +151,14 @@ def test_external_efforts_go_through_and_amperes_are_scaled(dynamics: Dynamics) 
     np.testing.assert_allclose(answer, PUSH, atol=0.01)
 
 
-def test_a_payload_that_is_taken_up_while_moving_makes_no_jump(dynamics: Dynamics) -> None:
+@pytest.mark.parametrize('change', ['payload', 'rotor_inertia'])
+def test_a_model_that_changes_while_the_robot_moves_makes_no_jump(dynamics: Dynamics, change: str) -> None:
     """A changed model changes the momentum at once; the world has done nothing."""
+    load = {'R10l': Inertia.about_com(20.0, [0.1, 0.0, 0.1], np.eye(3))}
     observer = MomentumObserver(dynamics)
     for k in range(100):
         if k == 50:
-            dynamics.rotor_inertia = np.full(17, 3.0)
+            setattr(dynamics, change, load if change == 'payload' else np.full(17, 3.0))
         q, dq = Q + k * 0.002 * np.full(17, 0.5), np.full(17, 0.5)
         observer(State(q, dq, effort=dynamics.Q(q) + dynamics.coriolis_torque(q, dq), stamp=1 + k * 2_000_000))
     assert np.abs(observer.torque).max() < 1e-3
