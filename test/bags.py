@@ -46,3 +46,9 @@ def write_bag(path: Path, messages: Iterable[tuple[str, int, object]], storage: 
                 connections[topic] = writer.add_connection(topic, kind, typestore=TYPES)
             writer.write(connections[topic], arrival, TYPES.serialize_cdr(message, kind))
     return path
+
+
+def inertia(stamp: int, frame: str, mass: float, com: Sequence[float], numbers: Sequence[float]) -> object:
+    center = TYPES.types['geometry_msgs/msg/Vector3'](*map(float, com))
+    body = TYPES.types['geometry_msgs/msg/Inertia'](float(mass), center, *map(float, numbers))
+    return TYPES.types['geometry_msgs/msg/InertiaStamped'](header(stamp, frame), body)

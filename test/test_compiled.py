@@ -23,6 +23,7 @@ from dataclasses import replace
 from krang_dynamics_ros import Dynamics, KrangDynamicsError, Robot, Wrench, dynamics_of, load_robot, urdf_text
 from krang_dynamics_ros.core.errors import ArgumentError, BuildError, MissingError
 from krang_dynamics_ros.core.inertia import Inertia
+from krang_dynamics_ros.core.wrench import Place
 from krang_dynamics_ros.dynamics.compiled import CompiledDynamics
 from krang_dynamics_ros.dynamics.factory import load_model
 from krang_dynamics_ros.proof.agreement import prove
@@ -292,13 +293,19 @@ def test_it_is_of_a_robot_file_and_chosen_by_name(robot: Robot) -> None:
 def test_many_states_at_once_are_the_states_one_by_one(compiled: Dynamics, robot: Robot) -> None:
     plain, rng = dynamics_of(robot), np.random.default_rng(5)
     q, dq = rng.normal(size=(2, 20, compiled.n))
-    wrenches = [[Wrench('R10l', rng.normal(size=3), rng.normal(size=3), axes=axes)] for axes in ('', 'R0') * 10]
-    wrenches[3] = []
+    places = [Place('R10l'), Place('R10r', 'R0'), Place('R10l', '', 'R5l')]
+    wrenches = {place: rng.normal(size=(20, 6)) for place in places}
+    wrenches[places[1]][3] = 0.0
     for dynamics in (compiled, plain):
         for quantity, columns in {'A': (q,), 'C': (q, dq), 'Q': (q,), 'coriolis_torque': (q, dq)}.items():
             one_by_one = [getattr(plain, quantity)(*row) for row in zip(*columns, strict=True)]
             np.testing.assert_allclose(dynamics.over(quantity, *columns), one_by_one, rtol=1e-12, atol=1e-11)
-        one_by_one = [plain.wrench_torque(x, given) for x, given in zip(q, wrenches, strict=True)]
+        one_by_one = [
+            plain.wrench_torque(
+                x, [Wrench(place.link, f[:3], f[3:], *place[1:]) for place, f in zip(places, given, strict=True)]
+            )
+            for x, given in zip(q, zip(*wrenches.values(), strict=True), strict=True)
+        ]
         np.testing.assert_allclose(dynamics.wrench_torques(q, wrenches), one_by_one, rtol=1e-12, atol=1e-11)
     with pytest.raises(ArgumentError, match='must be'):
         compiled.over('Q', q[:, :3])

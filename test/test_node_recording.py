@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -91,19 +92,25 @@ def test_the_node_and_the_recording_say_the_same(client: Client, robot: Robot, t
 
 
 def replay(client: Client, told: list[tuple[str, int, object]], known: dict[str, set[int]]) -> None:
-    """Send messages one by one; wait for the answer to each that has one, so that none overtakes another."""
+    """Send messages one by one; wait for the answer to each that has one, so that none overtakes another.
+
+    What gets no answer is sent again: a busy machine may lose a message, and one that comes twice changes nothing.
+    """
     for topic, stamp, message in told:
         when = Time(sec=stamp // SECOND, nanosec=stamp % SECOND)
         if topic == 'joint_states':
-            client.send_state(message.name, message.position, message.velocity, when)
-            for term in (term for term, stamps in known.items() if stamp in stamps):
-                client.until(lambda s=stamp, t=term: heard(client, f'torque/{t}', s), why=f'torque/{term}')
+            send = partial(client.send_state, message.name, message.position, message.velocity, when)
+            answers = [f'torque/{term}' for term, stamps in known.items() if stamp in stamps]
         else:
             f, m = message.wrench.force, message.wrench.torque
             numbers = (f.x, f.y, f.z, m.x, m.y, m.z)
-            client.send_wrench(topic.split('/')[1], numbers, message.header.frame_id, when)
-            if message.header.frame_id != 'nowhere' and client.received['torque/gravity']:
-                client.until(lambda s=stamp, t=topic: heard(client, f'{t}/compensated', s), why='the reading')
+            send = partial(client.send_wrench, topic.split('/')[1], numbers, message.header.frame_id, when)
+            told_of = message.header.frame_id != 'nowhere' and client.received['torque/gravity']
+            answers = [f'{topic}/compensated'] if told_of else []
+        if answers:
+            client.until(lambda s=stamp, t=answers: all(heard(client, one, s) for one in t), send, f'{answers}')
+        else:
+            send()
 
 
 def heard(client: Client, topic: str, stamp: int) -> bool:

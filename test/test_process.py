@@ -137,7 +137,7 @@ class TestStretches:
 
     def states(self, stamps: np.ndarray) -> States:
         none = np.zeros((len(stamps), 1))
-        return States(stamps, stamps, none, none, none, [()] * len(stamps))
+        return States(stamps, stamps, none, none, none, {}, [{}] * len(stamps))
 
     def blocks(self, stamps: np.ndarray, size: int) -> Iterator[States]:
         whole = self.states(stamps)
@@ -276,7 +276,7 @@ def test_the_report_says_what_was_in_the_bag_what_was_refused_and_what_is_worst(
 @pytest.mark.parametrize('count', [10, 2000, 2001, 50_000])
 def test_what_is_drawn_is_thinned_evenly_however_the_states_come(count: int) -> None:
     stamp, value = BEGIN + MS * np.arange(count), np.arange(count, dtype=float)[:, None]
-    whole = States(stamp, stamp, value, value, value, [()] * count)
+    whole = States(stamp, stamp, value, value, value, {}, [{}] * count)
     thinned = Thinned(('q',))
     for start in range(0, count, 777):
         part = whole[start : start + 777]

@@ -242,7 +242,7 @@ def test_a_robot_cannot_be_changed() -> None:
 def test_a_start_is_of_joints_that_move_and_within_their_limits() -> None:
     text = FILES['pr_robot'].read_text()
     assert read_robot(text).start == {'q1': -0.3, 'q2': 0.7}
-    with pytest.raises(RobotError, match=r"start\.q1: -1\.3, must be within the limits of q1, -1 to 1"):
+    with pytest.raises(RobotError, match=r'start\.q1: -1\.3, must be within the limits of q1, -1 to 1'):
         read_robot(text.replace('q1: -0.3', 'q1: -1.3'))
     with pytest.raises(RobotError, match=r'start\.tip_mount.* is no joint that moves; those are q1, q2'):
         read_robot(text.replace('q1: -0.3', 'tip_mount: 0'))

@@ -17,7 +17,7 @@ from ..calibration.samples_file import read_samples, write_samples
 from ..core.errors import KrangDynamicsError, MissingError, unknown_name
 from ..pipeline.pipeline import pipeline_of
 from ..processing.parameter_file import read_parameters
-from ..processing.states import take
+from ..processing.replay import take
 from ..recordings.bag import Bag, topics_of
 from ..recordings.messages import WrenchMessage
 from ..recordings.recording import RecordingError

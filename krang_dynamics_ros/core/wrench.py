@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
@@ -46,6 +46,18 @@ class Wrench:
             raise ArgumentError(f'wrench: force {self.force!r}, moment {self.moment!r}, must be 3 numbers each')
         vector.setflags(write=False)
         return vector
+
+
+class Place(NamedTuple):
+    """Which link feels a wrench, and how it is given: as a `Wrench` is."""
+
+    link: str
+    axes: str = ''
+    about: str = ''
+
+
+WrenchRows = Mapping[Place, Array]
+"""Wrenches of many states: by place [force; moment] (m, 6), zeros where a state has none."""
 
 
 class Load(NamedTuple):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Any
 
@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from ..core.errors import ArgumentError
 from ..core.inertia import Inertia
 from ..core.spatial import Array
-from ..core.wrench import Wrench
+from ..core.wrench import Place, Wrench, WrenchRows
 from ..robot.robot import Robot
 from ..symbolic.build import load_library, places
 from ..symbolic.parameters import setting_places, setting_values
@@ -113,23 +113,25 @@ class CompiledDynamics(Dynamics):
             return super().over(quantity, q, *dq)
         return self._over(quantity, (self.n, self.n) if quantity in ('A', 'C') else (self.n,), q, *dq)
 
-    def wrench_torques(self, q: Array, wrenches: Sequence[Sequence[Wrench]]) -> Array:
+    def wrench_torques(self, q: Array, wrenches: WrenchRows) -> Array:
         """Return J^T f (m, n) for many states, as `Dynamics.wrench_torques`; in one loop of C if all are on hands."""
-        place = {link: k for k, link in enumerate(self._hand_links)}
-        states, hands, vectors = [], [], []
-        for k, given in enumerate(wrenches):
-            for wrench in given:
-                if wrench.link not in place:
-                    return super().wrench_torques(q, wrenches)
-                states.append(k)
-                hands.append(place[wrench.link])
-                elsewhere = bool(wrench.axes or wrench.about)
-                vectors.append(self.wrench_at_link(q[k], wrench) if elsewhere else wrench.vector)
-        if not vectors:
+        if any(place.link not in self._hand_links for place in wrenches):
+            return super().wrench_torques(q, wrenches)
+        if not wrenches:
             return np.zeros((len(q), self.n))
-        f = np.zeros((len(q), len(place), 6))
-        np.add.at(f, (states, hands), np.array(vectors))
+        f = np.zeros((len(q), len(self._hand_links), 6))
+        for place, given in wrenches.items():
+            f[:, self._hand_links.index(place.link)] += self._at_links(q, place, given)
         return self._over('wrench_torque', (self.n,), q, f)
+
+    def _at_links(self, q: Array, place: Place, given: Array) -> Array:
+        """Return wrenches (m, 6) in their link's own axes, about its own origin."""
+        if not (place.axes or place.about):
+            return given
+        vectors = np.zeros_like(given)
+        for k in np.flatnonzero(given.any(axis=1)):
+            vectors[k] = self.wrench_at_link(q[k], Wrench.of(place.link, given[k].copy(), *place[1:]))
+        return vectors
 
     def _over(self, quantity: str, shape: tuple[int, ...], *columns: Array) -> Array:
         out = np.empty((len(columns[0]), *shape))

@@ -9,7 +9,7 @@ Units: m, kg, s, rad, N, N m. "Base" is the link without a parent, which does no
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import Literal
 
 import numpy as np
@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike
 from ..core.errors import ArgumentError, SingularityError, unknown_name
 from ..core.inertia import Inertia
 from ..core.spatial import Array
-from ..core.wrench import Load, Wrench
+from ..core.wrench import Load, Wrench, WrenchRows
 from .pinocchio_model import PinocchioModel
 
 Frame = Literal['base', 'link']
@@ -153,12 +153,12 @@ class Dynamics(PinocchioModel):
         values = [getattr(self, quantity)(*row) for row in zip(q, *dq, strict=True)]
         return np.array(values).reshape(len(q), *[self.n] * (2 if quantity in ('A', 'C') else 1))
 
-    def wrench_torques(self, q: Array, wrenches: Sequence[Sequence[Wrench]]) -> Array:
+    def wrench_torques(self, q: Array, wrenches: WrenchRows) -> Array:
         """Return J^T f (m, n) for many states, q (m, n), with the wrenches of each."""
         torques = np.zeros((len(q), self.n))
-        for k, given in enumerate(wrenches):
-            if given:
-                torques[k] = self.wrench_torque(q[k], given)
+        for place, vectors in wrenches.items():
+            for k in np.flatnonzero(vectors.any(axis=1)):
+                torques[k] += self.wrench_torque(q[k], [Wrench.of(place.link, vectors[k].copy(), *place[1:])])
         return torques
 
     def _at_link(self, position: Array, link: int, wrench: Wrench) -> Array:

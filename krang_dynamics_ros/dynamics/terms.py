@@ -7,7 +7,7 @@ column and colour on the page; nothing else needs to know of it.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from typing import Protocol, cast
 
@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..core.spatial import Array
-from ..core.wrench import Wrench
+from ..core.wrench import WrenchRows
 from .dynamics import Dynamics
 from .friction import PreslidingState
 from .observer import MomentumObserver
@@ -28,7 +28,7 @@ class StateRows(Protocol):
     stamp: NDArray[np.int64]  # (m), ns
     q: Array  # (m, n)
     dq: Array  # (m, n), NaN where a velocity is not known
-    wrenches: Sequence[Sequence[Wrench]]  # of each state
+    wrenches: WrenchRows
 
 
 Compute = Callable[[State], Array | None]

@@ -27,6 +27,10 @@ Weigh = Callable[[Sequence[Load]], Sequence[Array]]
 """What gravity does to bodies that links carry: `Dynamics.weights` at a pose."""
 
 
+WeighAt = Callable[[Array, Sequence[Load]], Sequence[Array]]
+"""The same at any pose: `Dynamics.weights`."""
+
+
 class Reading(NamedTuple):
     """What a sensor said: [force; moment] (6; N, N m), in its own sense, in whose axes and about whose origin."""
 

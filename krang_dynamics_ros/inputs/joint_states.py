@@ -6,9 +6,12 @@ import math
 from collections.abc import Collection, Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..core.spatial import Array
-from .joint_table import LARGEST, JointTable
+from .joint_table import LARGEST, NEVER, JointTable, Layout
+
+Stamps = NDArray[np.int64]
 
 
 class JointStates(JointTable):
@@ -48,6 +51,32 @@ class JointStates(JointTable):
         if not self.within('position', q, layout) or not self.within('velocity', dq, layout, may_be_unknown=True):
             return False
         return self.store(layout, (q, dq, _known(effort[layout.theirs]) if len(effort) else unknown), stamp, now)
+
+    def take_rows(self, names: Sequence[str], columns: Sequence[Array], stamp: Stamps, now: Stamps) -> Array | None:
+        """Take in messages of all joints, many at once: positions, velocities, efforts (m, k), as `take` would.
+
+        Return what is known after each of the first of them, (3, rows, n): as many as are without any fault and follow
+        each other in time. From the first one that `take` must look at, nothing is taken; None: that is the first.
+        """
+        layout = self._layouts.get(tuple(names))
+        unequal = any(x.shape[1] not in (0, len(names)) for x in columns)
+        if unequal or not isinstance(layout, Layout) or not layout.whole:
+            return None
+        known = np.full((3, len(stamp), len(self.joint_names)), np.nan)
+        for mine, theirs in zip(known, columns, strict=True):
+            if theirs.shape[1]:
+                mine[:, layout.ours] = theirs[:, layout.theirs]
+        q, dq, effort = known
+        effort[~(np.abs(effort) <= LARGEST)] = np.nan
+        good = (np.abs(q) <= LARGEST).all(axis=1) & ~(np.abs(dq) > LARGEST).any(axis=1)
+        newest = np.maximum.accumulate(np.concatenate([[self._newest], np.where(stamp == 0, NEVER, stamp)]))
+        good &= (stamp == 0) | (newest[:-1] - stamp < 0.5 * self.timeout * 1e9)  # far from a jump back
+        rows = len(good) if good.all() else int(np.argmin(good))
+        if not rows:
+            return None
+        self._newest = int(newest[rows])
+        self.store(layout, [*known[:, rows - 1]], int(stamp[rows - 1]), int(now[rows - 1]))
+        return known[:, :rows]
 
     def take_joint(self, name: str, position: float, velocity: float, stamp: int, now: int) -> bool:
         """Take in one joint from a source of its own, which says nothing of its effort."""

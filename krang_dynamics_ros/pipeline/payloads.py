@@ -59,6 +59,7 @@ class Payloads:
         self._ramps: dict[str, InertiaRamp | None] = {}  # None: begins with the next state
         settings.hold_to(self._check)
         settings.used_by(self._apply)
+        self.carried: Mapping[str, Inertia] = {}  # by link, as the dynamics have it now; another object when it changes
         self._finish()  # nothing was carried before the start
 
     def _check(self, values: Mapping[str, Any]) -> None:
@@ -95,11 +96,23 @@ class Payloads:
         carried: dict[str, Inertia] = {}
         for hand in self._hands.values():
             carried[hand.link] = carried.get(hand.link, Inertia()) + hand.payload
-        self._dynamics.payload = carried
+        self._dynamics.payload = self.carried = carried
+
+    @property
+    def steady(self) -> bool:
+        """Whether every hand carries what is wanted."""
+        return not self._ramps
 
     def changing(self, hand: str) -> bool:
         """Whether a hand's payload is still on its way to what is wanted."""
         return hand in self._ramps
+
+    def take(self, hand: str, frame: str, told: Told, q: Array | None) -> None:
+        """Let a hand carry from now on what is told, as `read` has it; what cannot be is refused."""
+        values = self.read(hand, frame, told, q)
+        if values is not None:
+            self._settings.check(values)
+            self._settings.take(values)
 
     def read(self, hand: str, frame: str, told: Told, q: Array | None) -> dict[str, Any] | None:
         """Return the parameters' values for a payload that is told in a link's frame, or in the hand's if it is empty.

@@ -10,12 +10,14 @@ import numpy as np
 
 from ..core.errors import ArgumentError
 from ..core.spatial import Array
+from ..core.wrench import WrenchRows
 from ..dynamics.factory import Model, load_model
 from ..dynamics.terms import Terms, Torques
+from ..inputs.contact_rows import RowTimes, Times
 from . import dynamics_parameters as parameters
 from .commanding import Clock, Commanding
 from .external import External
-from .payloads import Payloads
+from .payloads import Payloads, Told
 from .robot_inputs import RobotInputs
 from .settings import Settings
 from .spec import named
@@ -53,6 +55,22 @@ class Pipeline:
         self.payloads.advance(now)
         state = self.inputs.take_joint_state(names, position, velocity, effort, stamp, now)
         return None if state is None else self._terms.of(state)
+
+    def take_joint_states(
+        self,
+        names: Sequence[str],
+        columns: Sequence[Array],
+        stamp: Times,
+        now: Times,
+        wrenches: Sequence[tuple[int, Any]],
+    ) -> tuple[Array, WrenchRows] | None:
+        """Take in many joint states at once, as `RobotInputs.take_rows` does; None where they must come one by one."""
+        return self.inputs.take_rows(names, columns, RowTimes(stamp, now), wrenches) if self.payloads.steady else None
+
+    def take_payload(self, hand: str, frame: str, told: Told, now: int) -> None:
+        """Take in what a hand holds from now on, told in the frame of a link, or of the hand where that is empty."""
+        states = self.inputs.states
+        self.payloads.take(hand, frame, told, states.position if states.complete(now) else None)
 
 
 def pipeline_of(values: Mapping[str, Any]) -> Pipeline:

@@ -7,11 +7,14 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property, partial
 from typing import Any
 
+import numpy as np
+
 from ..core.errors import ArgumentError, unknown_name
 from ..core.spatial import Array
-from ..core.wrench import Wrench
+from ..core.wrench import Place, Wrench, WrenchRows
 from ..dynamics.factory import Model
 from ..dynamics.state import State
+from ..inputs.contact_rows import RowTimes, contact_rows, latest
 from ..inputs.end_effector import EndEffector, Weigh, contact_wrenches
 from ..inputs.imu import pitch
 from ..inputs.joint_states import JointStates
@@ -81,6 +84,35 @@ class RobotInputs:
         wrenches = WhenAsked(lambda: contact_wrenches(self.hands.values(), weigh, stamp, now))
         dq = states.velocity if states.moving else None
         return State(states.position, dq, wrenches, states.effort, stamp or now)
+
+    def take_rows(
+        self, names: Sequence[str], columns: Sequence[Array], times: RowTimes, wrenches: Sequence[tuple[int, Any]]
+    ) -> tuple[Array, WrenchRows] | None:
+        """Take in joint states (m, k) without any fault, many at once, and the wrenches between them.
+
+        `wrenches` are what `take_wrench` gets, each with the number of joint states before it. Return what is known
+        after each of the first joint states, (3, rows, n), and what the robot then applies by contact; None: the first
+        is for `take_joint_state` to look at. Wrenches that came after those rows are not taken.
+        """
+        known = self.states.take_rows(names, columns, times.stamp, times.arrival)
+        if known is None:
+            return None
+        rows = known.shape[1]
+        self.heard, self._known_at = self.heard + rows, int(times.arrival[rows - 1])
+        known[1, np.isnan(known[1]).any(axis=1)] = np.nan
+        return known, self._contacts(known[0], RowTimes(times.stamp[:rows], times.arrival[:rows]), wrenches)
+
+    def _contacts(self, q: Array, times: RowTimes, wrenches: Sequence[tuple[int, Any]]) -> WrenchRows:
+        """Return what the hands apply at states q (m, n), and take in the wrenches that came before the last one."""
+        told = {name: [*latest(hand, 0)] for name, hand in self.hands.items()}
+        for row, (hand, *wrench) in wrenches:
+            if row < len(q) and self.hands[hand].take(*wrench):
+                told[hand] += latest(self.hands[hand], row)
+        contacts: dict[Place, Array] = {}
+        for name, readings in told.items():
+            found = contact_rows(self.hands[name], readings, q, times, self._model.dynamics.weights) if readings else {}
+            contacts |= {place: vectors + contacts.get(place, 0.0) for place, vectors in found.items()}
+        return contacts
 
     def take_wrench(
         self, hand: str, frame: str, force: Sequence[float], moment: Sequence[float], stamp: int, now: int

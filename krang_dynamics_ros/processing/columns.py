@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from itertools import groupby
 
 import numpy as np
+from numpy.linalg import LinAlgError
 
 from ..core.spatial import Array
 from ..dynamics.dynamics import Dynamics
@@ -15,6 +18,7 @@ from .states import States
 from .stretches import Stretch
 
 OF_GAMMA = ('gravity', 'coriolis', 'friction', 'wrench')  # besides A ddq
+FEW = 128  # states
 FEWEST = 8  # states of a movement; of fewer nothing is said of accelerations
 
 
@@ -62,14 +66,38 @@ class Computer:
     def columns(self, stretch: Stretch) -> dict[str, Array]:
         """Return by column the numbers (m, n) of a stretch's core."""
         core = stretch.states[stretch.core]
-        found = {'position': core.q, 'velocity': core.dq, 'effort': core.effort}
-        found |= {name: self._term(name, core, core) for name in self._terms}
         q, dq, ddq = smooth_motion(stretch, self._cutoff)
-        smooth = States(core.stamp, core.arrival, q, dq, core.effort, core.wrenches)
-        inertia = np.einsum('mij,mj->mi', self._dynamics.over('A', q), ddq)
-        model = inertia + sum((self._term(name, smooth, core) for name in OF_GAMMA), np.zeros_like(q))
+        smooth = replace(core, q=q, dq=dq)
+        parts = [self._computed(core[rows], smooth[rows], ddq[rows]) for rows in self._payloads(core)]
+        found = {'position': core.q, 'velocity': core.dq, 'effort': core.effort}
         found |= {'smooth_position': q, 'smooth_velocity': dq, 'acceleration': ddq}
-        return found | {'inertia': inertia, 'model': model, 'residual': core.effort - model}
+        found |= {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+        return found | {'residual': core.effort - found['model']}
+
+    def _payloads(self, core: States) -> Iterator[slice]:
+        """Give the dynamics one payload after the other, each with the rows that have it; at the end that of before."""
+        before, start = self._dynamics.payload, 0
+        for _, same in groupby(core.payload, id):
+            count = len([*same])
+            self._dynamics.payload = core.payload[start]
+            yield slice(start, start + count)
+            start += count
+        self._dynamics.payload = before
+
+    def _computed(self, core: States, smooth: States, ddq: Array) -> dict[str, Array]:
+        """Return the terms, A ddq and the whole model (m, n) of states that have one payload."""
+        found = {name: self._term(name, core, core) for name in self._terms}
+        inertia = self._inertia(smooth.q, ddq)
+        model = sum((self._term(name, smooth, core) for name in OF_GAMMA), inertia)
+        return found | {'inertia': inertia, 'model': model}
+
+    def _inertia(self, q: Array, ddq: Array) -> Array:
+        """Return A ddq (m, n), a few states at a time: all matrices at once would not stay in the processor's cache."""
+        found = np.empty_like(q)
+        for start in range(0, len(q), FEW):
+            rows = slice(start, start + FEW)
+            found[rows] = np.einsum('mij,mj->mi', self._dynamics.over('A', q[rows]), ddq[rows])
+        return found
 
     def _term(self, name: str, rows: States, core: States) -> Array:
         """Return a term of rows, which are the core's states, or those of its smooth motion."""
@@ -94,7 +122,8 @@ def smooth_motion(stretch: Stretch, cutoff: float) -> tuple[Array, Array, Array]
     inside = (time >= 1 / cutoff) & (time <= end - 1 / cutoff)
     found = np.full((3, len(core), stretch.states.q.shape[1]), np.nan)
     if inside.any() and len(stamp) >= FEWEST:
-        spline = smoothing_spline((stamp - stamp[0]) * 1e-9, stretch.states.q[first], cutoff)
-        for order, values in enumerate(found):
-            values[inside] = spline(time[inside], order)
+        with suppress(LinAlgError):  # states that are far more than a period of the cutoff apart say nothing of it
+            spline = smoothing_spline((stamp - stamp[0]) * 1e-9, stretch.states.q[first], cutoff)
+            for order, values in enumerate(found):
+                values[inside] = spline(time[inside], order)
     return found[0], found[1], found[2]

@@ -23,8 +23,9 @@ from ..recordings.bag import Bag, Topics, topics_of
 from ..recordings.recording import RecordingError
 from .columns import Computer, columns
 from .errors_by_joint import ErrorSums, JointError
+from .replay import states
 from .report import report
-from .states import States, states
+from .states import States
 from .stretches import stretches
 from .summary import Summary
 from .tables import Table
@@ -116,7 +117,7 @@ class _Run:
         self._summary.used = [topics.joint_states, *topics.wrenches.values()]
         start = self._contents.start + int(job.start * 1e9)
         end = self._contents.end if job.end == float('inf') else self._contents.start + int(job.end * 1e9)
-        messages = self._bag.messages(topics, start, end)
+        messages = self._bag.runs(topics, start, end)
         computer = Computer(self._pipeline.dynamics, job.terms, job.cutoff)
         with ExitStack() as open_files:
             files = self._open(open_files, topics)

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ..core.inertia import Inertia
 from ..core.spatial import Array
-from ..core.wrench import Wrench
-from ..dynamics.terms import TERMS, Torques
-from ..pipeline.pipeline import Pipeline
-from ..recordings.messages import ImuMessage, JointStateMessage, Message, WrenchMessage
+from ..core.wrench import WrenchRows
 
 BLOCK = 4096  # states
 
@@ -26,7 +25,8 @@ class States:
     q: Array  # (m, n)
     dq: Array  # (m, n)
     effort: Array  # (m, n), as measured
-    wrenches: Sequence[Sequence[Wrench]]  # of each state: what the robot applies
+    wrenches: WrenchRows  # what the robot applies
+    payload: Sequence[Mapping[str, Inertia]]  # (m), by link: one object for all states that have the same
     torques: dict[str, Array] = field(default_factory=dict)  # (m, n), of the terms that remember states before
 
     def __len__(self) -> int:
@@ -35,68 +35,34 @@ class States:
     def __getitem__(self, rows: slice) -> States:
         """Return some of the states."""
         torques = {term: torque[rows] for term, torque in self.torques.items()}
+        wrenches = {place: vectors[rows] for place, vectors in self.wrenches.items()}
         arrays = (self.stamp[rows], self.arrival[rows], self.q[rows], self.dq[rows], self.effort[rows])
-        return States(*arrays, self.wrenches[rows], torques)
+        return States(*arrays, wrenches, self.payload[rows], torques)
 
 
-class _Room:
-    """Room for a block of states."""
-
-    def __init__(self, n: int, terms: Sequence[str]) -> None:
-        self.count = 0
-        self.times = np.zeros((2, BLOCK), dtype=np.int64)
-        self.columns = np.full((3, BLOCK, n), np.nan)
-        self.torques = {term: np.full((BLOCK, n), np.nan) for term in terms}
-        self.wrenches: list[Sequence[Wrench]] = []
-
-    def add(self, torques: Torques, arrival: int) -> None:
-        state, k = torques.state, self.count
-        self.times[:, k] = state.stamp or arrival, arrival
-        q, dq, effort = self.columns
-        q[k] = state.q
-        if state.dq is not None:
-            dq[k] = state.dq
-        if state.effort is not None:
-            effort[k] = state.effort
-        self.wrenches.append(tuple(state.wrenches))
-        for term, rows in self.torques.items():
-            torque = torques.term(term)
-            if torque is not None:
-                rows[k] = torque
-        self.count += 1
-
-    def states(self) -> States:
-        k = self.count
-        stamp, arrival = self.times[:, :k]
-        q, dq, effort = self.columns[:, :k]
-        return States(stamp, arrival, q, dq, effort, self.wrenches, {x: rows[:k] for x, rows in self.torques.items()})
+def joined(parts: Sequence[States]) -> States:
+    """Return the states of all parts, one after the other."""
+    if len(parts) == 1:
+        return parts[0]
+    columns = zip(*((part.stamp, part.arrival, part.q, part.dq, part.effort) for part in parts), strict=True)
+    stamp, arrival, q, dq, effort = (np.concatenate(column) for column in columns)
+    places = dict.fromkeys(place for part in parts for place in part.wrenches)
+    wrenches = {
+        place: np.concatenate([part.wrenches.get(place, np.zeros((len(part), 6))) for part in parts])
+        for place in places
+    }
+    torques = {term: np.concatenate([part.torques[term] for part in parts]) for term in parts[0].torques}
+    payload = [*chain.from_iterable(part.payload for part in parts)]
+    return States(stamp, arrival, q, dq, effort, wrenches, payload, torques)
 
 
-def states(pipeline: Pipeline, messages: Iterable[Message], terms: Sequence[str] = ()) -> Iterator[States]:
-    """Return the states that a node would have had, in blocks; of `terms` those that remember states before with them.
-
-    A message's time of arrival is the recording's; a node's clock is nothing else.
-    """
-    remembering = [term for term in terms if TERMS[term].start_rows(pipeline.dynamics) is None]
-    room = _Room(pipeline.dynamics.n, remembering)
-    for message in messages:
-        torques = take(pipeline, message)
-        if torques is None:
-            continue
-        room.add(torques, message.arrival)
-        if room.count == BLOCK:
-            yield room.states()
-            room = _Room(pipeline.dynamics.n, remembering)
-    if room.count:
-        yield room.states()
-
-
-def take(pipeline: Pipeline, message: Message) -> Torques | None:
-    """Give a message to what a node would have given it to; return the torques of a state that is then known."""
-    if isinstance(message, JointStateMessage):
-        return pipeline.take_joint_state(*message)
-    if isinstance(message, WrenchMessage):
-        pipeline.inputs.take_wrench(*message)
-    elif isinstance(message, ImuMessage) and pipeline.inputs.imu_joints:
-        pipeline.inputs.take_imu(*message)
-    return None
+def blocks(parts: Iterable[States]) -> Iterator[States]:
+    """Return the same states in parts of `BLOCK` at least."""
+    waiting: list[States] = []
+    for part in parts:
+        waiting.append(part)
+        if sum(map(len, waiting)) >= BLOCK:
+            yield joined(waiting)
+            waiting = []
+    if waiting:
+        yield joined(waiting)

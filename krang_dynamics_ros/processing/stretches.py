@@ -8,7 +8,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from .states import BLOCK, States
+from .states import BLOCK, States, joined
 
 GAP = 10.0  # times the common step: what is further apart belongs to two movements
 
@@ -33,7 +33,7 @@ def stretches(blocks: Iterable[States], margin: float) -> Iterator[Stretch]:
             if waiting is not None and not _goes_on(waiting, part):
                 yield from _rest(waiting, before)
                 waiting, before = None, 0
-            waiting = part if waiting is None else joined(waiting, part)
+            waiting = part if waiting is None else joined([waiting, part])
         while waiting is not None and (out := _core(waiting, before, margin)) is not None:
             stretch, keep_from, before = out
             yield stretch
@@ -74,15 +74,3 @@ def _core(waiting: States, before: int, margin: float) -> tuple[Stretch, int, in
 def _rest(waiting: States, before: int) -> Iterator[Stretch]:
     if len(waiting) > before:
         yield Stretch(waiting, slice(before, len(waiting)))
-
-
-def joined(a: States, b: States) -> States:
-    """Return the states of a, then those of b."""
-    torques = {term: np.concatenate([a.torques[term], b.torques[term]]) for term in a.torques}
-    stamp, arrival, q, dq, effort = (
-        np.concatenate([x, y])
-        for x, y in zip(
-            (a.stamp, a.arrival, a.q, a.dq, a.effort), (b.stamp, b.arrival, b.q, b.dq, b.effort), strict=True
-        )
-    )
-    return States(stamp, arrival, q, dq, effort, [*a.wrenches, *b.wrenches], torques)

@@ -26,7 +26,7 @@ class Thinned:
         """Take in states, and what was found of them (m, n) by column."""
         first = -self._seen % self._step
         self._seen += len(core)
-        rows = np.stack([found[name] for name in self.names], axis=1)[first :: self._step]
+        rows = np.stack([found[name][first :: self._step] for name in self.names], axis=1)
         self._stamp = np.concatenate([self._stamp, core.stamp[first :: self._step]])
         self._rows = rows if self._rows is None else np.concatenate([self._rows, rows])
         while len(self._stamp) > POINTS:

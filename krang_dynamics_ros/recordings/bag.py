@@ -12,8 +12,10 @@ from typing import Any
 from ..core.errors import KrangDynamicsError
 from ..core.optional import optional
 from .joint_state_cdr import JointStateReader
-from .messages import ImuMessage, Message, WrenchMessage
+from .message_cdr import READERS
+from .messages import JointStateRun, Message
 from .recording import RecordingError
+from .run_collector import RunCollector
 
 rosbag2 = optional('rosbags.rosbag2', 'recordings')
 typesys = optional('rosbags.typesys', 'recordings')
@@ -21,6 +23,7 @@ TYPES = {
     'joint_states': 'sensor_msgs/msg/JointState',
     'wrench': 'geometry_msgs/msg/WrenchStamped',
     'imu': 'sensor_msgs/msg/Imu',
+    'payload': 'geometry_msgs/msg/InertiaStamped',
 }
 
 
@@ -31,6 +34,15 @@ class Topics:
     joint_states: str = '/joint_states'
     wrenches: Mapping[str, str] = field(default_factory=dict)  # by hand
     imu: str = '/imu'
+    payloads: Mapping[str, str] = field(default_factory=dict)  # by hand
+
+    @property
+    def all(self) -> Iterator[tuple[str, str, str]]:
+        """Every topic, what is on it (one of `TYPES`), and the hand that it is of, if it is."""
+        yield self.joint_states, 'joint_states', ''
+        yield self.imu, 'imu', ''
+        yield from ((topic, 'wrench', hand) for hand, topic in self.wrenches.items())
+        yield from ((topic, 'payload', hand) for hand, topic in self.payloads.items())
 
 
 @dataclass
@@ -69,58 +81,50 @@ class Bag:
 
     def messages(self, topics: Topics, start: int | None = None, end: int | None = None) -> Iterator[Message]:
         """Return the messages of these topics from `start` to before `end` (ns), in the order in which they came."""
+        for found in self.runs(topics, start, end):
+            if isinstance(found, JointStateRun):
+                yield from found.messages()
+            else:
+                yield found
+
+    def runs(
+        self, topics: Topics, start: int | None = None, end: int | None = None
+    ) -> Iterator[Message | JointStateRun]:
+        """Return the same, joint states of one layout together, with the wrenches between them."""
         readers = self._readers(topics)
-        connections = [one for one in self._reader.connections if one.topic in readers]
+        heard = {topics.joint_states, *readers}
+        connections = [one for one in self._reader.connections if one.topic in heard]
         if not connections:
             return
-        stored = self._reader.messages(connections, start, end)
-        while True:
-            try:
-                connection, arrival, raw = next(stored)
-                message = readers[connection.topic](raw, arrival)
-            except StopIteration:
-                return
-            except Exception as error:
-                raise RecordingError(f'{self.path}: cannot be read on: {_words(error)}') from None
-            yield message
+        collector = RunCollector(JointStateReader(self._reading('joint_states')))
+        try:
+            for connection, arrival, raw in self._reader.messages(connections, start, end):
+                if connection.topic == topics.joint_states:
+                    yield from collector.joint_state(raw, arrival)
+                else:
+                    yield from collector.other(readers[connection.topic](raw, arrival))
+            yield from collector.rest()
+        except Exception as error:
+            raise RecordingError(f'{self.path}: cannot be read on: {_words(error)}') from None
+
+    def _reading(self, what: str) -> Callable[[bytes], Any]:
+        return partial(self._types.deserialize_cdr, typename=TYPES[what])
 
     def _readers(self, topics: Topics) -> dict[str, Callable[[bytes, int], Message]]:
-        """Return what reads the bytes of each topic that is there; refuse one of another type."""
+        """Return what reads the bytes of each topic that is there but joint states; refuse one of another type."""
         kinds = {topic: kind for topic, (kind, _) in self.contents.topics.items()}
-        wanted = {topics.joint_states: 'joint_states', topics.imu: 'imu'}
-        wanted |= dict.fromkeys(topics.wrenches.values(), 'wrench')
-        for topic, what in wanted.items():
+        readers: dict[str, Callable[[bytes, int], Message]] = {}
+        for topic, what, hand in topics.all:
             if kinds.get(topic, TYPES[what]) != TYPES[what]:
                 raise RecordingError(f'{self.path}: topic {topic} is {kinds[topic]}, must be {TYPES[what]}')
+            if what in READERS:
+                readers[topic] = partial(READERS[what], self._reading(what), hand)
         if topics.joint_states not in kinds:
             known = ', '.join(name for name, kind in kinds.items() if kind == TYPES['joint_states']) or 'none'
             raise RecordingError(
                 f'{self.path}: no topic {topics.joint_states}, must have joint states; topics of that type: {known}'
             )
-        read = {what: partial(self._types.deserialize_cdr, typename=kind) for what, kind in TYPES.items()}
-        readers: dict[str, Callable[[bytes, int], Message]] = {
-            topics.joint_states: JointStateReader(read['joint_states']).read,
-            topics.imu: lambda raw, arrival: _imu(read['imu'](raw), arrival),
-        }
-        for hand, topic in topics.wrenches.items():
-            readers[topic] = partial(_wrench, hand, read['wrench'])
         return {topic: reader for topic, reader in readers.items() if topic in kinds}
-
-
-def _wrench(hand: str, read: Callable[[bytes], Any], raw: bytes, arrival: int) -> WrenchMessage:
-    told = read(raw)
-    f, m = told.wrench.force, told.wrench.torque
-    return WrenchMessage(hand, told.header.frame_id, (f.x, f.y, f.z), (m.x, m.y, m.z), _stamp(told), arrival)
-
-
-def _imu(told: Any, arrival: int) -> ImuMessage:
-    o = told.orientation
-    covariances = (float(told.orientation_covariance[0]), float(told.angular_velocity_covariance[0]))
-    return ImuMessage((o.w, o.x, o.y, o.z), told.angular_velocity.y, covariances, _stamp(told), arrival)
-
-
-def _stamp(told: Any) -> int:
-    return int(told.header.stamp.sec * 1_000_000_000 + told.header.stamp.nanosec)
 
 
 def _guarded(path: Path, open_it: Callable[[], Any]) -> Any:
@@ -141,15 +145,19 @@ def is_bag(path: Path) -> bool:
     return (path / 'metadata.yaml').exists() or path.suffix in ('.mcap', '.db3')
 
 
-def hands_of(topics: Sequence[str], hands: Sequence[str]) -> dict[str, str]:
-    """Return the topic of each hand's sensor, of those that end in wrench/<hand>."""
-    return {hand: topic for hand in hands for topic in topics if topic.endswith(f'wrench/{hand}')}
+def hands_of(topics: Sequence[str], hands: Sequence[str], what: str = 'wrench') -> dict[str, str]:
+    """Return the topic of each hand, of those that end in <what>/<hand>."""
+    return {hand: topic for hand in hands for topic in topics if topic.endswith(f'{what}/{hand}')}
 
 
 def topics_of(contents: Contents, hands: Sequence[str], joint_states: str = '') -> Topics:
-    """Return the topics to listen to: the joint states that are named, or likely, and each hand's sensor."""
+    """Return the topics to listen to: the joint states that are named, or likely, and those of each hand."""
     kinds = {topic: kind for topic, (kind, _) in contents.topics.items()}
     found = [topic for topic, kind in kinds.items() if kind == TYPES['joint_states']]
     likely = [topic for topic in found if topic.endswith('joint_states')]
-    wrenches = [topic for topic, kind in kinds.items() if kind == TYPES['wrench']]
-    return Topics(joint_states or next(iter(likely or found), '/joint_states'), hands_of(wrenches, hands))
+    of_hands = {
+        what: hands_of([topic for topic, kind in kinds.items() if kind == TYPES[what]], hands, what)
+        for what in ('wrench', 'payload')
+    }
+    named = joint_states or next(iter(likely or found), '/joint_states')
+    return Topics(named, of_hands['wrench'], payloads=of_hands['payload'])

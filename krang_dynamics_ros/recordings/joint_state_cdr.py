@@ -7,9 +7,10 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..core.spatial import Array
-from .messages import JointStateMessage
+from .messages import JointStateMessage, JointStateRun
 
 LITTLE_ENDIAN = b'\x00\x01'
 STAMP, HEAD = 4, 12  # where the stamp stands, and what follows it: frame and names
@@ -36,6 +37,26 @@ class JointStateReader:
             return self._learn(raw, arrival)
         message = _numbers(raw, layout, arrival)
         return message if message is not None else self._learn(raw, arrival)
+
+    def read_run(self, raws: Sequence[bytes], arrivals: Sequence[int]) -> JointStateRun | None:
+        """Return what messages of one length are, all at once; None if they are not all of one layout."""
+        first = self.read(raws[0], arrivals[0])
+        layout = self._layouts.get(len(raws[0]))
+        if layout is None or layout.names != first.names:
+            return None
+        table = np.frombuffer(b''.join(raws), np.uint8).reshape(len(raws), -1)
+        columns = []
+        for count, at, start in layout.places:
+            if (_column(table, at, '<u4', 1) != count).any():
+                return None
+            columns.append(_column(table, start, '<f8', count))
+        for start, same in ((0, LITTLE_ENDIAN), (HEAD, layout.head)):
+            if (table[:, start : start + len(same)] != np.frombuffer(same, np.uint8)).any():
+                return None
+        seconds, nanoseconds = _column(table, STAMP, '<i4', 1)[:, 0], _column(table, STAMP + 4, '<u4', 1)[:, 0]
+        stamp = seconds.astype(np.int64) * 1_000_000_000 + nanoseconds
+        position, velocity, effort = columns
+        return JointStateRun(layout.names, position, velocity, effort, stamp, np.array(arrivals, dtype=np.int64))
 
     def _learn(self, raw: bytes, arrival: int) -> JointStateMessage:
         told = self._deserialize(raw)
@@ -84,3 +105,9 @@ def _numbers(raw: bytes, layout: _Layout, arrival: int) -> JointStateMessage | N
     second, nanosecond = struct.unpack_from('<iI', raw, STAMP)
     stamp = second * 1_000_000_000 + nanosecond
     return JointStateMessage(layout.names, columns[0], columns[1], columns[2], stamp, arrival)
+
+
+def _column(table: NDArray[np.uint8], start: int, kind: str, count: int) -> Any:
+    """Return the numbers (rows, count) that stand at one place of every row of bytes."""
+    end = start + count * np.dtype(kind).itemsize
+    return np.ascontiguousarray(table[:, start:end]).view(kind).reshape(len(table), count)

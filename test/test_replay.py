@@ -1,0 +1,115 @@
+"""Joint states taken many at once are those taken one by one, to the last bit, whatever comes between them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from krang_dynamics_ros import Robot
+from krang_dynamics_ros.pipeline.pipeline import Pipeline, pipeline_of
+from krang_dynamics_ros.processing.columns import Computer
+from krang_dynamics_ros.processing.replay import states
+from krang_dynamics_ros.processing.states import States, joined
+from krang_dynamics_ros.processing.stretches import stretches
+from krang_dynamics_ros.recordings.bag import Bag, Contents, Topics, topics_of
+from krang_dynamics_ros.recordings.messages import JointStateRun
+
+from .bags import BEGIN, inertia, joint_state, wrench, write_bag
+
+MS = 1_000_000
+PARAMETERS = {
+    'backend': 'pinocchio',
+    'left.sense': 'applied_on_robot',
+    'left.sensor.bias': [0.1, 0.2, 0.3, 0.4, 0.5, 0.6],
+    'right.tool.mass': 0.7,
+    'right.tool.com': [0.0, 0.1, 0.05],
+    'right.sensor.deadband': [0.5, 0.05],
+}
+PAYLOAD = (2.0, (0.0, 0.01, 0.1), (0.01, 0.0, 0.0, 0.01, 0.0, 0.01))
+
+
+def messages(robot: Robot, seed: int) -> Iterator[tuple[str, int, object]]:
+    """Return mostly good joint states, 2 ms apart, and now and then what goes wrong, or comes between."""
+    rng, names, stamp = np.random.default_rng(seed), list(robot.joint_names), BEGIN
+    for k in range(900):
+        stamp += {300: 25_000 * MS, 500: -60_000 * MS, 700: -150 * MS, 800: -30 * MS}.get(k, 2 * MS)
+        q, dq, effort = rng.uniform(-1, 1, (3, robot.n))
+        arrival, told = BEGIN + 70_000 * MS + 2 * MS * k + int(rng.integers(0, MS)), stamp
+        what = int(rng.integers(0, 60))
+        if what < 8:
+            frame, numbers = ['', 'R5l', 'R0', 'nowhere'][what % 4], rng.uniform(-20, 20, (2, 3))
+            hand = ('left', 'right')[what // 4]
+            yield f'/wrench/{hand}', arrival, wrench(stamp if what else stamp + 300 * MS, frame, *numbers)
+        if what == 8:
+            q[3] = np.nan
+        if what == 9:
+            dq[4] = np.nan
+        if what == 10:
+            effort[5] = 1e9
+        if what == 11:
+            dq[6] = 1e7
+        if what == 12:
+            told = 0  # not stamped
+        if what == 13:
+            yield '/joint_states', arrival, joint_state(stamp, names[:5], q[:5])
+        if k == 600:
+            yield '/payload/left', arrival, inertia(stamp, '', *PAYLOAD)
+        yield '/joint_states', arrival, joint_state(told, names, q, dq if what != 14 else (), effort)
+
+
+def both(robot: Robot, tmp_path: Path, seed: int) -> tuple[list[Pipeline], list[States]]:
+    bag = write_bag(tmp_path / f'bag_{seed}', messages(robot, seed))
+    pipelines, found = [pipeline_of(PARAMETERS) for _ in range(2)], []
+    with Bag(bag) as opened:
+        topics = topics_of(opened.contents, ('left', 'right'))
+        assert topics.payloads == {'left': '/payload/left'}
+        for pipeline, read in zip(pipelines, (opened.runs, opened.messages), strict=True):
+            found.append(joined([*states(pipeline, read(topics))]))
+        runs = [one for one in opened.runs(topics) if isinstance(one, JointStateRun)]
+        assert max(map(len, runs)) > 50
+        assert any(one.wrenches for one in runs)
+    return pipelines, found
+
+
+@pytest.mark.parametrize('seed', range(3))
+def test_many_at_once_are_one_by_one(robot: Robot, tmp_path: Path, seed: int) -> None:
+    pipelines, (many, single) = both(robot, tmp_path, seed)
+    for name in ('stamp', 'arrival', 'q', 'dq', 'effort'):
+        np.testing.assert_array_equal(getattr(many, name), getattr(single, name), name)
+    for place in {*many.wrenches, *single.wrenches}:
+        none = np.zeros((len(many), 6))
+        np.testing.assert_array_equal(many.wrenches.get(place, none), single.wrenches.get(place, none))
+    carried = [[body.parameters.tolist() for row in found.payload for body in row.values()] for found in (many, single)]
+    assert carried[0] == carried[1]
+    known = [(one.inputs.heard, one.inputs.states.refusals, one.inputs.states.jumps) for one in pipelines]
+    assert known[0] == known[1]
+    assert known[0][2] == 2
+    for name in ('left', 'right'):
+        assert pipelines[0].inputs.hands[name].refusals == pipelines[1].inputs.hands[name].refusals
+    assert {place.axes for place in many.wrenches} == {'', 'R5l', 'R0'}
+
+
+def test_a_payload_that_is_told_comes_into_the_terms_over_its_ramp(robot: Robot, tmp_path: Path) -> None:
+    pipelines, (many, _) = both(robot, tmp_path, 0)
+    mass = np.array([row['R10l'].m for row in many.payload])
+    assert mass[0] == 0
+    assert mass[-1] == 2.0
+    growing = mass[(mass > 0) & (mass < 2)]
+    assert len(growing) > 100
+    assert (np.diff(growing) >= 0).all()
+    computer, dynamics = Computer(pipelines[0].dynamics, ('gravity',), 20.0), pipeline_of(PARAMETERS).dynamics
+    gravity = np.concatenate([computer.columns(stretch)['gravity'] for stretch in stretches([many], 1.0)])
+    for k in range(0, len(many), 10):
+        dynamics.payload = many.payload[k]
+        np.testing.assert_allclose(gravity[k], dynamics.Q(many.q[k]), rtol=1e-12, atol=1e-12)
+    assert pipelines[0].dynamics.payload['R10l'].m == 2.0  # as it was before the terms were computed
+
+
+def test_topics_of_hands_are_found_by_their_ends() -> None:
+    kinds = {'/a/wrench/left': 'geometry_msgs/msg/WrenchStamped', '/payload/left': 'geometry_msgs/msg/InertiaStamped'}
+    contents = Contents({topic: (kind, 1) for topic, kind in kinds.items()}, 0, 1)
+    expected = Topics('/joint_states', {'left': '/a/wrench/left'}, payloads={'left': '/payload/left'})
+    assert topics_of(contents, ('left',)) == expected
