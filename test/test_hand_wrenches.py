@@ -63,13 +63,14 @@ def test_a_straight_arm_is_not_told_nor_one_without_enough_efforts(dynamics: Dyn
 
 
 @pytest.mark.parametrize('noise', [0.0, 1.0])
+@pytest.mark.parametrize('poses', [4, pytest.param(50, marks=pytest.mark.slow)])
 def test_in_closed_loop_20_newton_on_each_hand_are_told(
-    robot: Robot, dynamics: Dynamics, rng: np.random.Generator, noise: float
+    robot: Robot, dynamics: Dynamics, rng: np.random.Generator, noise: float, poses: int
 ) -> None:
-    """A robot that is held by a controller and yields; the wrench is told after 5 / K. The issue asks for 50 poses."""
+    """A robot that is held by a controller and yields; the wrench is told after 5 / K."""
     sim, errors = Simulation(robot), []
     low, high = 0.9 * np.maximum(sim.lower, -np.pi), 0.9 * np.minimum(sim.upper, np.pi)
-    for _ in range(4):
+    for _ in range(poses):
         q, observer = rng.uniform(low, high), MomentumObserver(dynamics)
         sim.reset(q)
         force = rng.normal(size=(2, 3))
@@ -90,7 +91,8 @@ def test_in_closed_loop_20_newton_on_each_hand_are_told(
             np.linalg.norm(e.wrench[:3] - f) for e, f in zip(estimates, force, strict=True) if e.wrench is not None
         ]
     assert np.median(errors) < (4 if noise else 1)
-    assert len(errors) >= 5
+    assert np.percentile(errors, 90) < (12 if noise else 3)
+    assert len(errors) >= 1.25 * poses
 
 
 ARM = """<robot name="arm"><link name="base"/>{links}{joints}</robot>"""
