@@ -82,6 +82,11 @@ class External:
         torque = self.rest(torques)
         return {} if torque is None else self._wrenches.estimate(torques.state.q, torque)
 
+    def estimate(self, q: Array, torque: Array) -> dict[str, Array]:
+        """Return the WORLD's wrench (6) on each hand that it can be told of, from external torques (n) at a pose."""
+        told = self._wrenches.estimate(q, torque) if np.isfinite(torque).any() else {}
+        return {name: one.wrench for name, one in told.items() if one.wrench is not None}
+
     def contact(self, torques: Torques) -> Contact | None:
         """Return where something touches the robot; None while thresholds or torques are not known."""
         torque = self.rest(torques)

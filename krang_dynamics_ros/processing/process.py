@@ -167,7 +167,7 @@ class _Run:
         refusals |= {f'wrench {name}': hand.refusals for name, hand in inputs.hands.items()}
         summary.refused = {name: (one.count, one.reason) for name, one in refusals.items() if one.count}
         summary.heard, summary.jumps, summary.errors = inputs.heard, inputs.states.jumps, self._errors.errors()
-        text = report(summary, self._pipeline.dynamics.joint_names, self._thinned)
+        text = report(summary, self._pipeline.dynamics.joint_names, self._thinned, self._pipeline.external.estimate)
         (self._out / 'report.html').write_text(text, encoding='utf-8')
         return summary
 

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..core.spatial import Array
-from .states import States
+from .states import States, joined
 
 POINTS = 2000  # at most; more are hidden behind each other
 
@@ -19,23 +18,33 @@ class Thinned:
     def __init__(self, names: Sequence[str]) -> None:
         self.names = tuple(names)
         self._step, self._seen = 1, 0
-        self._stamp: NDArray[np.int64] = np.zeros(0, dtype=np.int64)
+        self.states: States | None = None  # those that are kept
         self._rows: Array | None = None  # (points, columns, n)
 
     def add(self, core: States, found: Mapping[str, Array]) -> None:
         """Take in states, and what was found of them (m, n) by column."""
         first = -self._seen % self._step
         self._seen += len(core)
-        rows = np.stack([found[name][first :: self._step] for name in self.names], axis=1)
-        self._stamp = np.concatenate([self._stamp, core.stamp[first :: self._step]])
+        every = slice(first, None, self._step)
+        rows = np.stack([found[name][every] for name in self.names], axis=1)
         self._rows = rows if self._rows is None else np.concatenate([self._rows, rows])
-        while len(self._stamp) > POINTS:
-            self._stamp, self._rows, self._step = self._stamp[::2], self._rows[::2], 2 * self._step
+        self.states = core[every] if self.states is None else joined([self.states, core[every]])
+        while len(self.states) > POINTS:
+            self.states, self._rows, self._step = self.states[::2], self._rows[::2], 2 * self._step
+
+    @property
+    def seconds(self) -> Array:
+        """Seconds (points) since the first state."""
+        return np.zeros(0) if self.states is None else (self.states.stamp - self.states.stamp[0]) * 1e-9
+
+    def column(self, name: str) -> Array:
+        """Return the numbers of a column (points, n)."""
+        return np.zeros((0, 0)) if self._rows is None else self._rows[:, self.names.index(name)]
 
     def line(self, name: str, joint: int) -> tuple[Array, Array]:
         """Return the seconds since the first state, and the numbers of a joint, where they are known."""
         if self._rows is None:
             return np.zeros(0), np.zeros(0)
-        values = self._rows[:, self.names.index(name), joint]
+        values = self.column(name)[:, joint]
         known = np.isfinite(values)
-        return (self._stamp[known] - self._stamp[0]) * 1e-9, values[known]
+        return self.seconds[known], values[known]

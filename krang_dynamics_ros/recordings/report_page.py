@@ -48,12 +48,18 @@ class Page:
         self._parts.append(f'<p>{html.escape(text)}</p>')
 
     def table(self, head: Sequence[str], rows: Sequence[Sequence[str]], marked: Sequence[bool] = ()) -> None:
-        """Add a table; marked rows stand out."""
-        cells = ''.join(f'<th>{html.escape(cell)}</th>' for cell in head)
-        lines = [f'<tr>{cells}</tr>']
-        for k, row in enumerate(rows):
-            mark = ' class="marked"' if k < len(marked) and marked[k] else ''
-            lines.append(f'<tr{mark}>' + ''.join(f'<td>{html.escape(cell)}</td>' for cell in row) + '</tr>')
+        """Add a table; marked rows stand out. Numbers stand on the right, words on the left."""
+        kinds = ['' if all(map(_is_number, column)) else ' class="words"' for column in zip(*rows, strict=True)]
+        kinds = kinds or [''] * len(head)
+
+        def line(tag: str, row: Sequence[str], mark: str = '') -> str:
+            cells = zip(kinds or [''] * len(row), row, strict=True)
+            return (
+                f'<tr{mark}>' + ''.join(f'<{tag}{kind}>{html.escape(cell)}</{tag}>' for kind, cell in cells) + '</tr>'
+            )
+
+        marks = [' class="marked"' if mark else '' for mark in marked] + [''] * (len(rows) - len(marked))
+        lines = [line('th', head), *(line('td', row, mark) for row, mark in zip(rows, marks, strict=True))]
         self._parts.append(f'<table>{"".join(lines)}</table>')
 
     def chart(self, title: str, x_label: str, y_label: str, lines: Sequence[Line]) -> None:
@@ -78,6 +84,14 @@ class Page:
             f'<meta name="viewport" content="width=device-width, initial-scale=1">\n<style>{style}</style></head>\n'
             f'<body><h1>{title}</h1>\n' + '\n'.join(self._parts) + f'\n<script>{script}</script></body></html>\n'
         )
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
 
 
 def _short(values: Array) -> dict[str, float | list[int]]:
