@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from builtin_interfaces.msg import Time
 from rclpy.node import Node
 from rclpy.parameter import Parameter
-from std_msgs.msg import Bool, Header
+from std_msgs.msg import Bool
 from std_srvs.srv import SetBool
 
 from ..core.errors import ArgumentError
@@ -28,7 +28,6 @@ class ExternalTopics:
         self._estimated = {name: WrenchTopic(node, f'wrench/{name}/estimated') for name in self._hands}
         self._contact = Topic(node, Bool, 'contact')
         self._contacts = {name: Topic(node, Bool, f'contact/{name}') for name in self._hands}
-        self._header = Header()
         self._last: Torques | None = None  # since the last report
         self._estimates: dict[str, Estimate] = {}
         self._touched: Contact | None = None
@@ -52,8 +51,7 @@ class ExternalTopics:
             if estimate.wrench is not None and self._estimated[name].wanted:
                 hand = self._hands[name]
                 by_world = 1.0 if hand.sense == 'applied_on_robot' else -1.0
-                self._header.stamp, self._header.frame_id = stamp, hand.link
-                self._estimated[name].send(by_world * estimate.wrench, self._header)
+                self._estimated[name].send(by_world * estimate.wrench, hand.link, stamp)
 
     def _publish_contact(self, torques: Torques) -> None:
         self._touched = self._external.contact(torques)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from struct import Struct
 from typing import Any
 
@@ -17,7 +17,7 @@ from rclpy.qos import QoSProfile, ReliabilityPolicy
 from rclpy.qos_overriding_options import QoSOverridingOptions
 from rclpy.serialization import serialize_message
 from sensor_msgs.msg import Imu, JointState
-from std_msgs.msg import Float64MultiArray, Header, MultiArrayDimension
+from std_msgs.msg import Float64MultiArray, MultiArrayDimension
 
 from ..core.spatial import Array
 
@@ -50,8 +50,7 @@ def wrench_message(frame_id: str, stamp: Time, numbers: Sequence[float]) -> Wren
     """Return a message of [force; moment] (N, N m) in the axes of a frame."""
     message = WrenchStamped()
     message.header.stamp, message.header.frame_id = stamp, frame_id
-    f, m = message.wrench.force, message.wrench.torque
-    f.x, f.y, f.z, m.x, m.y, m.z = numbers
+    _set_wrench(message, np.asarray(numbers, dtype=float))
     return message
 
 
@@ -79,41 +78,54 @@ class Topic:
         self._publisher.wait_for_all_acked(patience)
 
 
-class TorqueTopic(Topic):
-    """Torques by joint name: a JointState with `name` and `effort`.
+class Template:
+    """A stamped message that is serialized once; its stamp and its numbers are written anew into the bytes.
 
-    Its bytes are made once, and only the stamp and the torques in them are written anew: to make them from the message
-    every time would cost as much as the torques themselves.
+    To serialize a message anew every time costs more than most torques do.
     """
+
+    def __init__(self, message: Any, count: int, fill: Callable[[Any, Array], None]) -> None:
+        """`fill` puts an array of so many numbers into the message, in one piece."""
+        stamp, numbers = Time(sec=0x1234567, nanosec=0x2345678), np.full(count, 1.2345678e-300)  # to be found again
+        message.header.stamp = stamp
+        fill(message, numbers)
+        self._bytes = bytearray(serialize_message(message))
+        self._stamp = self._place(STAMP.pack(stamp.sec, stamp.nanosec))
+        self._numbers = self._place(numbers.tobytes())
+
+    def _place(self, part: bytes) -> slice:
+        start = self._bytes.index(part)
+        return slice(start, start + len(part))
+
+    def filled(self, numbers: Array, stamp: Time) -> bytes:
+        """Return the serialized message with these numbers and this stamp."""
+        self._bytes[self._stamp], self._bytes[self._numbers] = STAMP.pack(stamp.sec, stamp.nanosec), numbers.tobytes()
+        return bytes(self._bytes)
+
+
+class TorqueTopic(Topic):
+    """Torques by joint name: a JointState with `name` and `effort`."""
 
     def __init__(self, node: Node, name: str, joint_names: Sequence[str], frame_id: str) -> None:
         super().__init__(node, JointState, name)
-        self._names = list(joint_names)
-        self.message.header.frame_id = frame_id
-        stamp, torque = Time(sec=0x1234567, nanosec=0x2345678), np.full(len(self._names), 1.2345678e-300)  # to be found
-        self._bytes = bytearray(serialize_message(self._filled(self._names, torque, stamp)))
-        self._stamp = _place(self._bytes, STAMP.pack(stamp.sec, stamp.nanosec))
-        self._torque = _place(self._bytes, torque.tobytes())
+        self._names, self.message.header.frame_id = list(joint_names), frame_id
+        self._whole = self._template(self._names)
 
-    def _filled(self, names: list[str], torque: Array, stamp: Time) -> JointState:
-        self.message.header.stamp, self.message.name = stamp, names
-        self.message.effort = array('d', torque.tobytes())
-        return self.message
+    def _template(self, names: list[str]) -> Template:
+        self.message.name = names
+        return Template(self.message, len(names), _set_effort)
 
     def send(self, torque: Array, stamp: Time) -> None:
         """Publish torques (n), with the stamp of the joint state they come from; a joint with NaN is left out."""
+        template = self._whole
         if np.isnan(torque @ torque):
             known = np.flatnonzero(~np.isnan(torque))
-            self._publisher.publish(self._filled([self._names[k] for k in known], torque[known], stamp))
-            return
-        self._bytes[self._stamp], self._bytes[self._torque] = STAMP.pack(stamp.sec, stamp.nanosec), torque.tobytes()
-        self._publisher.publish(bytes(self._bytes))
+            template, torque = self._template([self._names[k] for k in known]), torque[known]
+        self._publisher.publish(template.filled(torque, stamp))
 
 
-def _place(message: bytearray, part: bytes) -> slice:
-    """Return where a part of a serialized message stands."""
-    start = message.index(part)
-    return slice(start, start + len(part))
+def _set_effort(message: JointState, numbers: Array) -> None:
+    message.effort = array('d', numbers.tobytes())
 
 
 class NumbersTopic(Topic):
@@ -140,13 +152,19 @@ class WrenchTopic(Topic):
 
     def __init__(self, node: Node, name: str) -> None:
         super().__init__(node, WrenchStamped, name)
+        self._template = Template(self.message, 6, _set_wrench)
 
-    def send(self, numbers: Array, header: Header) -> None:
-        """Publish [force; moment] (6; N, N m) with the header of the reading it comes from."""
-        self.message.header = header
-        f, m = self.message.wrench.force, self.message.wrench.torque
-        f.x, f.y, f.z, m.x, m.y, m.z = numbers.tolist()
-        self.publish()
+    def send(self, numbers: Array, frame_id: str, stamp: Time) -> None:
+        """Publish [force; moment] (6; N, N m) in a frame, with the stamp of what it comes from."""
+        if frame_id != self.message.header.frame_id:
+            self.message.header.frame_id = frame_id
+            self._template = Template(self.message, 6, _set_wrench)
+        self._publisher.publish(self._template.filled(numbers, stamp))
+
+
+def _set_wrench(message: WrenchStamped, numbers: Array) -> None:
+    f, m = message.wrench.force, message.wrench.torque
+    f.x, f.y, f.z, m.x, m.y, m.z = numbers.tolist()
 
 
 class PointTopic(Topic):

@@ -29,7 +29,7 @@ class WristTopics:
             return
         contact = self._inputs.compensated(self._hand, self._now())
         if contact is not None:
-            self._compensated.send(contact, reading.header)
+            self._compensated.send(contact, reading.header.frame_id, reading.header.stamp)
 
     def _on_zero(self, _: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
         name = f'{self._hand}.sensor.bias'
