@@ -6,6 +6,7 @@ import json
 import os
 import re
 import shutil
+import subprocess
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
@@ -247,6 +248,77 @@ def test_what_is_done_is_not_done_again_unless_something_changed(tmp_path: Path)
     shutil.rmtree(out)
     assert process(job).states == 200
     assert json.loads((out / 'summary.json').read_text())['states'] == 200
+
+
+@pytest.mark.parametrize('kind', ['csv', 'parquet'])
+def test_what_was_written_is_read_again_as_a_table(tmp_path: Path, kind: str) -> None:
+    bag, settings = write_bag(tmp_path / 'bag', arm_states()), PINOCCHIO | {'robot_file': ARM}
+    first = process(Job(bag, tmp_path / 'out', settings, formats=(kind, 'parquet')))
+    again = process(Job(tmp_path / 'out' / f'torques.{kind}', tmp_path / 'again', settings))
+    assert again.states == first.states == 200
+    for name in ('stamp', 'theta1.gravity', 'theta2.coriolis', 'theta1.model', 'theta2.residual'):
+        one, other = (column(tmp_path / out, name) for out in ('out', 'again'))
+        np.testing.assert_allclose(one, other, rtol=1e-12, atol=1e-12)
+
+
+def test_a_table_by_hand_needs_no_more_than_times_and_positions(tmp_path: Path) -> None:
+    rows = [f'{0.01 * k},{0.1 * k},{-0.1 * k if k != 7 else ""}' for k in range(40)]
+    (tmp_path / 'x.csv').write_text('\n'.join(['time, theta2.position,theta1.position', *rows]))
+    summary = process(Job(tmp_path / 'x.csv', tmp_path / 'out', PINOCCHIO | {'robot_file': ARM}))
+    assert summary.states == 39
+    assert summary.refused['joint states'] == (1, 'position of theta1: nan, must be finite, at most 1e+06')
+    assert np.isnan(column(tmp_path / 'out', 'theta1.coriolis')).all()
+    assert column(tmp_path / 'out', 'theta2.position')[3] == pytest.approx(0.3)
+
+
+@pytest.mark.parametrize(
+    ('text', 'message'),
+    [
+        ('', 'Empty CSV file'),
+        ('time\n1\n', 'has no column `<joint>.position`'),
+        ('t,theta1.position\n1,2\n', 'has no column `time`'),
+        ('time,theta1.position,theta2.position\n', 'has no rows'),
+        ('time,theta1.position,theta2.position\n0,1\n', 'Expected 3 columns'),
+        ('time,theta1.position,theta2.position\n0,1,x\n', 'x'),
+        ('time,theta1.position,theta2.position\nnan,1,2\n', 'time in row 1 is nan, must be a time'),
+        ('time,theta1.position\n0,1\n', 'never all joints were known at once; missing: theta2'),
+    ],
+)
+def test_a_table_with_a_fault_is_named(text: str, message: str, tmp_path: Path) -> None:
+    (tmp_path / 'bad.csv').write_text(text)
+    result = attempt(Job(tmp_path / 'bad.csv', tmp_path / 'out', PINOCCHIO | {'robot_file': ARM}))
+    assert 'bad.csv' in result.fault
+    assert message in result.fault
+
+
+def test_a_parquet_file_that_is_none(tmp_path: Path) -> None:
+    (tmp_path / 'bad.parquet').write_bytes(b'PAR1' * 20)
+    result = attempt(Job(tmp_path / 'bad.parquet', tmp_path / 'out', PINOCCHIO | {'robot_file': ARM}))
+    assert 'bad.parquet' in result.fault
+
+
+def full(tmp_path: Path) -> Iterator[Path]:
+    """A disk with hardly any room, for those who may mount one."""
+    disk, mount, umount = tmp_path / 'disk', shutil.which('mount'), shutil.which('umount')
+    disk.mkdir()
+    words = [str(mount), '-t', 'tmpfs', '-o', 'size=64k', 'tmpfs', str(disk)]
+    if not mount or not umount or subprocess.run(words, capture_output=True, check=False).returncode:
+        pytest.skip('a small disk cannot be mounted here')
+    yield disk
+    subprocess.run([umount, '-l', str(disk)], check=True)
+
+
+full_disk = pytest.fixture(full)
+
+
+@pytest.mark.parametrize('kind', ['csv', 'parquet', 'bag'])
+def test_a_full_disk_is_named_and_leaves_nothing_behind(full_disk: Path, tmp_path: Path, kind: str) -> None:
+    bag = write_bag(tmp_path / 'bag', arm_states(2000))
+    result = attempt(Job(bag, full_disk / 'out', PINOCCHIO | {'robot_file': ARM}, formats=(kind,)))
+    assert result.summary is None
+    assert 'No space left on device' in result.fault
+    assert str(full_disk) in result.fault
+    assert not [*full_disk.iterdir()]
 
 
 def test_the_bag_of_torques_is_a_bag(tmp_path: Path) -> None:

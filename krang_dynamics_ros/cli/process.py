@@ -24,7 +24,13 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run the command; exit code 0: all done, 1: some recordings could not be, 2: not understood."""
     parser = command_parser('process', 'Every torque term over time of recordings, and the model against the efforts.')
     add = parser.add_argument
-    add('recordings', nargs='+', type=Path, metavar='BAG', help='a bag of ROS 2: its folder or its file')
+    add(
+        'recordings',
+        nargs='+',
+        type=Path,
+        metavar='BAG',
+        help='a bag of ROS 2, or a table (docs/recordings.md)',
+    )
     add('-o', '--out', type=Path, default=Path('torques'), help='folder for the results; default: torques')
     add('--robot', default='', help='robot file; default: what the parameters say, or Krang')
     add('--params', type=Path, help='parameter file of dynamics_node, as it is')

@@ -32,7 +32,9 @@ def attempt(job: Job, progress: Callable[[float], None] = lambda _: None) -> Res
     except KrangDynamicsError as error:
         return Result(job, None, str(error))
     except OSError as error:
-        return Result(job, None, f'{error.filename or job.recording}: {error.strerror or error}')
+        if error.filename:
+            return Result(job, None, f'{job.recording}: {error.filename}: {error.strerror or error}')
+        return Result(job, None, f'{job.recording}: {error.strerror or error}; results were to go to {job.out}')
 
 
 def on_this_machine(jobs: Sequence[Job], workers: int) -> Iterator[Result]:

@@ -19,8 +19,9 @@ import numpy as np
 from ..core.errors import KrangDynamicsError
 from ..core.spatial import Array
 from ..pipeline.pipeline import Pipeline, pipeline_of
-from ..recordings.bag import Bag, Topics, topics_of
+from ..recordings.bag import Bag, Topics
 from ..recordings.recording import RecordingError
+from ..recordings.table import TableFile, is_table
 from .columns import Computer, columns
 from .errors_by_joint import ErrorSums, JointError
 from .replay import states
@@ -66,7 +67,7 @@ def process(job: Job, progress: Callable[[float], None] = lambda _: None) -> Sum
     shutil.rmtree(part, ignore_errors=True)
     part.mkdir(parents=True)
     try:
-        with Bag(job.recording) as bag:
+        with (TableFile if is_table(job.recording) else Bag)(job.recording) as bag:
             summary = _Run(job, bag, part, progress).run()
         (part / SUMMARY).write_text(json.dumps(asdict(summary), indent=1), encoding='utf-8')
         shutil.rmtree(job.out, ignore_errors=True)
@@ -101,7 +102,7 @@ def session(parameters: Mapping[str, Any]) -> tuple[Pipeline, str]:
 class _Run:
     """One pass over one recording."""
 
-    def __init__(self, job: Job, bag: Bag, out: Path, progress: Callable[[float], None]) -> None:
+    def __init__(self, job: Job, bag: Bag | TableFile, out: Path, progress: Callable[[float], None]) -> None:
         self._job, self._bag, self._out, self._progress = job, bag, out, progress
         self._contents = bag.contents
         self._pipeline, backend = session(job.parameters)
@@ -113,7 +114,7 @@ class _Run:
     def run(self) -> Summary:
         """Write what is asked for, and return what was found."""
         job, hands = self._job, tuple(self._pipeline.inputs.hands)
-        topics = topics_of(self._contents, hands, job.joint_states)
+        topics = self._bag.topics(hands, job.joint_states)
         self._summary.used = [topics.joint_states, *topics.wrenches.values()]
         start = self._contents.start + int(job.start * 1e9)
         end = self._contents.end if job.end == float('inf') else self._contents.start + int(job.end * 1e9)

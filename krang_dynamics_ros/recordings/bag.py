@@ -79,6 +79,10 @@ class Bag:
         topics = {topic: (kinds[topic], counts[topic]) for topic in sorted(kinds)}
         return Contents(topics, self._reader.start_time, self._reader.end_time)
 
+    def topics(self, hands: Sequence[str], joint_states: str = '') -> Topics:
+        """Return the topics to listen to."""
+        return topics_of(self.contents, hands, joint_states)
+
     def messages(self, topics: Topics, start: int | None = None, end: int | None = None) -> Iterator[Message]:
         """Return the messages of these topics from `start` to before `end` (ns), in the order in which they came."""
         for found in self.runs(topics, start, end):

@@ -1,0 +1,131 @@
+"""A table of joint states, CSV or Parquet, read a piece at a time as if it were a bag.
+
+Its head names the columns: `time` (s) or `stamp` (ns), then for each joint `<joint>.position`, and `.velocity` and
+`.effort` where they were recorded. What else is there is left alone, so what `process` writes can be read again. A row
+is a joint state of all joints that came when it was stamped; an empty cell, or NaN, is not known.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..core.optional import optional
+from ..core.spatial import Array
+from .bag import Contents, Topics
+from .messages import JointStateRun
+from .readers import TABLES
+from .recording import RecordingError
+
+Stamps = NDArray[np.int64]
+
+arrow = optional('pyarrow', 'reading tables')
+arrow_csv = optional('pyarrow.csv', 'reading tables')
+parquet = optional('pyarrow.parquet', 'reading tables')
+LATEST = 9.2e18  # ns: what a stamp has room for
+QUANTITIES = ('position', 'velocity', 'effort')
+ROWS = 4096  # that are read at once
+CHUNK = 1 << 24  # bytes
+
+
+class TableFile:
+    """A table that is open. Use it in a `with`; it has what a `Bag` has."""
+
+    def __init__(self, path: str | Path) -> None:
+        self.path = Path(path)
+
+    def __enter__(self) -> TableFile:
+        self._raw = {name.strip(): name for name in self._tried(self._head)}  # as they stand there
+        names = [*self._raw]
+        self._clock = next((name for name in ('stamp', 'time') if name in names), '')
+        self.joints = tuple(name.removesuffix('.position') for name in names if name.endswith('.position'))
+        if not self._clock or not self.joints:
+            missing = '`<joint>.position`' if self._clock else '`time` (s) or `stamp` (ns)'
+            raise RecordingError(f'{self.path}: its head has no column {missing}, but {", ".join(names[:6])}')
+        self.contents = self._contents()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Nothing stays open."""
+
+    def topics(self, hands: Sequence[str], joint_states: str = '') -> Topics:
+        """Return what stands for the topics of a bag: the file itself."""
+        return Topics(self.path.name)
+
+    def _contents(self) -> Contents:
+        """Read the times alone: how many rows there are, and from when to when."""
+        times = [(len(stamp), int(stamp.min()), int(stamp.max())) for stamp, _ in self._batches([])]
+        if not times:
+            raise RecordingError(f'{self.path}: has no rows')
+        rows, first, last = zip(*times, strict=True)
+        return Contents({self.path.name: ('table', sum(rows))}, min(first), max(last) + 1)
+
+    def runs(self, topics: Topics, start: int, end: int) -> Iterator[JointStateRun]:
+        """Return the rows from `start` to before `end` (ns)."""
+        there = {quantity: [f'{joint}.{quantity}' for joint in self.joints] for quantity in QUANTITIES}
+        wanted = [name for names in there.values() for name in names if name in self._raw]
+        for stamp, batch in self._batches(wanted):
+            inside = (stamp >= start) & (stamp < end)
+            position, velocity, effort = (_numbers(batch, names)[inside] for names in there.values())
+            yield JointStateRun(self.joints, position, velocity, effort, stamp[inside], stamp[inside])
+
+    def _batches(self, names: Sequence[str]) -> Iterator[tuple[Stamps, dict[str, Array]]]:
+        """Return stamps (rows) and columns by name, some rows at a time."""
+        read, row = self._read([self._clock, *names]), 0
+        while (batch := self._tried(lambda: next(read, None))) is not None:
+            found = {name: batch.column(k).to_numpy(zero_copy_only=False) for k, name in enumerate(batch.schema.names)}
+            columns = {name: found[self._raw[name]] for name in (self._clock, *names)}
+            if batch.num_rows:
+                yield self._stamps(columns.pop(self._clock), row), columns
+            row += batch.num_rows
+
+    def _stamps(self, times: Array, row: int) -> Stamps:
+        scale = 1.0 if self._clock == 'stamp' else 1e9
+        if times.dtype == np.int64 and scale == 1.0:
+            return times.astype(np.int64, copy=False)
+        good = np.abs(times) * scale < LATEST
+        if not good.all():
+            k = int(np.argmin(good))
+            raise RecordingError(f'{self.path}: {self._clock} in row {row + k + 1} is {times[k]}, must be a time')
+        return np.asarray(np.rint(times * scale)).astype(np.int64)
+
+    def _head(self) -> list[str]:
+        if self.path.suffix == '.parquet':
+            return list(parquet.read_schema(self.path).names)
+        with arrow_csv.open_csv(self.path, arrow_csv.ReadOptions(block_size=CHUNK)) as opened:
+            return list(opened.schema.names)
+
+    def _read(self, names: Sequence[str]) -> Iterator[Any]:
+        raw = [self._raw[name] for name in names]
+        if self.path.suffix == '.parquet':
+            with parquet.ParquetFile(self.path) as file:
+                yield from file.iter_batches(ROWS, columns=raw)
+            return
+        kinds = {self._raw[name]: arrow.int64() if name == 'stamp' else arrow.float64() for name in names}
+        only = arrow_csv.ConvertOptions(include_columns=raw, column_types=kinds)
+        with arrow_csv.open_csv(self.path, arrow_csv.ReadOptions(block_size=CHUNK), convert_options=only) as opened:
+            yield from opened
+
+    def _tried(self, work: Callable[[], Any]) -> Any:
+        try:
+            return work()
+        except (OSError, ValueError, KeyError, NotImplementedError) as error:  # Arrow's own are among them
+            raise RecordingError(f'{self.path}: {" ".join(str(error).split())[:300]}') from None
+
+
+def _numbers(columns: dict[str, Array], names: Sequence[str]) -> Array:
+    """Return columns side by side (rows, joints), NaN for those that are not there; (rows, 0) if none is."""
+    rows = len(next(iter(columns.values())))
+    if not any(name in columns for name in names):
+        return np.zeros((rows, 0))
+    unknown = np.full(rows, np.nan)
+    return np.stack([np.asarray(columns.get(name, unknown), dtype=float) for name in names], axis=1)
+
+
+def is_table(path: Path) -> bool:
+    """Tell whether a path looks like a table."""
+    return path.is_file() and path.suffix in TABLES
