@@ -20,7 +20,7 @@ from krang_dynamics_ros.identification.excitation import Excitation, Search
 from krang_dynamics_ros.identification.excitation_run import run
 from krang_dynamics_ros.identification.identify import identify
 from krang_dynamics_ros.identification.regressor import held
-from krang_dynamics_ros.robot.robot import Friction, Shape
+from krang_dynamics_ros.robot.robot import Friction, Presliding, Shape
 
 from .test_commands import run as command
 
@@ -37,9 +37,9 @@ def found() -> Excitation:
     return Search(wrist(), 10.0, seed=0).best()
 
 
-def test_it_stays_within_limits_and_begins_at_rest() -> None:
-    time = np.linspace(0, 10, 2001)
-    q, dq, ddq = found().at(time)
+def test_it_stays_within_limits_and_begins_and_ends_at_rest() -> None:
+    time = np.linspace(0, 12, 2401)
+    q, dq, ddq = found().from_rest_to_rest(time, 12.0)
     torque = NewtonEuler(wrist()).inverse_dynamics(q, dq, ddq)
     for j, joint in enumerate(wrist().moving_joints):
         assert joint.limits is not None
@@ -48,9 +48,19 @@ def test_it_stays_within_limits_and_begins_at_rest() -> None:
         assert np.abs(dq[:, j]).max() < joint.limits.velocity
         assert np.abs(torque[:, j]).max() < joint.limits.effort
     np.testing.assert_allclose([dq[0], ddq[0], dq[-1], ddq[-1]], 0, atol=1e-9)
-    np.testing.assert_allclose(q[0], q[-1], atol=1e-9)
-    np.testing.assert_allclose(np.gradient(q, time, axis=0)[1:-1], dq[1:-1], atol=1e-4)
-    np.testing.assert_allclose(np.gradient(dq, time, axis=0)[1:-1], ddq[1:-1], atol=1e-3)
+    np.testing.assert_allclose(np.gradient(q, time, axis=0)[1:-1], dq[1:-1], atol=1e-3)
+    np.testing.assert_allclose(np.gradient(dq, time, axis=0)[1:-1], ddq[1:-1], atol=2e-2)
+    speed = np.abs(dq[(time > 1) & (time < 11)]).max(axis=1)
+    assert speed.min() > 0.05  # in between, the joints never rest together
+
+
+def test_friction_takes_its_part_of_the_effort() -> None:
+    stiff = Friction(viscous=3.0, coulomb=2.0, presliding=(Presliding(2.0, 1e-4),))
+    joints = [replace(j, friction=stiff) if j.moves else j for j in wrist().joints]
+    robot = replace(wrist(), joints=tuple(joints))
+    _, dq, _ = Search(robot, 10.0, seed=0).best().at(np.linspace(0, 10, 500))
+    limits = [joint.limits.effort for joint in robot.moving_joints if joint.limits]
+    assert (3.0 * np.abs(dq).max(axis=0) + 4.0 < limits).all()
 
 
 def test_it_is_better_than_a_motion_by_chance() -> None:
@@ -110,7 +120,8 @@ def test_the_trajectory_is_what_controllers_take() -> None:
     last = message['points'][-1]
     assert last['time_from_start'] == {'sec': 10, 'nanosec': 0}
     assert set(last) == {'positions', 'velocities', 'accelerations', 'time_from_start'}
-    np.testing.assert_allclose(message['points'][7]['positions'], found().at(np.array([0.35]))[0][0], atol=1e-8)
+    position, _, _ = found().from_rest_to_rest(np.array([0.35]), 10.0)
+    np.testing.assert_allclose(message['points'][7]['positions'], position[0], atol=1e-8)
 
 
 def test_what_a_simulated_robot_was_given_is_found_along_it() -> None:
@@ -135,3 +146,13 @@ def test_the_command_writes_a_trajectory(tmp_path: Path) -> None:
     refused = command('excite', '--joints', 'q_9l', cwd=tmp_path)
     assert refused.returncode == 2
     assert "joint 'q_9l' is unknown" in refused.stderr
+
+
+def test_an_arm_that_folds_onto_itself_is_seen() -> None:
+    arm = held(krang(), {}, [f'q_{k}l' for k in range(1, 8)])
+    clearance = Clearance(arm)
+    assert clearance.keeps(np.array([[0.0, -1.0, 0, -1.0, 0, 1.0, 0]]))
+    folded = np.zeros((1, 7))
+    folded[0, 3], folded[0, 5] = 2.0, 2.0  # elbow and wrist: the hand comes back to the upper arm
+    turned = np.stack([folded[0] * [1, 1, 1, a, 1, b, 1] for a in (1, -1) for b in (1, -1)])
+    assert not all(clearance.keeps(q[None]) for q in turned)

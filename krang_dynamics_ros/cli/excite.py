@@ -78,7 +78,8 @@ def trajectory_text(excitation: Excitation, duration: float, rate: float) -> str
     time = np.arange(round(duration * rate) + 1) / rate
     names = ', '.join(excitation.joint_names)
     lines = ['header: {stamp: {sec: 0, nanosec: 0}, frame_id: ""}', f'joint_names: [{names}]', 'points:']
-    for t, *state in zip(time, *(np.round(x, 9) for x in excitation.at(time)), strict=True):
+    states = (np.round(x, 9) for x in excitation.from_rest_to_rest(time, float(time[-1])))
+    for t, *state in zip(time, *states, strict=True):
         sec, nanosec = divmod(round(t * 1e9), 10**9)
         values = zip(('positions', 'velocities', 'accelerations'), state, strict=True)
         fields = ', '.join(f'{key}: {numbers(value)}' for key, value in values)

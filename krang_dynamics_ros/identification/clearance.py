@@ -1,8 +1,9 @@
-"""Whether a motion keeps clear of the floor and of what stands still, by the robot file's simple shapes.
+"""Whether a motion keeps clear of the floor, of what stands still and of itself, by the robot file's simple shapes.
 
 Every shape counts as the box around it, every link by its collision shapes, or by its visual ones if it has none. The
 floor is a plane across gravity at the lowest point of what stands still. The first link of each chain always touches
-what carries it, and is held against the floor alone.
+what carries it, and is held against the floor alone. Moving links are held against each other from the third joint
+between them on: nearer ones fill each other's corners, which boxes around them take for touching.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from ..equations.frames import all_in_base, all_local
 from ..robot.robot import Link, Robot, Shape
 
 MARGIN = 0.03  # m, all round
+NEIGHBOURS = 2  # joints between moving links whose boxes may touch
 
 
 class Box(NamedTuple):
@@ -43,12 +45,22 @@ class Clearance:
 
     def keeps(self, q: Array) -> bool:
         """Tell whether all states (states, n) keep clear."""
-        for link, box in self._boxes(self._free, q):
+        boxes = self._boxes(self._free, q)
+        for link, box in boxes:
             if (_lowest(box, self._up) < self._floor + MARGIN).any():
                 return False
             if link not in self._touching and any(_overlap(box, other).any() for _, other in self._still):
                 return False
+        for k, (link, box) in enumerate(boxes):
+            for other, near in boxes[k + 1 :]:
+                if self._apart(link, other) > NEIGHBOURS and _overlap(box, near).any():
+                    return False
         return True
+
+    def _apart(self, link: str, other: str) -> int:
+        """Return how many moving joints are between two links."""
+        one, two = ({j.name for j in self._robot.chain(x) if j.moves} for x in (link, other))
+        return len(one ^ two)
 
     def _boxes(self, links: Sequence[Link], q: Array) -> list[tuple[str, Box]]:
         positions = {name: q[:, k] for k, name in enumerate(self._robot.joint_names)}

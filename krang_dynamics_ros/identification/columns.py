@@ -14,7 +14,7 @@ import numpy as np
 
 from ..core.friction_shapes import braking, coulomb
 from ..core.spatial import Array
-from .samples import DISTANCES, Samples
+from .samples import DISTANCES, Samples, doubtful
 from .structure import Structure
 
 SHARE = 0.5  # what shares are drawn towards before a robot's own joints have said where theirs are
@@ -36,7 +36,7 @@ class Pilot:
 def joint_columns(samples: Samples, structure: Structure, pilot: Pilot) -> Array:
     """Return the columns (rows, joints, columns) in the order of `structure.columns`."""
     s = samples
-    columns = [s.ddq, s.dq, coulomb(s.dq, structure.coulomb_velocity)]
+    columns = [s.ddq, s.dq, coulomb(s.dq, doubtful(s.dq, structure.coulomb_velocity))]
     columns += [s.z[:, :, DISTANCES.index(distance)] for distance in structure.presliding]
     if structure.load_share:
         load = s.Y_load @ pilot.phi

@@ -9,12 +9,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..core.spatial import Array
-from .least_squares import Equations, Known, Noise, solve
+from .least_squares import Equations, Known, Noise, noise_of, solve
 from .samples import DISTANCES, Samples
 from .structure import Structure
 
 FOLDS = 6  # blocks of the period, each left out once
 WORTH = 0.01  # of the error: a term that brings less is not worth having
+SPREADS = (0.3, 1.0, 3.0)  # of bodies about the known ones, relative: nobody knows a body better than to a third
+CHANCE = 5.0  # chi-square: what one number more would gain by chance in two or three cases of a hundred
 THIN = 2500  # rows at most in cross-validation: neighbours say nearly the same
 
 
@@ -40,7 +42,7 @@ def held_out(samples: Samples, structure: Structure, known: Known, noise: Noise)
     """Return the effort (rows, joints) that is predicted of every row from the blocks it does not stand in."""
     block, predicted = folds(samples), np.empty_like(samples.effort)
     for k in np.unique(block):
-        solution = solve(Equations(samples, block != k, noise), structure, known, samples.spread)
+        solution = solve(Equations(samples, block != k, noise, structure), structure, known, samples.spread)
         predicted[block == k] = solution.predict(samples)[block == k]
     return predicted
 
@@ -59,7 +61,7 @@ class Choice:
         """Try a structure."""
         self._progress(f'trying {structure}')
         samples = self._samples_at(structure.cutoff)
-        predicted = held_out(samples, structure, self._known, Noise.first(samples.spread))
+        predicted = held_out(samples, structure, self._known, noise_of(samples, structure, self._known))
         errors = np.sqrt(np.square(samples.effort - predicted).mean(axis=0)) / samples.spread
         self.trials.append(Trial(structure, tuple(errors.tolist())))
         return self.trials[-1]
@@ -67,24 +69,27 @@ class Choice:
     def best(self) -> Trial:
         """Return the structure that says best what it has not seen; of nearly equal ones the one that came first."""
         chosen = self.error_of(Structure())
-        for question in (_coulomb, _presliding, _coulomb, _load, _crossing, _offset, _spread, _cutoffs):
+        for question in (_coulomb, _presliding, _coulomb, _load, _crossing, _offset, _cutoffs):
             for structure in question(chosen.structure):
                 if structure == chosen.structure:
                     continue
                 trial = self.error_of(structure)
-                if trial.error < chosen.error * (1 - WORTH):
+                if trial.error < chosen.error * (1 if question is _cutoffs else 1 - WORTH):  # smoothing adds no term
                     chosen = trial
-        return self._nearer(chosen)
+        return self._nearest(chosen)
 
-    def _nearer(self, chosen: Trial) -> Trial:
-        """Return the same with bodies nearer to the known ones, where that says the unseen nearly as well."""
-        for spread in (0.3, 0.1):
-            if spread < chosen.structure.spread:
-                trial = self.error_of(replace(chosen.structure, spread=spread))
-                if trial.error > chosen.error * (1 + WORTH / 2):
-                    break
-                chosen = trial
-        return chosen
+    def _nearest(self, chosen: Trial) -> Trial:
+        """Return the same with bodies as near to the known ones as the unseen rows do not contradict."""
+        s = chosen.structure
+        trials = [chosen if x == s.spread else self.error_of(replace(s, spread=x)) for x in SPREADS]
+        least = min(trial.error for trial in trials)
+        return next(trial for trial in trials if trial.error <= least * (1 + self._by_chance(s)))
+
+    def _by_chance(self, structure: Structure) -> float:
+        """Return by how much, of it, an error may grow by chance: a chi-square over twice the rows that are new."""
+        samples = self._samples_at(structure.cutoff)
+        anew = len(samples.phase) / noise_of(samples, structure, self._known).memory
+        return CHANCE / (2 * float(anew.sum()))
 
 
 def _cutoffs(s: Structure) -> Iterator[Structure]:
@@ -111,10 +116,6 @@ def _crossing(s: Structure) -> Iterator[Structure]:
 
 def _offset(s: Structure) -> Iterator[Structure]:
     yield replace(s, offset=True)
-
-
-def _spread(s: Structure) -> Iterator[Structure]:
-    yield replace(s, spread=1.0)
 
 
 def thinned(samples: Samples) -> Samples:

@@ -17,7 +17,7 @@ from ..recordings.window import motion_only
 from ..robot.robot import Friction, Joint, LoadShare, Presliding, Robot
 from .columns import crossing
 from .cross_validation import Choice, Trial, held_out, thinned
-from .least_squares import Equations, Known, Noise, Solution, solve
+from .least_squares import Equations, Known, Noise, Solution, noise_of, solve
 from .possible_bodies import possible
 from .regressor import held, moved_links, with_parameters
 from .samples import Samples, samples_of
@@ -156,11 +156,9 @@ def _worth(recording: Recording, arm: Robot) -> Recording:
 
 
 def _fit(samples: Samples, structure: Structure, known: Known) -> tuple[Solution, Noise]:
-    """Fit all rows: once to see how well they are explained, then with each joint counting for that."""
-    every = np.ones(len(samples.phase), dtype=bool)
-    first = solve(Equations(samples, every, Noise.first(samples.spread)), structure, known, samples.spread)
-    noise = Noise.of(samples.effort - first.predict(samples))
-    equations = Equations(samples, every, noise)
+    """Fit all rows, each joint counting for how well it is explained."""
+    noise = noise_of(samples, structure, known)
+    equations = Equations(samples, np.ones(len(samples.phase), dtype=bool), noise, structure)
     start = solve(equations, structure, known, samples.spread)
     return possible(equations, start, known, samples), noise
 

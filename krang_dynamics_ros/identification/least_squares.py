@@ -98,19 +98,25 @@ class Solution:
 
 
 class Equations:
-    """Normal equations of some rows."""
+    """Normal equations of some rows.
 
-    def __init__(self, samples: Samples, rows: NDArray[np.bool_], noise: Noise) -> None:
+    Where Coulomb friction jumps with the sign of the velocity, a joint does not count in rows in which it hardly moves:
+    a sign that is wrong there looks like inertia.
+    """
+
+    def __init__(self, samples: Samples, rows: NDArray[np.bool_], noise: Noise, structure: Structure) -> None:
         """Take the rows that count (rows), and how much each joint's count."""
         self._samples, self._rows, self._weight = samples, rows, noise.weight
-        self._Y = np.ascontiguousarray(samples.Y[rows].transpose(1, 0, 2))  # (joints, rows, 10 links)
-        self._effort = samples.effort[rows].T
+        jumps = not structure.coulomb_velocity
+        self._counts = (samples.slides | (not jumps))[rows].T[:, :, None].astype(float)  # (joints, rows, 1)
+        self._Y = np.ascontiguousarray(samples.Y[rows].transpose(1, 0, 2)) * self._counts  # (joints, rows, 10 links)
+        self._effort = samples.effort[rows].T * self._counts[:, :, 0]
         self._YtY = np.einsum('j,jrp,jrq->pq', self._weight, self._Y, self._Y, optimize=True)
         self._Yty = np.einsum('j,jrp,jr->p', self._weight, self._Y, self._effort, optimize=True)
 
     def build(self, structure: Structure, pilot: Pilot) -> tuple[Array, Array]:
         """Return matrix and right side for all unknowns."""
-        C = joint_columns(self._samples, structure, pilot)[self._rows].transpose(1, 0, 2)
+        C = joint_columns(self._samples, structure, pilot)[self._rows].transpose(1, 0, 2) * self._counts
         n, _, c = C.shape
         p = self._YtY.shape[0]
         M, b = np.zeros((p + n * c, p + n * c)), np.zeros(p + n * c)
@@ -137,6 +143,13 @@ def solve(equations: Equations, structure: Structure, known: Known, spread: Arra
         if round_ + 1 < ROUNDS:
             pilot = next_pilot(solution)
     return solution
+
+
+def noise_of(samples: Samples, structure: Structure, known: Known) -> Noise:
+    """Fit all rows to see how well each joint is explained: so much must the data count against the prior."""
+    every = np.ones(len(samples.phase), dtype=bool)
+    first = solve(Equations(samples, every, Noise.first(samples.spread), structure), structure, known, samples.spread)
+    return Noise.of(samples.effort - first.predict(samples))
 
 
 def next_pilot(solution: Solution) -> Pilot:

@@ -47,10 +47,11 @@ def _solve(M: Array, b: Array, P: Array, at: Array, known: Known, structure: Str
     x = cp.hstack([*parts, cp.multiply(scale, factors)])
     R, d = _square_root(M, b)
     prior = cp.multiply(np.sqrt(np.diag(P)[p:]), cp.multiply(scale, factors) - at[p:])
-    divergence = sum(cp.trace(K) - cp.log_det(K) for K in bodies) / structure.spread**2
+    divergence = sum(cp.trace(K) - cp.log_det(K) for K in bodies)
+    squares = cp.sum_squares(R @ x - d) + cp.sum_squares(prior)
     guarded = np.flatnonzero(np.tile(never_negative(structure), len(scale) // len(structure.columns)))
     problem = cp.Problem(
-        cp.Minimize(0.5 * cp.sum_squares(R @ x - d) + 0.5 * cp.sum_squares(prior) + divergence),
+        cp.Minimize(0.5 * squares * structure.spread**2 + divergence),  # so scaled, the solver finds it exactly
         [factors[guarded] >= 0],
     )
     problem.solve(solver='CLARABEL')

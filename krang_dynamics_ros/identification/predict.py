@@ -14,7 +14,7 @@ from ..recordings.derivatives import Smoothed
 from ..recordings.recording import Recording
 from ..robot.robot import Robot
 from .regressor import held
-from .samples import presliding_history
+from .samples import doubtful, presliding_history
 
 CUTOFF = 5.0  # Hz, for a robot that was not identified
 
@@ -51,6 +51,7 @@ def predict(robot: Robot, recording: Recording, angles: Mapping[str, float] | No
     motion, z = smoothed.motion, None
     friction = FrictionModel(arm.viscous, arm.coulomb)
     friction.take([joint.friction for joint in arm.moving_joints])
+    friction.coulomb_velocity = doubtful(motion.dq, friction.coulomb_velocity)
     if friction.has_state:
         z = np.stack(
             [

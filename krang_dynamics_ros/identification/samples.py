@@ -7,15 +7,18 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from ..core.friction_shapes import presliding
 from ..core.spatial import Array
 from ..recordings.derivatives import Smoothed
-from ..recordings.recording import Recording
+from ..recordings.recording import Recording, Rows
 from ..robot.robot import Robot
 from .phases import phases
 from .regressor import moved_links, regressor
 
+SURE = 0.02  # of a joint's usual speed: slower than this, the smoothed velocity may have the wrong sign
+DOUBT = 1e-3  # of it: at such a velocity nobody knows the sign, and the mean of both is nearest
 DISTANCES = (1e-4, 1e-3)  # of presliding, rad: 0.1 and 1 mrad
 
 
@@ -26,6 +29,11 @@ def presliding_history(position: Array, distances: Sequence[float]) -> Array:
     for k, step in enumerate(steps):
         z[k + 1] = presliding(z[k], step, np.asarray(distances))
     return z
+
+
+def doubtful(dq: Array, over: ArrayLike) -> Array:
+    """Return the velocity (joints) over which friction turns its sign along smoothed velocities (rows, joints)."""
+    return np.asarray(np.maximum(over, DOUBT * np.sqrt(np.square(dq).mean(axis=0))), dtype=float)
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,6 +53,11 @@ class Samples:
     def spread(self) -> Array:
         """Standard deviation of the effort (joints)."""
         return np.asarray(self.effort.std(axis=0))
+
+    @cached_property
+    def slides(self) -> Rows:
+        """Whether joints (rows, joints) move so fast that the sign of their velocity is sure."""
+        return np.asarray(np.abs(self.dq) > SURE * np.sqrt(np.square(self.dq).mean(axis=0)))
 
 
 def samples_of(robot: Robot, recordings: Sequence[Recording], cutoff: float) -> Samples:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from .recording import Recording, RecordingError, Rows
@@ -20,13 +22,22 @@ def motion_only(recording: Recording) -> Recording:
     recording = _without_start(recording)
     moving = _moving(recording)
     edges = np.flatnonzero(np.diff(np.concatenate([[0], moving.astype(int), [0]])))
-    stretches = edges.reshape(-1, 2)
+    stretches = _joined(edges.reshape(-1, 2).tolist(), round(PAUSE * recording.rate))
     if not len(stretches):
         raise RecordingError(
             f'{recording.source}: the robot stands still, which determines nothing; record it while it moves'
         )
-    first, last = max(stretches.tolist(), key=lambda stretch: stretch[1] - stretch[0])
+    first, last = max(stretches, key=lambda stretch: stretch[1] - stretch[0])
     return recording.rows(slice(first, last))
+
+
+def _joined(stretches: Sequence[Sequence[int]], pause: int) -> list[tuple[int, int]]:
+    """Return stretches (first, last), those as one that a shorter pause (rows) parts: all joints turned back."""
+    joined: list[tuple[int, int]] = []
+    for first, last in stretches:
+        goes_on = joined and first - joined[-1][1] <= pause
+        joined.append((joined.pop()[0] if goes_on else first, last))
+    return joined
 
 
 def _without_start(recording: Recording) -> Recording:
