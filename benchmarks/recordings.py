@@ -18,7 +18,8 @@ from rosbags.typesys import Stores, get_typestore
 from krang_dynamics_ros import Dynamics, Wrench, dynamics_of, krang
 from krang_dynamics_ros.core.wrench import Place
 from krang_dynamics_ros.processing.columns import OF_GAMMA
-from krang_dynamics_ros.processing.process import Job, process, session
+from krang_dynamics_ros.processing.job import Job, session
+from krang_dynamics_ros.processing.process import process
 from krang_dynamics_ros.recordings.derivatives import smoothing_spline
 
 STATES = 60_000  # a minute at 1 kHz

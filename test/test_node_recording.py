@@ -18,7 +18,8 @@ pytest.importorskip('rclpy', reason='rclpy is not installed')
 
 from builtin_interfaces.msg import Time  # noqa: E402
 
-from krang_dynamics_ros.processing.process import Job, process  # noqa: E402
+from krang_dynamics_ros.processing.job import Job  # noqa: E402
+from krang_dynamics_ros.processing.process import process  # noqa: E402
 
 from .ros import Client, Process, domain  # noqa: E402
 

@@ -19,8 +19,9 @@ from hypothesis import strategies as st
 
 from krang_dynamics_ros import Robot, dynamics_of, load_robot
 from krang_dynamics_ros.processing.errors_by_joint import ErrorSums
+from krang_dynamics_ros.processing.job import Job
 from krang_dynamics_ros.processing.many import attempt, on_this_machine
-from krang_dynamics_ros.processing.process import Job, process
+from krang_dynamics_ros.processing.process import process
 from krang_dynamics_ros.processing.states import States
 from krang_dynamics_ros.processing.stretches import stretches
 from krang_dynamics_ros.processing.thinned import Thinned

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from krang_dynamics_ros.processing.job import Job
 from krang_dynamics_ros.processing.many import on_a_cluster
-from krang_dynamics_ros.processing.process import Job
 
 from .bags import write_bag
 from .test_process import ARM, PINOCCHIO, arm_states

@@ -11,7 +11,8 @@ import pytest
 pytest.importorskip('pyarrow', reason='pyarrow, for recordings, is not installed')
 
 from krang_dynamics_ros import Robot, dynamics_of
-from krang_dynamics_ros.processing.process import Job, process
+from krang_dynamics_ros.processing.job import Job
+from krang_dynamics_ros.processing.process import process
 from krang_dynamics_ros.processing.summary import Summary
 
 from .bags import BEGIN, joint_state, wrench, write_bag

@@ -34,7 +34,7 @@ ROOMS: dict[str, set[str]] = {
     'proof': {'core', 'robot', 'equations', 'dynamics', 'identification'},
     'viewer': {'core', 'robot', 'dynamics'},
     'pipeline': {'core', 'robot', 'dynamics', 'estimation', 'inputs', 'outputs'},
-    'processing': {'core', 'robot', 'dynamics', 'pipeline', 'recordings'},
+    'processing': {'core', 'robot', 'dynamics', 'inputs', 'pipeline', 'recordings'},
     'calibration': {'core', 'dynamics', 'inputs', 'pipeline'},
     'nodes': {'core', 'robot', 'dynamics', 'estimation', 'inputs', 'outputs', 'pipeline', 'viewer', 'simulation'}
     | {'calibration'},

@@ -10,9 +10,9 @@ from pathlib import Path
 
 from ..core.optional import optional
 from ..dynamics.terms import TERMS
+from ..processing.job import FORMATS, TERMS_ASKED, Job
 from ..processing.many import Result, attempt, on_a_cluster, on_this_machine
 from ..processing.parameter_file import read_parameters
-from ..processing.process import FORMATS, TERMS_ASKED, Job
 from ..processing.summary import Summary
 from .common import command_parser, guarded
 
@@ -72,7 +72,7 @@ def _results(jobs: Sequence[Job], arguments: argparse.Namespace) -> Iterator[Res
     with bar.Progress(*shown, console=console, disable=not console.is_terminal, transient=True) as progress:
         task = progress.add_task(jobs[0].recording.name if len(jobs) == 1 else 'recordings', total=len(jobs))
         if len(jobs) == 1 and not arguments.ray:
-            yield attempt(jobs[0], lambda part: progress.update(task, completed=part))
+            yield attempt(jobs[0], lambda part: progress.update(task, completed=part), arguments.workers)
             return
         done = on_a_cluster(jobs, arguments.ray) if arguments.ray else on_this_machine(jobs, arguments.workers)
         for result in done:

@@ -149,6 +149,11 @@ class RobotInputs:
         weight = self._weigh(average.q)([load])[0] if load else 0.0
         return average.reading.numbers + one.sign * weight
 
+    @property
+    def longest_memory(self) -> float:
+        """How long anything that came is of use, s."""
+        return max([self.states.timeout, *(hand.timeout for hand in self.hands.values())])
+
     def posed(self, now: int) -> bool:
         """Tell whether all joints were known a moment ago."""
         return now - self._known_at <= self.states.timeout * 1e9

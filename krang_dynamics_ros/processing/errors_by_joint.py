@@ -37,16 +37,22 @@ class ErrorSums:
     def add(self, effort: Array, residual: Array) -> None:
         """Take in states (m, n); those with a number that is not known do not count."""
         known = np.isfinite(effort) & np.isfinite(residual)
-        count = known.sum(axis=0)
-        some = np.maximum(count, 1)
-        mean = np.where(known, effort, 0.0).sum(axis=0) / some
-        squares = np.where(known, effort - mean, 0.0)
-        self._residual += np.square(np.where(known, residual, 0.0)).sum(axis=0)
-        self._absolute += np.abs(np.where(known, residual, 0.0)).sum(axis=0)
-        together, apart = np.maximum(self._count + count, 1), mean - self._mean
-        self._squares += np.square(squares).sum(axis=0) + np.square(apart) * self._count * count / together
-        self._mean += apart * count / together
-        self._count += count
+        some = ErrorSums(self._names)
+        some._count += known.sum(axis=0)
+        some._mean += np.where(known, effort, 0.0).sum(axis=0) / np.maximum(some._count, 1)
+        some._squares += np.square(np.where(known, effort - some._mean, 0.0)).sum(axis=0)
+        some._residual += np.square(np.where(known, residual, 0.0)).sum(axis=0)
+        some._absolute += np.abs(np.where(known, residual, 0.0)).sum(axis=0)
+        self.join(some)
+
+    def join(self, other: ErrorSums) -> None:
+        """Take in the states of another one."""
+        together, apart = np.maximum(self._count + other._count, 1), other._mean - self._mean
+        self._squares += other._squares + np.square(apart) * self._count * other._count / together
+        self._mean += apart * other._count / together
+        self._count += other._count
+        self._residual += other._residual
+        self._absolute += other._absolute
 
     def errors(self) -> list[JointError]:
         """Return the error of every joint of which anything is known, the worst explained first."""

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from concurrent.futures import FIRST_COMPLETED, Future, wait
 from concurrent.futures.process import BrokenProcessPool
-from multiprocessing import get_context
 from typing import Any, NamedTuple
 
 from ..core.errors import KrangDynamicsError
 from ..core.optional import optional
-from .process import Job, process
+from .job import Job
+from .portions import pool
+from .process import process
 from .summary import Summary
 
 ray = optional('ray', '--ray')
@@ -25,10 +26,10 @@ class Result(NamedTuple):
     fault: str = ''
 
 
-def attempt(job: Job, progress: Callable[[float], None] = lambda _: None) -> Result:
+def attempt(job: Job, progress: Callable[[float], None] = lambda _: None, workers: int = 1) -> Result:
     """Do a job; what is wrong with one recording is its result, and does not end the others."""
     try:
-        return Result(job, process(job, progress))
+        return Result(job, process(job, progress, workers))
     except KrangDynamicsError as error:
         return Result(job, None, str(error))
     except OSError as error:
@@ -41,8 +42,8 @@ def on_this_machine(jobs: Sequence[Job], workers: int) -> Iterator[Result]:
     """Do jobs in so many processes, and return each result as it comes."""
     tries = dict.fromkeys(range(len(jobs)), 0)
     while tries:
-        with ProcessPoolExecutor(workers, mp_context=get_context('spawn')) as pool:
-            waiting: dict[Future[Result], int] = {pool.submit(attempt, jobs[k]): k for k in tries}
+        with pool(min(workers, len(tries))) as processes:
+            waiting: dict[Future[Result], int] = {processes.submit(attempt, jobs[k]): k for k in tries}
             while waiting:
                 done, _ = wait(waiting, return_when=FIRST_COMPLETED)
                 for future in done:

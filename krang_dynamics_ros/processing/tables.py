@@ -23,9 +23,17 @@ class Table:
     """A file of one row for each state: `stamp` (ns), `time` (s since the first), then `<joint>.<column>`."""
 
     def __init__(
-        self, path: Path, joint_names: Sequence[str], sliding: Sequence[bool], columns: Sequence[Column]
+        self,
+        path: Path,
+        joint_names: Sequence[str],
+        sliding: Sequence[bool],
+        columns: Sequence[Column],
+        first: int | None = None,
     ) -> None:
-        """`sliding` tells of each joint whether it slides; the ending of `path` says the kind of file."""
+        """`sliding` tells of each joint whether it slides; the ending of `path` says the kind of file.
+
+        `first` is the stamp from which time counts; None: that of the first state that is written.
+        """
         self._joint_names, self._columns = joint_names, columns
         fields = [pa.field('stamp', pa.int64(), metadata={'unit': 'ns'})]
         fields.append(pa.field('time', pa.float64(), metadata={'unit': 's', 'meaning': 'since the first state'}))
@@ -38,7 +46,7 @@ class Table:
         # Measured numbers hardly ever come twice: looking for those that do takes longer than all the rest.
         plain = {} if path.suffix == '.csv' else {'use_dictionary': False}
         self._writer: Any = (parquet.ParquetWriter if plain else csv.CSVWriter)(path, self._schema, **plain)
-        self._first: int | None = None
+        self._first = first
         self._waiting: list[Any] = []
 
     def write(self, core: States, found: Mapping[str, Array]) -> None:

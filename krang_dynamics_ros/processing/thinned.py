@@ -15,8 +15,9 @@ POINTS = 2000  # at most; more are hidden behind each other
 class Thinned:
     """Every k-th state, k growing with the recording."""
 
-    def __init__(self, names: Sequence[str]) -> None:
-        self.names = tuple(names)
+    def __init__(self, names: Sequence[str], points: int = POINTS) -> None:
+        """Keep so many points at most."""
+        self.names, self._points = tuple(names), points
         self._step, self._seen = 1, 0
         self.states: States | None = None  # those that are kept
         self._rows: Array | None = None  # (points, columns, n)
@@ -29,8 +30,16 @@ class Thinned:
         rows = np.stack([found[name][every] for name in self.names], axis=1)
         self._rows = rows if self._rows is None else np.concatenate([self._rows, rows])
         self.states = core[every] if self.states is None else joined([self.states, core[every]])
-        while len(self.states) > POINTS:
+        while len(self.states) > self._points:
             self.states, self._rows, self._step = self.states[::2], self._rows[::2], 2 * self._step
+
+    @classmethod
+    def of(cls, parts: Sequence[Thinned]) -> Thinned:
+        """Return one for all portions of a recording."""
+        whole, some = cls(parts[0].names), [part for part in parts if part.states is not None]
+        whole.states = joined([part.states for part in some if part.states is not None])
+        whole._rows = np.concatenate([part._rows for part in some if part._rows is not None])
+        return whole
 
     @property
     def seconds(self) -> Array:

@@ -1,0 +1,56 @@
+"""What is to be done with one recording."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from ..core.errors import KrangDynamicsError
+from ..pipeline.pipeline import Pipeline, pipeline_of
+from ..recordings.bag import Bag
+from ..recordings.table import TableFile, is_table
+
+TERMS_ASKED = ('gravity', 'coriolis', 'friction', 'wrench')
+FORMATS = ('parquet', 'csv', 'bag')
+
+
+@dataclass(frozen=True)
+class Job:
+    """What is to be done with one recording."""
+
+    recording: Path
+    out: Path  # folder for the results of this recording alone
+    parameters: Mapping[str, Any] = field(default_factory=dict)  # as of `dynamics_node`
+    joint_states: str = ''  # topic; none: the only one there is
+    terms: tuple[str, ...] = TERMS_ASKED
+    start: float = 0.0  # s from the beginning of the recording
+    end: float = float('inf')
+    cutoff: float = 20.0  # Hz; motion above it counts as noise
+    formats: tuple[str, ...] = ('parquet',)  # of FORMATS
+
+    @property
+    def digest(self) -> str:
+        """What tells whether results are those of this job, and of these very files."""
+        stats = [(path.name, path.stat().st_size, path.stat().st_mtime_ns) for path in _files(self.recording)]
+        return hashlib.sha256(repr((stats, asdict(self))).encode()).hexdigest()
+
+    def open(self) -> Bag | TableFile:
+        """Return the recording, to be used in a `with`."""
+        return (TableFile if is_table(self.recording) else Bag)(self.recording)
+
+
+def session(parameters: Mapping[str, Any]) -> tuple[Pipeline, str]:
+    """Return the node's pipeline for these parameters, and its back end: compiled C where that can be had."""
+    if 'backend' in parameters:
+        return pipeline_of(parameters), str(parameters['backend'])
+    try:
+        return pipeline_of({**parameters, 'backend': 'compiled'}), 'compiled'
+    except KrangDynamicsError:  # no compiler, no CasADi, a robot that C is not made for; or no robot at all
+        return pipeline_of(parameters), 'pinocchio'
+
+
+def _files(recording: Path) -> list[Path]:
+    return sorted(path for path in recording.iterdir() if path.is_file()) if recording.is_dir() else [recording]
