@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from krang_dynamics_ros.core.inertia import Inertia
 from krang_dynamics_ros.core.share import robot_files, share
 from krang_dynamics_ros.core.spatial import frozen, rotation_from_rpy
-from krang_dynamics_ros.robot.robot import Friction, Joint, Limits, Link, Motor, Robot
+from krang_dynamics_ros.robot.drive import Friction, Motor
+from krang_dynamics_ros.robot.robot import Joint, Limits, Link, Robot
 
 ROOT = Path(__file__).resolve().parent.parent
 FILES = {path.stem: path for path in robot_files()}

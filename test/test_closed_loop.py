@@ -13,7 +13,7 @@ from krang_dynamics_ros.dynamics.state import State
 from krang_dynamics_ros.dynamics.terms import Terms
 from krang_dynamics_ros.inputs.end_effector import EndEffector, Sense
 from krang_dynamics_ros.pipeline.pipeline import pipeline_of
-from krang_dynamics_ros.robot.robot import Friction
+from krang_dynamics_ros.robot.drive import Friction
 from krang_dynamics_ros.simulation.sensors import SimulatedWrist
 from krang_dynamics_ros.simulation.simulation import Simulation
 

@@ -20,7 +20,8 @@ from krang_dynamics_ros.identification.excitation import Excitation, Search
 from krang_dynamics_ros.identification.excitation_run import run
 from krang_dynamics_ros.identification.identify import identify
 from krang_dynamics_ros.identification.regressor import held
-from krang_dynamics_ros.robot.robot import Friction, Presliding, Shape
+from krang_dynamics_ros.robot.drive import Friction, Presliding
+from krang_dynamics_ros.robot.robot import Shape
 
 from .test_commands import run as command
 

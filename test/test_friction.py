@@ -12,7 +12,7 @@ from krang_dynamics_ros import Lagrangian, Robot, dynamics_of, load_robot
 from krang_dynamics_ros.core.errors import ArgumentError
 from krang_dynamics_ros.core.friction_shapes import coulomb, presliding
 from krang_dynamics_ros.dynamics.friction import FrictionModel, PreslidingState
-from krang_dynamics_ros.robot.robot import Friction, LoadShare, Presliding
+from krang_dynamics_ros.robot.drive import Friction, LoadShare, Presliding
 from krang_dynamics_ros.robot.robot_file import read_robot
 from krang_dynamics_ros.simulation.impulses import SmoothFriction, velocity_after
 from krang_dynamics_ros.simulation.simulation import Simulation

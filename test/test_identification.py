@@ -30,7 +30,7 @@ from krang_dynamics_ros.identification.samples import presliding_history
 from krang_dynamics_ros.proof.agreement import prove
 from krang_dynamics_ros.recordings.readers import read_recording
 from krang_dynamics_ros.recordings.recording import Recording, RecordingError
-from krang_dynamics_ros.robot.robot import Friction, Presliding
+from krang_dynamics_ros.robot.drive import Friction, Presliding
 from krang_dynamics_ros.robot.robot_file import read_robot
 
 from .recordings import shared, waves

@@ -16,7 +16,7 @@ from krang_dynamics_ros.equations import lagrangian
 from krang_dynamics_ros.equations import report_print as report
 from krang_dynamics_ros.equations.bodies import Body
 from krang_dynamics_ros.proof.agreement import prove
-from krang_dynamics_ros.robot.robot import Friction, Motor
+from krang_dynamics_ros.robot.drive import Friction, Motor
 
 from .robots import FILES, inertials
 

@@ -27,7 +27,7 @@ from krang_dynamics_ros.processing.stretches import stretches
 from krang_dynamics_ros.processing.thinned import Thinned
 from krang_dynamics_ros.recordings.bag import Bag, Topics
 from krang_dynamics_ros.recordings.joint_state_cdr import JointStateReader
-from krang_dynamics_ros.robot.robot import Friction
+from krang_dynamics_ros.robot.drive import Friction
 from krang_dynamics_ros.simulation.simulation import Simulation
 
 from .bags import BEGIN, TYPES, joint_state, wrench, write_bag

@@ -12,7 +12,8 @@ from krang_dynamics_ros import Inertia, Lagrangian, Robot, Wrench, load_robot
 from krang_dynamics_ros.core.errors import ArgumentError, SimulationError
 from krang_dynamics_ros.equations.frames import positions as all_positions
 from krang_dynamics_ros.equations.frames import rates
-from krang_dynamics_ros.robot.robot import Friction, Limits, Motor
+from krang_dynamics_ros.robot.drive import Friction, Motor
+from krang_dynamics_ros.robot.robot import Limits
 from krang_dynamics_ros.robot.urdf_reader import read_description
 from krang_dynamics_ros.simulation.followers import Followers
 from krang_dynamics_ros.simulation.impulses import bounded_impulses, gauss_seidel

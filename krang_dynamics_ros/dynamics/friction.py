@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike
 from ..core.errors import ArgumentError
 from ..core.friction_shapes import braking, coulomb, presliding
 from ..core.spatial import Array
-from ..robot.robot import Friction, LoadShare, Presliding
+from ..robot.drive import Friction, LoadShare, Presliding
 
 
 class FrictionModel:

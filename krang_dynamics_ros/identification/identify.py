@@ -14,7 +14,8 @@ from ..core.optional import optional
 from ..core.spatial import Array, upper_triangle
 from ..recordings.recording import Recording, RecordingError
 from ..recordings.window import motion_only
-from ..robot.robot import Friction, Joint, LoadShare, Presliding, Robot
+from ..robot.drive import Friction, LoadShare, Presliding
+from ..robot.robot import Joint, Robot
 from .columns import crossing
 from .cross_validation import Choice, Trial, held_out, thinned
 from .least_squares import Equations, Known, Noise, Solution, noise_of, solve

@@ -10,7 +10,7 @@ from ..dynamics.dynamics import Dynamics
 from ..dynamics.factory import BACKENDS, Model, load_model
 from ..dynamics.terms import SUMMED
 from ..inputs.end_effector import MOMENTS_ABOUT, SENSES
-from ..robot.robot import Presliding
+from ..robot.drive import Presliding
 from .settings import Settings
 from .spec import BASE_LINK, NONE, ROBOT_FILE, Spec
 

@@ -1,4 +1,4 @@
-"""A tree robot as frozen data: links with ten inertial parameters each, joints, motors, friction, limits, shapes.
+"""A tree robot as frozen data: links with ten inertial parameters each, joints, limits, shapes.
 
 Joint vectors are always in the order of `Robot.joint_names`. Units: m, kg, s, rad, N, N m.
 The numbers come from a file by way of `robot_file`; everything else is derived from them.
@@ -16,72 +16,12 @@ import numpy as np
 from ..core.errors import RobotError, unknown_name
 from ..core.inertia import Inertia
 from ..core.spatial import Array, frozen
+from .drive import Friction, Motor
 from .mimic import Mimic, mimic_faults, resolved
 from .tree import Edge, tree_faults
 
 JointKind = Literal['revolute', 'prismatic', 'fixed']
 ShapeKind = Literal['box', 'cylinder', 'capsule', 'sphere', 'mesh']
-
-
-@dataclass(frozen=True)
-class Motor:
-    """A joint's motor behind its gear: N = dq_m/dq, rotor inertia J_m and viscous friction on the motor's side."""
-
-    gear_ratio: float = 1.0
-    rotor_inertia: float = 0.0
-    viscous: float = 0.0
-    effort_offset: float = 0.0  # N m at the joint: what a recorded effort reads where there is no torque
-
-    @property
-    def reflected_inertia(self) -> float:
-        """I_a = N^2 J_m, what the rotor adds to A_jj (report, eq. 18)."""
-        return self.gear_ratio**2 * self.rotor_inertia
-
-    @property
-    def reflected_viscous(self) -> float:
-        """N^2 b_m, the motor's viscous friction as the link feels it (seed 001, actuated pendulum)."""
-        return self.gear_ratio**2 * self.viscous
-
-
-@dataclass(frozen=True)
-class Presliding:
-    """Friction that begins as a spring: a torque kappa (N m, or N) that is there after a few distances (rad, or m)."""
-
-    torque: float
-    distance: float
-
-
-@dataclass(frozen=True)
-class LoadShare:
-    """How much of its load (gravity and Coriolis forces) a drive's effort shows: less while it pushes than it brakes.
-
-    `crossing` (rad/s per N m) times the load is the velocity above which a drive pushes that its load moves along, and
-    `velocity` (rad/s) is within how much braking turns into pushing (`core.friction_shapes.braking`).
-    """
-
-    pushing: float
-    braking: float
-    crossing: float
-    velocity: float
-
-
-@dataclass(frozen=True)
-class Friction:
-    """Friction on the joint's side: viscous F_v and Coulomb F_c (report, eq. 17), and what a joint may have beyond.
-
-    `coulomb_velocity` is the velocity over which Coulomb friction turns its sign, by tanh; zero for eq. (17) as it is.
-    """
-
-    viscous: float = 0.0
-    coulomb: float = 0.0
-    coulomb_velocity: float = 0.0
-    presliding: tuple[Presliding, ...] = ()
-    load: LoadShare | None = None
-
-    @property
-    def beyond_report(self) -> bool:
-        """Whether eq. (17) is not all of it."""
-        return bool(self.coulomb_velocity or self.presliding)
 
 
 @dataclass(frozen=True)
@@ -122,8 +62,8 @@ class Joint:
     rotation: Array  # iA_j at q = 0
     axis: Array  # the report's j_e_j: unit vector in the child's axes, of rotation or of sliding
     limits: Limits | None = None
-    motor: Motor = Motor()
-    friction: Friction = Friction()
+    motor: Motor = field(default_factory=Motor)
+    friction: Friction = field(default_factory=Friction)
     position_as: tuple[str, ...] = ('', '', '')  # the length, or minus the length, that each entry is; '' for a number
     mimic: Mimic | None = None  # the joint that it follows, if it has no coordinate of its own
 

@@ -14,8 +14,9 @@ from ..core.inertia import Inertia
 from ..core.share import krang_file, robot_named
 from ..core.spatial import Array, frozen, is_rotation, rotation_from_rpy, symmetric
 from .description import Description
+from .drive import Friction, LoadShare, Motor, Presliding
 from .file_text import is_xml, text_of
-from .robot import Friction, Joint, JointKind, Limits, Link, LoadShare, Motor, Presliding, Robot, Shape
+from .robot import Joint, JointKind, Limits, Link, Robot, Shape
 from .tree import tree_faults
 from .urdf_reader import read_description
 from .urdf_writer import urdf_text

@@ -10,8 +10,9 @@ import numpy as np
 from ..core.errors import fault
 from ..core.inertia import Inertia
 from ..core.spatial import Array, frozen, rotation_from_rpy, symmetric, upper_triangle
+from .drive import Friction
 from .mimic import Mimic
-from .robot import Friction, Joint, JointKind, Limits
+from .robot import Joint, JointKind, Limits
 from .tree import Edge
 from .xml_reading import Reader
 
