@@ -8,7 +8,7 @@ from typing import Any
 from ..core.errors import ArgumentError
 from ..core.inertia import Inertia
 from ..inputs.wrist_sensor import WristSensor
-from ..pipeline.dynamics_parameters import of_payload
+from ..pipeline.dynamics_parameters import of_payload, of_tool
 from ..pipeline.payloads import Told
 from ..pipeline.settings import Settings
 from ..pipeline.spec import BASE_LINK, NONE, ROBOT_FILE, Spec
@@ -42,11 +42,7 @@ def of_hand(name: str) -> list[Spec]:
             f'{name}.sensor.noise', [0.0] * 2, 'standard deviation of each force (N) and moment (N m) that it reads',
             live=True, count=2,
         ),
-        Spec(
-            f'{name}.tool.mass', 0.0, "what of the hand's link hangs beyond the sensor, kg",
-            live=True, least=0.0, most=1e4,
-        ),
-        Spec(f'{name}.tool.com', [0.0] * 3, "its centre of mass in the hand's frame, m", live=True, count=3),
+        *of_tool(name),
         *of_payload(name),
     ]  # fmt: skip
 

@@ -98,6 +98,13 @@ def _of_sensor(name: str) -> list[Spec]:
             f'{name}.sensor.deadband', [0.0] * 2, 'by how much each force (N) and moment (N m) is shrunk towards zero',
             live=True, count=2,
         ),
+        *of_tool(name),
+    ]  # fmt: skip
+
+
+def of_tool(name: str) -> list[Spec]:
+    """Return the parameters of what a wrist sensor bears of its hand's own link."""
+    return [
         Spec(
             f'{name}.tool.mass', 0.0, "what of the hand's link hangs beyond the sensor, kg; the model has it already",
             live=True, least=0.0, most=1e4,
