@@ -30,7 +30,8 @@ const control = (words, type) => {
         }
     }
 };
-const button = words => [...document.querySelectorAll('button')].find(b => b.innerText.trim() === words);
+const button = words => [...document.querySelectorAll('button')].find(
+    b => b.innerText.trim() === words && b.checkVisibility());
 """
 
 
@@ -89,9 +90,9 @@ class Browser:
         return str(self.script("const e = document.querySelector('.health'); return e ? e.dataset.level : ''"))
 
     def numbers(self, term: str) -> dict[str, str]:
-        """The column of a term, by joint, as it is written."""
-        code = """return [...document.querySelectorAll('.torques tr[data-joint]')].map(
-            row => [row.dataset.joint, row.querySelector(`td[data-term=${arguments[0]}]`).innerText])"""
+        """The column of a term, by joint, as it is written; nothing if there is no such column."""
+        code = """return [...document.querySelectorAll(`.torques td[data-term=${arguments[0]}]`)].map(
+            cell => [cell.closest('tr').dataset.joint, cell.innerText])"""
         return dict(self.script(code, term))
 
     # The page redraws itself as it likes, so what is found is used at once, and again if it has gone in between.
@@ -118,10 +119,10 @@ class Browser:
         """Click on a button."""
         self._use(f'{FIND} return button(arguments[0])', words, lambda button: button.click())
 
-    def type(self, label: str, words: str) -> None:
+    def type(self, label: str, words: str, *, enter: bool = True) -> None:
         """Put words into a field, in place of what is there."""
         keys = pytest.importorskip('selenium.webdriver').Keys
-        typed = (keys.CONTROL, 'a', keys.NULL, words, keys.ENTER)
+        typed = (keys.CONTROL, 'a', keys.NULL, words, *([keys.ENTER] if enter else []))
         self._use(f'{FIND} return control(arguments[0], "text")', label, lambda field: field.send_keys(*typed))
 
     def _use(self, find: str, label: str, use: Callable[[Any], None]) -> None:
@@ -190,9 +191,32 @@ class Browser:
         sides = [x < split, x >= split]
         return [(int(np.median(x[side])), int(np.median(y[side]))) for side in sides if side.sum() > 20]
 
-    def hold(self, start: tuple[int, int], end: tuple[int, int]) -> None:
-        """Press the mouse at one place and drag it to another, without letting go."""
+    def green(self) -> int:
+        """How many pixels have the colour of an estimated wrench."""
+        r, g, b = np.moveaxis(self.picture(), -1, 0)
+        return int(((g > 90) & (g - r > 25) & (g - b > 60)).sum())
+
+    def trunk(self) -> tuple[int, int]:
+        """A place on the robot well between its hands, in pixels: the middle of its metal."""
+        (left, _), (right, _) = self.until(lambda: self.balls()[:2], 'two balls')
+        r, g, b = np.moveaxis(self.picture(), -1, 0)
+        y, x = np.nonzero((r > 120) & (r - b > 60) & (abs(r - g) < 60))
+        inner = abs(x - (left + right) / 2) < abs(right - left) / 8
+        at = np.argmin(abs(x[inner] - np.median(x[inner])) + abs(y[inner] - np.median(y[inner])))
+        return int(x[inner][at]), int(y[inner][at])
+
+    def click(self, at: tuple[int, int]) -> None:
+        """Click on a place."""
         actions = pytest.importorskip('selenium.webdriver').ActionChains(self.driver, duration=50)
+        actions.w3c_actions.pointer_action.move_to_location(*at)
+        actions.pause(0.3).click().perform()
+
+    def hold(self, start: tuple[int, int], end: tuple[int, int], *, ctrl: bool = False) -> None:
+        """Press the mouse at one place and drag it to another, without letting go; with the key Ctrl if asked."""
+        driver = pytest.importorskip('selenium.webdriver')
+        if ctrl:
+            driver.ActionChains(self.driver).key_down(driver.Keys.CONTROL).perform()
+        actions = driver.ActionChains(self.driver, duration=50)
         pointer = actions.w3c_actions.pointer_action
         pointer.move_to_location(*start)
         pointer.pointer_down()
@@ -200,5 +224,9 @@ class Browser:
             pointer.move_to_location(*(int(a + (b - a) * k / 10) for a, b in zip(start, end, strict=True)))
         actions.perform()
 
-    def let_go(self) -> None:
-        pytest.importorskip('selenium.webdriver').ActionChains(self.driver).release().perform()
+    def let_go(self, *, ctrl: bool = False) -> None:
+        """Let go of the mouse, and then of Ctrl if that was held."""
+        driver = pytest.importorskip('selenium.webdriver')
+        driver.ActionChains(self.driver).release().perform()
+        if ctrl:
+            driver.ActionChains(self.driver).key_up(driver.Keys.CONTROL).perform()

@@ -58,7 +58,7 @@ class World:
         self.heard: dict[str, Any] = {}
         for topic, kind in (
             ('joint_states', JointState), ('torque/gravity', JointState), ('torque/total', JointState),
-            ('push/left', WrenchStamped), ('push/right', WrenchStamped),
+            ('push/left', WrenchStamped), ('push/right', WrenchStamped), ('push', WrenchStamped),
         ):  # fmt: skip
             self.client.node.create_subscription(kind, topic, lambda m, t=topic: self.heard.update({t: m}), 1)
         self.open()
@@ -228,6 +228,99 @@ def test_a_row_that_is_clicked_is_in_the_plot_and_one_under_the_pointer_is_lit(w
     assert 'q_7r' in world.page.script("return document.querySelector('.u-legend').innerText")
     world.page.script(f'{row}.click()')
     world.page.until(lambda: not world.page.script(marked), 'no mark')
+
+
+def held(world: World, robot: Robot) -> np.ndarray:
+    """How high the hands are (m) once they have stood still for half a second."""
+    seen = [(time.monotonic(), world.heights(robot))]
+
+    def still() -> bool:
+        now, heights = time.monotonic(), world.heights(robot)
+        if np.abs(heights - seen[0][1]).max() > 1e-3:
+            seen[:] = [(now, heights)]
+        return now - seen[0][0] > 0.5
+
+    world.client.until(still, why='the hands to stand still')
+    return world.heights(robot)
+
+
+def test_a_bag_lets_the_hand_sink_until_the_node_is_told(world: World, robot: Robot) -> None:
+    page, folder, before = world.page, 'left hand: bag, sensor', held(world, robot)
+    page.unfold(folder)
+    page.type('bag (kg)', '3', enter=False)  # what was typed counts, though the button is the next that is touched
+    page.press('Hang it on')
+    page.until(lambda: '3 kg hang on it. The node knows of 0 kg' in page.text, 'the bag')
+    world.client.until(lambda: (before - world.heights(robot))[0] > 0.03, why='the left hand to sink')
+    page.press('Zero the sensor')
+    page.until(lambda: 'zero of left: refused: ' in page.text, 'the coloured line to say that it moves')
+    page.press('Tell the node')
+    page.until(lambda: 'The node knows of 3 kg' in page.text, 'the node to know')
+    assert world.client.get('left.payload.mass') == 3.0
+    assert list(world.client.get('left.payload.com')) == [0.0, 0.0, 0.0]
+    sunk = held(world, robot)
+    assert (before - sunk)[0] > 0.03
+    page.type('bag (kg)', '0')
+    page.press('Hang it on')
+    page.until(lambda: '0 kg hang on it' in page.text, 'no bag')
+    world.client.until(lambda: (world.heights(robot) - sunk)[0] > 0.03, why='the hand to rise, for the node holds 3 kg')
+    page.press('Tell the node')
+    page.until(lambda: 'The node knows of 0 kg' in page.text, 'the node to know')
+    held(world, robot)
+    page.press('Zero the sensor')
+    page.until(lambda: 'Sensor of left zeroed' in page.text, "the node's answer")
+    page.unfold(folder)
+
+
+def test_what_pushes_it_is_computed_only_while_it_is_shown(world: World) -> None:
+    def listeners() -> list[int]:
+        topics = ('torque/external', 'wrench/left/estimated', 'wrench/right/estimated')
+        return [world.client.node.count_subscribers(topic) for topic in topics]
+
+    assert listeners() == [0, 0, 0]
+    world.page.unfold('show')
+    world.page.tick('what pushes it')
+    world.client.until(lambda: listeners() == [1, 1, 1], why='the page to listen')
+    world.page.until(lambda: set(world.page.numbers('external').values()) - {UNKNOWN}, 'the column')
+    try:
+        assert world.pull((20, -60)) > 0
+        world.page.until(lambda: world.page.green() > 50, 'the arrow')
+    finally:
+        world.page.let_go()
+    world.page.until(lambda: world.page.green() < 20, 'no push, no arrow')
+    world.page.tick('what pushes it')
+    world.client.until(lambda: listeners() == [0, 0, 0], why='the page to listen no longer')
+    assert 'external' not in world.page.script("return document.querySelector('.torques').innerText")
+    world.page.unfold('show')
+
+
+def test_a_link_that_is_clicked_on_marks_its_row(world: World) -> None:
+    marked = "return document.querySelector('tr.marked')?.dataset.joint ?? ''"
+    x, y = world.page.trunk()
+    world.page.click((x, y))
+    joint = world.page.until(lambda: world.page.script(marked), 'a row to be marked')
+    assert joint in ('q_imu', 'q_w', 'q_torso')
+    world.page.click((x, y))
+    world.page.until(lambda: not world.page.script(marked), 'no row')
+
+
+def test_any_link_is_pulled_with_ctrl(world: World) -> None:
+    before, (x, y) = world.q(), world.page.trunk()
+    world.page.hold((x, y), (x + 120, y - 40), ctrl=True)
+    try:
+        message = world.now('push')
+        assert message.header.frame_id not in ('R10l', 'R10r')
+        world.client.until(lambda: np.abs(world.q() - before).max() > 0.02, why='the robot to give way')
+    finally:
+        world.page.let_go(ctrl=True)
+    world.heard.clear()
+    time_of_last = [time.monotonic()]
+
+    def quiet() -> bool:
+        if world.heard.pop('push', None):
+            time_of_last[0] = time.monotonic()
+        return time.monotonic() - time_of_last[0] > 0.5
+
+    world.client.until(quiet, why='the push to end')
 
 
 def test_what_somebody_else_sets_shows_on_the_page(world: World) -> None:

@@ -118,7 +118,7 @@ def test_three_modules_know_pinocchio_nodes_know_ros_and_the_page_knows_viser() 
 def test_only_the_viewer_node_knows_the_page() -> None:
     knowing = {name for name in MODULES if any(x.startswith('viewer/') for x in imports_of(name)[0])}
     assert {name for name in knowing if not name.startswith('viewer/')} == {
-        'nodes/viewer_node', 'nodes/listener', 'nodes/health_listener',
+        'nodes/viewer_node', 'nodes/listener', 'nodes/health_listener', 'nodes/page_controls',
     }  # fmt: skip
 
 

@@ -12,9 +12,9 @@ from krang_dynamics_ros import Robot, dynamics_of
 from krang_dynamics_ros.core.errors import ArgumentError
 from krang_dynamics_ros.robot.robot import Limits
 from krang_dynamics_ros.robot.urdf_reader import read_description
-from krang_dynamics_ros.viewer.bars import BEYOND, COLUMNS, search_field, table
+from krang_dynamics_ros.viewer.bars import ALWAYS, BEYOND, OBSERVED, search_field, table
 from krang_dynamics_ros.viewer.camera import FIELD, Window, frame_of, framed, to_camera
-from krang_dynamics_ros.viewer.joint_groups import groups_of
+from krang_dynamics_ros.viewer.joint_groups import groups_of, movers
 from krang_dynamics_ros.viewer.mesh_files import LARGEST, MeshFiles, read_mesh
 from krang_dynamics_ros.viewer.pulls import DAMPING, STIFFNESS, STRONGEST, Pull, Pulls, pulled
 from krang_dynamics_ros.viewer.snapshot import Heard, Line, Snapshot
@@ -118,8 +118,8 @@ def test_bars_are_signed_bounded_and_red_beyond_the_limit() -> None:
     cells = dict(re.findall(r'<td [^>]*data-term="(\w+)"[^>]*>([^<]*)</td>', html))
     assert (cells.pop('position'), cells.pop('velocity')) == ('&ndash;', '&ndash;')
     assert cells == {'total': '+5.0', 'gravity': '\N{MINUS SIGN}2.5', 'coriolis': '+20.0', 'friction': '&ndash;',
-                     'wrench': '&ndash;', 'external': '&ndash;'}  # fmt: skip
-    assert list(cells) == list(COLUMNS)
+                     'wrench': '&ndash;'}  # fmt: skip
+    assert list(cells) == list(ALWAYS)
     assert html.count(BEYOND) == 1
     assert '±10' in html
 
@@ -165,7 +165,26 @@ def test_a_row_shows_where_a_joint_is_and_what_marks_it() -> None:
     assert re.search(r'class="beyond" data-term="velocity" title="at most 2">\N{MINUS SIGN}2.50<', html)
     assert 'color:#123456' in html
     unknown = table(['j'], bounds, Heard(q=np.array([np.nan]), dq=None), {})
-    assert unknown.count('&ndash;') == 2 + len(COLUMNS)
+    assert unknown.count('&ndash;') == 2 + len(ALWAYS)
+
+
+def test_external_torque_has_a_column_while_it_is_listened_to() -> None:
+    names, limits = ['i', 'j'], dict.fromkeys('ij', Limits(10.0, None))
+    assert OBSERVED not in table(names, limits, Heard(), {})
+    html = table(names, limits, Heard(torques={OBSERVED: np.array([np.nan, 5.0])}), {})
+    assert re.findall(rf'data-term="{OBSERVED}"[^>]*>([^<]*)<', html) == ['&ndash;', '+5.0']
+    assert bar(html, OBSERVED) == (50, 75)
+
+
+def test_the_row_of_a_link_that_was_clicked_on_is_marked() -> None:
+    html = table(['i', 'j'], dict.fromkeys('ij', Limits(10.0, None)), Heard(), {}, 'j')
+    assert re.findall(r'<tr data-joint="(\w)" class="marked">', html) == ['j']
+
+
+def test_a_link_belongs_to_the_last_joint_that_moves_it() -> None:
+    arm = (('a', 'base', 'revolute'), ('tool', 'a', 'fixed'), ('b', 'tool', 'prismatic'))
+    robot = tree(*arm, ('mast', 'base', 'fixed'))
+    assert movers(robot) == {'a': 'a_joint', 'tool': 'a_joint', 'b': 'b_joint'}
 
 
 def test_many_joints_can_be_searched() -> None:

@@ -1,83 +1,90 @@
-"""The parameters of the dynamics node, asked for and set from another node without waiting for it."""
+"""The dynamics node as another node sees it: its parameters and services, without waiting for it."""
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from rcl_interfaces.srv import GetParameters, SetParameters
-from rclpy.client import Client
 from rclpy.node import Node
-from rclpy.parameter import Parameter, parameter_value_to_python
+from std_srvs.srv import Trigger
 
 from ..pipeline.spec import NONE, named
-
-PATIENCE = 2.0  # s: an answer that takes longer will not come
+from .calls import Calls, Done, ParametersOf
 
 
 class DynamicsClient:
-    """What the dynamics node says of itself: its hands' links by name, gravity, and the terms of `torque/total`."""
+    """What the dynamics node says of itself: its hands' links, gravity, what is in the total, what the hands hold."""
 
     def __init__(self, node: Node, name: str) -> None:
-        self._get = node.create_client(GetParameters, f'{name}/get_parameters')
-        self._set = node.create_client(SetParameters, f'{name}/set_parameters')
-        self._asked: Any = None
-        self._since = 0.0
+        self._calls = Calls(node)
+        self._parameters = ParametersOf(self._calls, name)
+        self._asking = False
         self.hands: dict[str, str] | None = None
         self.terms: list[str] | None = None
         self.gravity: list[float] = []  # m/s^2, in the base's axes
+        self.payloads: dict[str, float] = {}  # kg, by hand
 
     def poll(self) -> None:
         """Ask again, unless an answer is on its way; call it about once a second."""
-        if self._asked is not None and time.monotonic() - self._since < PATIENCE:
-            return
-        if self._asked is not None:  # it went away in between
-            self._get.remove_pending_request(self._asked)
-            self._asked = self.terms = None
-        if not self._get.service_is_ready():
-            self.terms = None
-            return
-        self._ask(['total_terms', 'end_effectors', 'gravity'], self._on_terms)
+        self._calls.give_up()
+        if not self._parameters.there:
+            self._lost('')
+        elif not self._asking:
+            self._ask(['total_terms', 'end_effectors', 'gravity'], self._on_terms)
 
     def _ask(self, names: list[str], then: Callable[[list[Any]], None]) -> None:
-        def answered(future: Any) -> None:
-            self._asked = None
-            then([parameter_value_to_python(value) for value in future.result().values])
+        def answered(values: list[Any]) -> None:
+            self._asking = False
+            if values:  # or it is some other node of this name
+                then(values)
 
-        self._since = time.monotonic()
-        self._asked = _call(self._get, GetParameters.Request(names=names), answered)
+        self._asking = True
+        self._parameters.get(names, answered, self._lost)
+
+    def _lost(self, _: str) -> None:
+        self._asking, self.terms, self.payloads = False, None, {}
 
     def _on_terms(self, values: list[Any]) -> None:
-        if len(values) != 3 or None in values:  # some other node of this name
-            return
         self.terms, hands, self.gravity = named(values[0]), named(values[1]), list(values[2])
         if not hands:
-            self.hands = {}
-        elif list(self.hands or {}) != hands:
-            self._ask([f'{hand}.link' for hand in hands], lambda links: self._on_links(hands, links))
+            self.hands, self.payloads = {}, {}
+            return
+        for hand in hands:
+            self._calls.expect(Trigger, _zero(hand))
+        names = [f'{hand}.{what}' for what in ('link', 'payload.mass') for hand in hands]
+        self._ask(names, lambda values: self._on_hands(hands, values))
 
-    def _on_links(self, hands: list[str], links: list[Any]) -> None:
-        self.hands = dict(zip(hands, links, strict=False))
+    def _on_hands(self, hands: list[str], values: list[Any]) -> None:
+        self.hands = dict(zip(hands, values[: len(hands)], strict=True))
+        self.payloads = dict(zip(hands, values[len(hands) :], strict=True))
 
-    def choose_terms(self, terms: Sequence[str], refused: Callable[[str], None]) -> None:
-        """Set `total_terms`; call `refused` with the reason if the node does not want them."""
+    def choose_terms(self, terms: Sequence[str], done: Done) -> None:
+        """Set `total_terms`."""
 
-        def answered(future: Any) -> None:
-            result = future.result().results[0]
-            if result.successful:
+        def answered(reason: str) -> None:
+            if not reason:
                 self.terms = list(terms)
-            else:
-                refused(result.reason)
+            done(reason)
 
-        value = Parameter('total_terms', Parameter.Type.STRING_ARRAY, list(terms) or NONE).to_parameter_msg()
-        if self._set.service_is_ready():
-            _call(self._set, SetParameters.Request(parameters=[value]), answered)
-        else:
-            refused('there is no dynamics node')
+        self._parameters.set({'total_terms': list(terms) or NONE}, answered)
+
+    def tell(self, hand: str, mass: float, done: Done) -> None:
+        """Say that a hand holds a bag (kg)."""
+        self._parameters.set(bag(hand, mass), done)
+
+    def zero(self, hand: str, then: Callable[[bool, str], None]) -> None:
+        """Make what a hand's sensor reads now nothing; `then` gets whether it was done, and the node's words."""
+        self._calls.ask(
+            Trigger, _zero(hand), Trigger.Request(),
+            lambda response: then(response.success, response.message), lambda reason: then(False, reason),
+        )  # fmt: skip
 
 
-def _call(client: Client, request: Any, then: Callable[[Any], None]) -> Any:
-    future = client.call_async(request)
-    future.add_done_callback(then)
-    return future
+def bag(hand: str, mass: float) -> dict[str, Any]:
+    """Return the parameters of a hand that holds a bag (kg): a point at the origin of the hand's frame."""
+    body = {'mass': float(mass), 'com': [0.0] * 3, 'inertia': [0.0] * 6}
+    return {f'{hand}.payload.{name}': value for name, value in body.items()}
+
+
+def _zero(hand: str) -> str:
+    return f'wrench/{hand}/zero'

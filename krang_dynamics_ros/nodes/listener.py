@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 
 import numpy as np
 from geometry_msgs.msg import WrenchStamped
 from sensor_msgs.msg import JointState
 
 from ..core.spatial import Array
+from ..core.wrench import Wrench
 from ..dynamics.dynamics import Dynamics
 from ..inputs.end_effector import EndEffector
 from ..inputs.joint_states import JointStates, JointTorques
-from ..viewer.bars import COLUMNS
+from ..viewer.bars import ALWAYS, OBSERVED
 from ..viewer.snapshot import Heard
-from .polling import PolledTopics
+from .polling import PolledTopic, PolledTopics
 from .topics import wrench_of
 
 FRESH = 0.5  # s: what was said longer ago is not shown as so
@@ -29,11 +31,34 @@ class RobotListener:
         names = dynamics.joint_names
         self._states, self._state_topic = JointStates(names, FRESH), topics.subscribe(JointState, 'joint_states', PARTS)
         self._drawn = np.zeros(len(names))  # a joint that is not known is drawn where it was last
-        self._torques = {term: JointTorques(names, FRESH) for term in COLUMNS}
+        self._torques = {term: JointTorques(names, FRESH) for term in ALWAYS}
         self._torque_topics = {term: topics.subscribe(JointState, f'torque/{term}') for term in self._torques}
-        links = frozenset(dynamics.link_names)
-        self._hands = [EndEffector(name, link, timeout=FRESH, links=links) for name, link in hands.items()]
+        self._links, self._link_of = frozenset(dynamics.link_names), hands
+        self._hands = self._sensors()
         self._wrench_topics = [topics.subscribe(WrenchStamped, f'wrench/{name}') for name in hands]
+        self._topics, self._names = topics, names
+        self._estimates: list[EndEffector] = []  # as if the estimated wrenches were a sensor's
+        self._estimate_topics: list[PolledTopic] = []
+
+    def _sensors(self) -> list[EndEffector]:
+        return [EndEffector(name, link, timeout=FRESH, links=self._links) for name, link in self._link_of.items()]
+
+    def observe(self, wanted: bool) -> None:
+        """Listen to what the world does to the robot; or do not, for the node computes it only while somebody does."""
+        if wanted == (OBSERVED in self._torques):
+            return
+        if wanted:
+            self._torques[OBSERVED] = JointTorques(self._names, FRESH)
+            self._torque_topics[OBSERVED] = self._topics.subscribe(JointState, f'torque/{OBSERVED}')
+            self._estimates = self._sensors()
+            self._estimate_topics = [
+                self._topics.subscribe(WrenchStamped, f'wrench/{name}/estimated') for name in self._link_of
+            ]
+            return
+        for topic in (self._torque_topics.pop(OBSERVED), *self._estimate_topics):
+            self._topics.end(topic)
+        del self._torques[OBSERVED]
+        self._estimates, self._estimate_topics = [], []
 
     def listen(self) -> None:
         """Take in what has come."""
@@ -44,7 +69,8 @@ class RobotListener:
         for term, torques in self._torques.items():
             for message in self._torque_topics[term].take():
                 torques.take(message.name, np.asarray(message.effort), 0, now)
-        for hand, topic in zip(self._hands, self._wrench_topics, strict=True):
+        sensors = (*self._hands, *self._estimates)
+        for hand, topic in zip(sensors, (*self._wrench_topics, *self._estimate_topics), strict=True):
             for message in topic.take():
                 hand.take(*wrench_of(message), 0, now)
 
@@ -62,10 +88,23 @@ class RobotListener:
         return Heard(
             q=self._drawn if known else None,
             dq=self._states.velocity if known else None,
-            torques={term: _fresh(torques, now) for term, torques in self._torques.items()},
-            readings={hand.name: wrench for hand in self._hands if (wrench := hand.wrench(0, now))},
+            torques={
+                term: _fresh(torques, now, partial=term == OBSERVED) for term, torques in self._torques.items()
+            },
+            readings=_wrenches(self._hands, now),
+            estimates=_wrenches(self._estimates, now),
         )
 
 
-def _fresh(torques: JointTorques, now: int) -> Array | None:
-    return torques.torque if torques.complete(now) else None
+def _wrenches(hands: Sequence[EndEffector], now: int) -> dict[str, Wrench]:
+    return {hand.name: wrench for hand in hands if (wrench := hand.wrench(0, now))}
+
+
+def _fresh(torques: JointTorques, now: int, *, partial: bool) -> Array | None:
+    """Return torques (n); None, or where they may be `partial` NaN, if they are not known now."""
+    missing, torque = torques.missing(now), np.asarray(torques.torque, dtype=float)
+    if not missing:
+        return torque
+    if not partial or len(missing) == len(torques.joint_names):
+        return None
+    return np.asarray(np.where(np.isin(torques.joint_names, missing), np.nan, torque), dtype=float)

@@ -23,6 +23,10 @@ class PolledTopics:
         """Return a topic of which the newest `depth` messages wait to be taken."""
         return PolledTopic(self._node, kind, topic, depth)
 
+    def end(self, topic: PolledTopic) -> None:
+        """Listen to a topic no longer."""
+        self._node.destroy_subscription(topic.subscription)
+
     def forget(self) -> None:
         """Listen to nothing."""
         for subscription in list(self._node.subscriptions):
@@ -38,13 +42,13 @@ class PolledTopic:
 
     def __init__(self, node: Node, kind: type, topic: str, depth: int) -> None:
         qos = QoSProfile(depth=depth, reliability=ReliabilityPolicy.BEST_EFFORT)
-        self._subscription: Any = node.create_subscription(kind, topic, lambda _: None, qos)
+        self.subscription: Any = node.create_subscription(kind, topic, lambda _: None, qos)
         self._kind = kind
 
     def take(self) -> list[Any]:
         """Return the messages that have come since the last time, oldest first."""
         messages = []
-        handle = self._subscription.handle
+        handle = self.subscription.handle
         with handle:
             while (taken := handle.take_message(self._kind, False)) is not None:
                 messages.append(taken[0])

@@ -1,14 +1,15 @@
-"""The simulator, if there is one: its services, and the friction that it adds, asked for without waiting for it."""
+"""The simulator, if there is one: its services and parameters, without waiting for it."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any
 
-from rcl_interfaces.srv import GetParameters
 from rclpy.node import Node
-from rclpy.parameter import parameter_value_to_python
 from std_srvs.srv import Trigger
+
+from .calls import Calls, Done, ParametersOf
+from .dynamics_client import bag
 
 COMMANDS = ('pause', 'resume', 'reset')
 FRICTION = ('coulomb', 'viscous')  # parameters of the simulator, N m and N m s/rad
@@ -18,41 +19,60 @@ class SimulatorClient:
     """What can be asked of a simulator."""
 
     def __init__(self, node: Node) -> None:
-        self._node = node
-        self._commands = {name: node.create_client(Trigger, name) for name in COMMANDS}
-        self._asked = ''
+        self._calls = Calls(node)
+        for name in COMMANDS:
+            self._calls.expect(Trigger, name)
+        self._name = ''
+        self._parameters: ParametersOf | None = None
         self.friction = ''
+        self.bags: dict[str, float] = {}  # kg, by hand
 
     @property
     def there(self) -> bool:
         """Whether there is a simulator now."""
-        return bool(self._commands['reset'].service_is_ready())
+        return self._calls.ready('reset')
 
-    def command(self, name: str) -> bool:
-        """Ask for `pause`, `resume` or `reset`; return whether there is anybody to ask."""
-        ready: bool = self._commands[name].service_is_ready()
-        if ready:
-            self._commands[name].call_async(Trigger.Request())
-        return ready
+    def command(self, name: str, done: Done) -> None:
+        """Do `pause`, `resume` or `reset`."""
+        self._calls.ask(
+            Trigger, name, Trigger.Request(), lambda response: done('' if response.success else response.message), done
+        )
 
-    def poll(self, publishers: Sequence[str]) -> None:
-        """Ask the one who publishes the robot's state, by the name of its node, once, for the friction that it adds."""
+    def poll(self, publishers: Sequence[str], hands: Sequence[str]) -> None:
+        """Ask the one who publishes the robot's state, by the name of its node, what it adds and what hands carry."""
+        self._calls.give_up()
         name = publishers[0] if self.there and len(publishers) == 1 else ''
-        if name == self._asked:
+        if name != self._name:
+            self._begin(name)
+        if self._parameters is None or not self._parameters.there:
             return
-        self._asked, self.friction = name, ''
-        if not name:
-            return
-        client = self._node.create_client(GetParameters, f'{name}/get_parameters')
-        future = client.call_async(GetParameters.Request(names=list(FRICTION)))
+        self._parameters.get(FRICTION, self._on_friction, _ignored)
+        if hands:
+            masses = [f'{hand}.payload.mass' for hand in hands]
+            self._parameters.get(masses, lambda values: self._on_bags(hands, values), _ignored)
 
-        def answered(future: Any) -> None:
-            values = [parameter_value_to_python(value) for value in future.result().values]
-            if name == self._asked and len(values) == len(FRICTION) and None not in values:
-                self.friction = _in_words(*values)
-            self._node.destroy_client(client)
+    def _begin(self, name: str) -> None:
+        if self._parameters is not None:
+            self._parameters.close()
+        self._name, self.friction, self.bags = name, '', {}
+        self._parameters = ParametersOf(self._calls, name) if name else None
 
-        future.add_done_callback(answered)
+    def _on_friction(self, values: list[Any]) -> None:
+        self.friction = _in_words(*values) if values else ''
+
+    def _on_bags(self, hands: Sequence[str], values: list[Any]) -> None:
+        self.bags = dict(zip(hands, values, strict=False))
+
+    def hang(self, hand: str, mass: float, done: Done) -> None:
+        """Hang a bag (kg) on a hand, which the dynamics node is not told."""
+        if self._parameters is None:
+            done('there is no simulator')
+        else:
+            self._parameters.set(bag(hand, mass), done)
+
+
+def _ignored(_: str) -> None:
+    """Ask again at the next turn."""
 
 
 def _in_words(coulomb: float, viscous: float) -> str:

@@ -11,7 +11,6 @@ from geometry_msgs.msg import WrenchStamped
 from rclpy.clock import Clock, ClockType
 from rclpy.node import Node
 from rclpy.publisher import Publisher
-from sensor_msgs.msg import JointState
 
 from ..core.errors import KrangDynamicsError, MissingError
 from ..core.spatial import Array
@@ -19,14 +18,15 @@ from ..dynamics.dynamics import Dynamics
 from ..pipeline.spec import NONE, Spec, named
 from ..robot.urdf_reader import read_description
 from ..viewer.access import VISER, Access
-from ..viewer.joint_groups import leaves, limits_of
+from ..viewer.joint_groups import limits_of
 from ..viewer.mesh_files import MeshFiles
-from ..viewer.snapshot import Line, Snapshot
+from ..viewer.snapshot import Line, Load, Snapshot
 from .description_listener import DescriptionListener
 from .dynamics_client import DynamicsClient
 from .health_listener import HealthListener
 from .listener import RobotListener
 from .other_publishers import publishers
+from .page_controls import PageControls
 from .parameters import declare, warn_of_unknown
 from .polling import PolledTopics
 from .run import run
@@ -68,6 +68,7 @@ class ViewerNode(Node):
         self._health_of = HealthListener(self)
         self._drawn: tuple[str, dict[str, str], tuple[float, ...]] = ('', {}, UP)
         self._simulator, self._obeyed = SimulatorClient(self), False
+        self._controls = PageControls(self, self._dynamics, self._simulator, self.page.tell)
         self._next_picture = 0.0
         self._robots: list[str] = []  # the nodes that joint states come from
         self._dynamics_node = f'{self.get_namespace().rstrip("/")}/{values["dynamics_node"]}'
@@ -87,7 +88,6 @@ class ViewerNode(Node):
         super().destroy_node()
 
     def _create_topics(self) -> None:
-        self._pose = self.create_publisher(JointState, 'pose', 10)
         self._pushes: dict[str, Publisher] = {}
         self._push_topics: dict[str, Publisher] = {}  # by link
         self._push_anywhere = self.create_publisher(WrenchStamped, 'push', 10)
@@ -99,7 +99,7 @@ class ViewerNode(Node):
         self._description.look_round()
         if not self._description.several:  # or the wrong one might answer
             self._dynamics.poll()
-        self._simulator.poll(self._robots)
+        self._simulator.poll(self._robots, list(self._dynamics.hands or ()))
         self._obeyed = (
             len(self.get_subscriptions_info_by_topic(self.resolve_topic_name('torque/total'))) > 1
         )  # ours is one
@@ -114,14 +114,13 @@ class ViewerNode(Node):
             robot = read_description(urdf).robot
             dynamics = Dynamics(robot)
             there = {hand: link for hand, link in hands.items() if link in robot.link_of}
-            grips = there or {link: link for link in leaves(robot)}
-            self.page.draw(robot, dynamics, grips, np.array(up))
+            self.page.draw(robot, dynamics, there, np.array(up))
         except KrangDynamicsError as error:
             self.get_logger().error(f'robot_description: {error}')
             return
         self._topics.forget()
         self._robot = RobotListener(self._topics, dynamics, there)
-        self._limits = limits_of(robot)
+        self._controls.limits = limits_of(robot)
         self._push_topics = {link: self._push_topic(hand) for hand, link in there.items()}
 
     def _push_topic(self, hand: str) -> Publisher:
@@ -137,18 +136,23 @@ class ViewerNode(Node):
             if simulated and len(nodes) > 1:
                 who = f'{topic} comes from {" and ".join(nodes)}; end one of them'
                 lines = [Line('error', 'two robots', who), *lines]
-        return lines
+        return [*self._controls.health(), *lines]
+
+    def _loads(self) -> dict[str, Load]:
+        hung, told = self._simulator.bags, self._dynamics.payloads
+        return {hand: Load(hung.get(hand), told.get(hand)) for hand in self._dynamics.hands or ()}
 
     def _on_tick(self) -> None:
-        self.page.act(self)
+        self.page.act(self._controls)
         if self._robot is None:
             return
+        self._robot.observe(self.page.observing)
         self._robot.listen()
         heard, simulated, begin = self._robot.heard(), self._simulator.there, time.monotonic()
         if begin >= self._next_picture:
             self.page.show(
                 Snapshot(heard, self._dynamics.terms, self._health(simulated), simulated, self._obeyed,
-                         self._simulator.friction)
+                         self._loads(), self._simulator.friction)
             )  # fmt: skip
             self._next_picture = begin + REST * (time.monotonic() - begin)
         if heard.q is not None and heard.dq is not None:
@@ -160,25 +164,6 @@ class ViewerNode(Node):
         for link, wrench in self.page.pushes(q, dq).items():
             message = wrench_message(link, self.get_clock().now().to_msg(), wrench.tolist())
             self._push_topics.get(link, self._push_anywhere).publish(message)
-
-    def command(self, name: str) -> None:
-        """Do `pause`, `resume` or `reset`."""
-        if not self._simulator.command(name):
-            self.page.tell('No simulator', f'nobody offers {name} now')
-            return
-
-    def pose(self, joint: str, position: float) -> None:
-        """Put a joint (rad or m), or say why not."""
-        limits = self._limits[joint]
-        if limits.lower is not None and limits.upper is not None and not limits.lower <= position <= limits.upper:
-            words = f'{joint} goes from {limits.lower:.4g} to {limits.upper:.4g}; {position:g} is beyond'
-            self.page.tell('Not there', words)
-            return
-        self._pose.publish(JointState(name=[joint], position=[position]))
-
-    def choose_terms(self, terms: Sequence[str]) -> None:
-        """Let `torque/total` be the sum of these."""
-        self._dynamics.choose_terms(terms, lambda reason: self.page.tell('Not set', reason))
 
 
 def _up(gravity: Sequence[float]) -> tuple[float, ...]:

@@ -6,11 +6,13 @@ from collections.abc import Collection, Mapping, Sequence
 from html import escape
 
 from ..core.spatial import Array
-from ..dynamics.terms import TERMS
+from ..dynamics.terms import SUMMED, TERMS
 from ..robot.robot import Limits
 from .snapshot import Heard
 
 COLUMNS = ('total', *TERMS)
+ALWAYS = ('total', *SUMMED)
+OBSERVED = 'external'  # shown when asked for: the node computes it only for who listens
 TERM_COLORS = {'total': '#475569'} | {term.name: term.color for term in TERMS.values()}
 HINTS = {'total': 'the sum of the ticked terms'} | {
     term.name: f'{term.meaning}: {term.formula}' for term in TERMS.values()
@@ -23,20 +25,22 @@ def table(
     limits: Mapping[str, Limits],
     heard: Heard,
     plotted: Mapping[str, str],
+    marked: str = '',
 ) -> str:
     """Return HTML. The middle of a torque's cell is zero, its edges are what the joint's motor can give.
 
-    `plotted` are the joints in the plot, with the colour of their curve.
+    `plotted` are the joints in the plot, with the colour of their curve; `marked` is the one whose row is marked.
     """
+    columns = [term for term in COLUMNS if term in ALWAYS or term in heard.torques]
     rows = ''.join(
-        _row(name, limits[name], {key: _entry(torque, k) for key, torque in heard.torques.items()},
-             _entry(heard.q, k), _entry(heard.dq, k), plotted.get(name, ''))
+        _row(name, limits[name], {term: _entry(heard.torques.get(term), k) for term in columns},
+             _entry(heard.q, k), _entry(heard.dq, k), plotted.get(name, ''), name == marked)
         for k, name in enumerate(joint_names)
     )  # fmt: skip
-    return f'<table class="torques">{_head(joint_names)}{rows}</table>'
+    return f'<table class="torques">{_head(joint_names, columns)}{rows}</table>'
 
 
-def _head(joint_names: Sequence[str]) -> str:
+def _head(joint_names: Sequence[str], columns: Sequence[str]) -> str:
     width = min(max(4.4, 0.62 * max(map(len, joint_names), default=0) + 1.4), 11.0)
     slides = 'of a joint that slides'
     state = (
@@ -46,7 +50,7 @@ def _head(joint_names: Sequence[str]) -> str:
         ('limit', 3.6, f'what the motor can give, N m, or N {slides}'),
     )
     cells = [f'<th class="grey" style="width:{size:.1f}em" title="{hint}">{name}</th>' for name, size, hint in state]
-    cells += [f'<th style="color:{TERM_COLORS[term]}" title="{escape(HINTS[term])}">{term}</th>' for term in COLUMNS]
+    cells += [f'<th style="color:{TERM_COLORS[term]}" title="{escape(HINTS[term])}">{term}</th>' for term in columns]
     return f'<tr>{"".join(cells)}</tr>'
 
 
@@ -55,15 +59,17 @@ def _entry(vector: Array | None, k: int) -> float | None:
 
 
 def _row(
-    name: str, limits: Limits, torques: Mapping[str, float | None], q: float | None, dq: float | None, curve: str
-) -> str:
+    name: str, limits: Limits, torques: Mapping[str, float | None], q: float | None, dq: float | None, curve: str,
+    marked: bool,
+) -> str:  # fmt: skip
     limit = limits.effort
     full = limit or max([1.0, *(abs(torque) for torque in torques.values() if torque is not None)])
-    cells = ''.join(_cell(term, torques.get(term), full, limit) for term in COLUMNS)
+    cells = ''.join(_cell(term, torque, full, limit) for term, torque in torques.items())
     shown = '' if limit is None else f'±{limit:g}'
+    row = f'<tr data-joint="{escape(name)}"' + (' class="marked">' if marked else '>')
     mark = f'<span style="color:{curve}">&#9632;</span> ' if curve else ''
     return (
-        f'<tr data-joint="{escape(name)}"><td title="{escape(name)}">{mark}{escape(name)}</td>'
+        f'{row}<td title="{escape(name)}">{mark}{escape(name)}</td>'
         f'{_position(q, limits)}{_velocity(dq, limits)}<td class="grey">{shown}</td>{cells}</tr>'
     )
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -19,7 +20,7 @@ from .camera import frame_of
 from .mesh_files import MeshFiles, read_mesh
 
 GREY, COLLISION = (0.6, 0.62, 0.65, 1.0), (0.9, 0.3, 0.2, 0.35)
-LIT = (245, 158, 11)  # as the row of the table
+LIT, COAT = (245, 158, 11), 0.75  # as the row of the table; how much of a mesh's own colours its coat covers
 STICK = (0.3, 0.4, 0.6, 1.0)  # of what stands for a link that shows no shape
 FLOOR, CELLS, SECTIONS = (128, 134, 142), (150, 156, 164), (130, 136, 145)  # grey enough for light and dark
 DIRECTIONS = np.concatenate([np.eye(3), -np.eye(3)])
@@ -32,12 +33,16 @@ def quaternion(rotation: Array) -> Array:
 
 @dataclass
 class Drawn:
-    """A shape in the scene: its link, its middle (3) there, how far (m) it reaches from that, and its handle."""
+    """A shape in the scene: its link, its middle (3) there, how far (m) it reaches from that, and its handle.
+
+    A mesh that has colours of its own is lit by a coat over it, which is made when it is first wanted.
+    """
 
     link: str
     middle: Array
     reach: float
     handle: Any
+    coat: Callable[[], Any] | None = None
 
 
 class Figure:
@@ -92,12 +97,18 @@ class Figure:
     def _draw_mesh(self, link: str, shape: Shape, name: str, place: dict[str, Any], paint: dict[str, Any]) -> Drawn:
         mesh = read_mesh(self._meshes.find(shape.mesh))
         mesh.apply_scale(shape.size)
-        if shape.rgba is None:
-            handle: Any = self._scene.add_mesh_trimesh(name, mesh, **place)
-        else:
-            handle = self._scene.add_mesh_simple(name, mesh.vertices, mesh.faces, **place, **paint)
         middle = shape.position + shape.rotation @ mesh.bounds.mean(axis=0)
-        return Drawn(link, middle, float(np.linalg.norm(mesh.extents)) / 2, handle)
+        reach = float(np.linalg.norm(mesh.extents)) / 2
+        if shape.rgba is not None:
+            handle: Any = self._scene.add_mesh_simple(name, mesh.vertices, mesh.faces, **place, **paint)
+            return Drawn(link, middle, reach, handle)
+
+        @cache
+        def coat() -> Any:
+            look: dict[str, Any] = {'color': LIT, 'opacity': COAT, 'cast_shadow': False, **place}
+            return self._scene.add_mesh_simple(f'{name}_coat', mesh.vertices, mesh.faces, **look)
+
+        return Drawn(link, middle, reach, self._scene.add_mesh_trimesh(name, mesh, **place), coat)
 
     def _add_floor(self, robot: Robot, up: Array) -> None:
         heights = self.points @ up
@@ -124,14 +135,22 @@ class Figure:
         rotation = transforms.SO3(np.asarray(frame.wxyz)).as_matrix()
         return np.asarray(rotation, dtype=float), np.asarray(frame.position)
 
-    def light(self, link: str) -> None:
-        """Draw a link in the colour of the row under the pointer, all others in their own."""
+    def light(self, links: Collection[str]) -> None:
+        """Draw links in the colour of the row under the pointer, all others in their own."""
         for handle, color in self._lit:
-            handle.color = color
-        handles = [drawn.handle for drawn in self.visual if drawn.link == link and hasattr(drawn.handle, 'color')]
-        self._lit = [(handle, handle.color) for handle in handles]
-        for handle in handles:
-            handle.color = LIT
+            if color is None:
+                handle.visible = False
+            else:
+                handle.color = color
+        lit = [drawn for drawn in self.visual if drawn.link in links]
+        self._lit = [
+            (drawn.coat(), None) if drawn.coat else (drawn.handle, tuple(drawn.handle.color)) for drawn in lit
+        ]
+        for handle, color in self._lit:
+            if color is None:
+                handle.visible = True
+            else:
+                handle.color = LIT
 
     def show_collision(self, shown: bool) -> None:
         """Show the shapes that the links collide as, through what they look like; or hide them."""

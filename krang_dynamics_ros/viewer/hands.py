@@ -1,4 +1,4 @@
-"""A hand on the page: a ball that one drags to pull it, and the arrow of the wrench on it."""
+"""A hand on the page: a ball that one drags to pull it, and arrows of the wrench on it: its sensor's, the estimated."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ import viser
 from ..core.spatial import Array
 from ..core.wrench import Wrench
 from ..dynamics.dynamics import Dynamics
+from .arrows import ForceArrow
 from .pulls import Pulls
 
 RADIUS = 0.07  # m: of the ball, at most
-ARROW = 0.012  # m/N: beyond the ball, which is 1 / stiffness of a pull away
-NOTICEABLE = 0.5  # N: a smaller force shows no arrow
 BALL, PULLED, IDLE = (255, 140, 26), (220, 60, 20), (150, 150, 150)
-WRENCH = (192, 38, 211)  # as the column of the bars
+WRENCH, ESTIMATE = (192, 38, 211), (101, 163, 13)  # as the columns `wrench` and `external` of the bars
+BESIDE = 0.09  # m: from the sensor's arrow to the estimated one
 
 
 class Hand:
@@ -34,11 +34,9 @@ class Hand:
         self._ball = scene.add_icosphere(
             f'/hands/{name}', radius=self._radius, color=IDLE, opacity=0.85, cast_shadow=False
         )
-        thick = self._radius / RADIUS
-        self._arrow = scene.add_arrows(
-            f'/wrenches/{name}', np.array([[[0, 0, 0], [0, 0, 1.0]]]), WRENCH, visible=False,
-            shaft_radius=0.014 * thick, head_radius=0.034 * thick, head_length=0.08 * thick,
-        )  # fmt: skip
+        self._thick = self._radius / RADIUS
+        self._read = ForceArrow(scene, f'/wrenches/{name}', WRENCH, self._thick)
+        self._estimated = ForceArrow(scene, f'/estimates/{name}', ESTIMATE, self._thick)
         self._label = scene.add_label(f'/labels/{name}', '', anchor='bottom-center')
         self._ball.on_drag(self._on_drag)
 
@@ -53,26 +51,23 @@ class Hand:
         else:
             self._pulls.move(event.client_id, np.array(event.end_position) + self._grip)
 
-    def show(self, q: Array, reading: Wrench | None, up: Array) -> None:
-        """Draw it at joint positions q, with what its sensor reads."""
+    def show(self, q: Array, reading: Wrench | None, estimate: Wrench | None, up: Array) -> None:
+        """Draw it at joint positions q, with what its sensor reads, and with what the joints tell of it."""
         _, origin = self._dynamics.pose(q, self.link)
         pull = self._pulls.of_link(self.link)
         middle = origin if pull is None else pull.target
         self._ball.position = middle
         self._ball.color = IDLE if not self._pulls.allowed else BALL if pull is None else PULLED
         self._label.position = middle + 1.4 * self._radius * up
-        words = self._draw_arrow(q, origin, reading) or ('drag me' if self._pulls.allowed else '')
+        words = self._draw_arrows(q, origin, reading, estimate) or ('drag me' if self._pulls.allowed else '')
         if self._label.text != words:
             self._label.text = words
 
-    def _draw_arrow(self, q: Array, origin: Array, reading: Wrench | None) -> str:
-        """Draw the force on the hand and return its words, or nothing if there is hardly any."""
-        strength = 0.0 if reading is None else float(np.linalg.norm(reading.force))
-        self._arrow.visible = strength > NOTICEABLE
-        if reading is None or strength <= NOTICEABLE:
-            return ''
-        rotation, _ = self._dynamics.pose(q, reading.axes or self.link)
-        tip = origin + rotation @ np.asarray(reading.force) * ARROW
-        self._arrow.points = np.array([[origin, tip]], dtype=np.float32)
-        turning = float(np.linalg.norm(reading.moment))
-        return f'{strength:.0f} N' + (f', {turning:.1f} N m' if turning > 0.1 else '')
+    def _draw_arrows(self, q: Array, origin: Array, reading: Wrench | None, estimate: Wrench | None) -> str:
+        """Draw the forces on the hand and return their words, or nothing if there is hardly any."""
+        read = self._read.show(origin, self._axes(q, reading), reading)
+        estimated = self._estimated.show(origin, self._axes(q, estimate), estimate, BESIDE * self._thick)
+        return ', '.join(part for part in (read, estimated and f'estimated {estimated}') if part)
+
+    def _axes(self, q: Array, wrench: Wrench | None) -> Array:
+        return self._dynamics.pose(q, (wrench and wrench.axes) or self.link)[0]

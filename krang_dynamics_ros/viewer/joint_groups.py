@@ -20,6 +20,17 @@ def leaves(robot: Robot) -> list[str]:
     return [link for link in ends if any(joint.moves for joint in robot.chain(link))][:FEW]
 
 
+def movers(robot: Robot) -> dict[str, str]:
+    """Return, by link, the last joint before it that has a coordinate; links that stand still have none."""
+    names = set(robot.joint_names)
+    of: dict[str, str] = {}
+    for joint in robot.outward:
+        own = robot.mimics[joint.name].joint if joint.name in robot.mimics else joint.name
+        if mover := own if own in names else of.get(joint.parent, ''):
+            of[joint.child] = mover
+    return of
+
+
 def groups_of(robot: Robot) -> dict[str, list[str]]:
     """Return the joints by group: one for each part of the tree that does not branch, if there are many."""
     if robot.n <= MANY:

@@ -57,6 +57,13 @@
     if (joint) say({plot: joint});
   });
 
+  // A row that is newly marked, because its link was clicked on, comes into sight.
+  let marked = null;
+  setInterval(() => {
+    const row = document.querySelector('tr.marked');
+    if (marked !== (marked = row?.dataset.joint ?? null) && row) row.scrollIntoView({block: 'nearest'});
+  }, 200);
+
   // Search: rows whose joint does not have these letters are hidden, by a rule that outlives them.
   const hidden = document.head.appendChild(document.createElement('style'));
   document.addEventListener('input', event => {

@@ -19,23 +19,24 @@ from ..dynamics.dynamics import Dynamics
 from ..robot.robot import Robot
 from . import texts
 from .access import Access
-from .camera import frame_of, to_camera
+from .camera import to_camera
+from .controls import Controls
 from .figure import Figure
 from .hands import Hand
-from .joint_groups import groups_of, limits_of
+from .joint_groups import groups_of, leaves, limits_of, movers
+from .loads import LoadFolder
 from .mesh_files import MeshFiles
-from .panel import Controls, Panel
+from .panel import Panel
 from .pulls import Pulls
-from .rings import Rings
 from .server import Said, guarded_server, quietly_stop
+from .shown import Shown
 from .snapshot import Snapshot
 from .torques import Torques
+from .touch import Touch
 from .views import Views
 
 RIGHT = 330  # pixels
-MASS = (250, 204, 21)
 SELDOM = 5  # one picture in so many brings the text and the curves up to date as well
-DIRECTIONS = {'whole': None, 'front': (1, 0, 0.1), 'side': (0, 1, 0.1), 'top': (0.02, 0, 1)}
 
 
 class Page:
@@ -55,6 +56,7 @@ class Page:
             raise _taken(host, port, 'Address already in use')
         self._meshes = meshes
         self._pulls: Pulls | None = None
+        self._torques: Torques
         self._hands: list[Hand] = []
         self._count, self._seen = 0, False
         self._server.gui.configure_theme(show_logo=False, show_share_button=False)
@@ -84,7 +86,22 @@ class Page:
         if 'plot' in said:
             self._torques.plot.toggle(said['plot'])
         if 'over' in said:
-            self._figure.light(self._moved_by.get(said['over'], ''))
+            self._over = said['over']
+            self._light()
+
+    def _on_link(self, link: str) -> None:
+        self._asked.put(lambda _: self._mark(self._mover.get(link, '')))
+
+    def _mark(self, joint: str) -> None:
+        """Mark the row of a joint, whose link somebody clicked on; or no row, if it is marked."""
+        self._torques.marked = '' if joint == self._torques.marked else joint
+        self._light()
+
+    def _light(self) -> None:
+        """Light up what the row under the pointer moves, or else the row that is marked."""
+        joint = self._over or self._torques.marked
+        if self._figure is not None:
+            self._figure.light([link for link, mover in self._mover.items() if mover == joint])
 
     def _begin(self) -> None:
         """Begin with an empty page."""
@@ -95,27 +112,31 @@ class Page:
         self._beat = self._server.gui.add_html(texts.beat(0))
 
     def draw(self, robot: Robot, dynamics: Dynamics, hands: Mapping[str, str], up: Array) -> None:
-        """Show another robot: its data and dynamics, its hands' links by name, and which way is up (3)."""
-        limits = limits_of(robot)
+        """Show another robot: its data and dynamics, its hands' links by name, and which way is up (3).
+
+        Where no hands are named, one grips it at the ends of its tree.
+        """
+        limits, grips = limits_of(robot), hands or {link: link for link in leaves(robot)}
         self._name, self._up, self._dynamics = escape(dynamics.name), up, dynamics
         gui, scene = self._server.gui, self._server.scene
         self._begin()
         scene.configure_default_lights(cast_shadow=True)
         self._pulls = Pulls(dynamics)
         self._figure = Figure(scene, robot, dynamics, self._meshes, up)
-        self._moved_by = {joint.name: joint.child for joint in robot.moving_joints}
+        self._mover, self._over = movers(robot), ''
         self._health = gui.add_html('')
         gui.add_html(texts.not_drawn(self._figure.missing))
         self._panel = Panel(gui, self._asked.put)
         self._intro = gui.add_markdown('')
-        self._add_views(gui)
+        self._loads = [LoadFolder(gui, hand, self._asked.put) for hand in hands]
+        self._shown = Shown(self._server, robot, dynamics, self._figure)
+        self._shown.add_looks(gui, self._views)
         self._panel.add_sliders(gui, groups_of(robot), limits)
-        self._torques = Torques(gui, dynamics, limits, next(iter(hands.values()), ''))
-        self._rings = Rings(scene, robot, dynamics, self._figure.size)
-        self._mass = scene.add_icosphere('/center_of_mass', radius=0.02 * self._figure.size, color=MASS, visible=False)
+        self._torques = Torques(gui, dynamics, limits, next(iter(grips.values()), ''))
+        self._touch = Touch(scene, self._figure, self._pulls, self._on_link, self._torques.suggest)
         self._hands = [
             Hand(scene, dynamics, name, link, self._pulls, size=self._figure.size, gripped=self._torques.suggest)
-            for name, link in hands.items()
+            for name, link in grips.items()
         ]
         self._seen = False  # where its joints are
         self._look_at_it(self._figure)
@@ -125,26 +146,10 @@ class Page:
         """Let everybody see all of the robot, as it stands."""
         self._views.look(figure.points, to_camera(self._up, _axes(self._dynamics)), self._up)
 
-    def _add_views(self, gui: viser.GuiApi) -> None:
-        with gui.add_folder('show', expand_by_default=False):
-            self._rings_box = gui.add_checkbox('torque arcs', False, hint='total, blue to red at the limit')
-            self._mass_box = gui.add_checkbox('centre of mass', False, hint='of all links, in the base frame')
-            collision = gui.add_checkbox('collision shapes', False, hint='what the links collide as, in red')
-        collision.on_update(lambda event: self._asked.put(lambda _: self._show_collision(event.target.value)))
-        views = gui.add_button_group('look', tuple(DIRECTIONS), hint='where to look from, at all of the robot')
-
-        def turned(event: Any) -> None:
-            if event.client is None or self._figure is None:
-                return
-            direction = DIRECTIONS[event.target.value]
-            seen = to_camera(self._up, _axes(self._dynamics)) if direction is None else frame_of(self._up) @ direction
-            self._views.turn(event.client, self._figure.points, seen)
-
-        views.on_click(turned)
-
-    def _show_collision(self, shown: bool) -> None:
-        if self._figure is not None:
-            self._figure.show_collision(shown)
+    @property
+    def observing(self) -> bool:
+        """Whether somebody looks who wants to see what pushes the robot."""
+        return self._figure is not None and self._shown.observing and bool(self._server.get_clients())
 
     def act(self, controls: Controls) -> None:
         """Do what was asked for on the page since the last time."""
@@ -182,18 +187,17 @@ class Page:
         if not self._seen:
             self._seen = True
             self._look_at_it(figure)
-        self._rings.shown = self._rings_box.value
-        self._rings.show(q, now.heard.torques.get('total'))
-        self._mass.visible = self._mass_box.value
-        if self._mass_box.value:
-            self._mass.position = self._dynamics.center_of_mass(q)
+        self._shown.draw(q, now.heard)
+        self._touch.show()
         for hand in self._hands:
-            hand.show(q, now.heard.readings.get(hand.name), self._up)
+            hand.show(q, now.heard.readings.get(hand.name), now.heard.estimates.get(hand.name), self._up)
 
     def _write(self, now: Snapshot) -> None:
         _change(self._intro, texts.intro(self._name, now, hands=bool(self._hands)))
         _change(self._health, texts.health(now.health))
         self._panel.show(now.heard.q, now.terms, simulated=now.simulated, obeyed=now.obeyed)
+        for load in self._loads:
+            load.show(now.loads)
         self._torques.draw(now.heard)
 
 

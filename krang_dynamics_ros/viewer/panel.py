@@ -5,35 +5,20 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
-from typing import Any, Literal, Protocol
+from typing import Any, Literal
 
 import viser
 
 from ..core.spatial import Array
 from ..dynamics.terms import SUMMED, TERMS
 from ..robot.robot import Limits
+from .controls import Ask
 
 PATIENCE = 1.0  # s: for so long what a user set is not overwritten by what is said to be so
 CLOSE = 0.01  # rad, m: a slider that is this near is right
 COMMANDS: tuple[tuple[str, Literal['gray'] | None], ...] = (('Reset', None), ('Pause', 'gray'), ('Resume', 'gray'))
 MANY = 20  # joints: more are sorted into groups
 KEYS = {'Reset': 'R', 'Pause': 'P', 'Resume': 'G'}
-
-
-class Controls(Protocol):
-    """What the page asks for; called on the thread that calls `Page.act`."""
-
-    def command(self, name: str) -> None:
-        """Do `pause`, `resume` or `reset`."""
-
-    def pose(self, joint: str, position: float) -> None:
-        """Put a joint (rad or m)."""
-
-    def choose_terms(self, terms: Sequence[str]) -> None:
-        """Let `torque/total` be the sum of these."""
-
-
-Ask = Callable[[Callable[[Controls], None]], None]  # puts something to be done on the list
 
 
 class Panel:

@@ -20,6 +20,13 @@ class Line(NamedTuple):
     words: str
 
 
+class Load(NamedTuple):
+    """What hangs on a hand, and what the dynamics node knows of, kg; None where nobody can say."""
+
+    hung: float | None = None
+    told: float | None = None
+
+
 @dataclass(frozen=True)
 class Heard:
     """What a robot's topics say at this moment. Vectors (n) are in the order of its joints; None is not known."""
@@ -28,6 +35,7 @@ class Heard:
     dq: Array | None = None
     torques: Mapping[str, Array | None] = field(default_factory=dict)  # by column of the bars
     readings: Mapping[str, Wrench] = field(default_factory=dict)  # of the wrist sensors, as they give them, by hand
+    estimates: Mapping[str, Wrench] = field(default_factory=dict)  # of the same, told from the joints, in one sense
 
 
 @dataclass(frozen=True)
@@ -39,4 +47,5 @@ class Snapshot:
     health: Sequence[Line] = ()
     simulated: bool = False
     obeyed: bool = False  # whether a simulator's motors give torque/total
+    loads: Mapping[str, Load] = field(default_factory=dict)  # by hand
     friction: str = ''  # what the simulator adds to that of the robot, in words

@@ -23,6 +23,7 @@ class Torques:
     def __init__(self, gui: viser.GuiApi, dynamics: Dynamics, limits: Mapping[str, Limits], hand: str) -> None:
         self._dynamics, self._limits = dynamics, limits
         self._names = dynamics.joint_names
+        self.marked = ''  # the joint whose link somebody clicked on
         self.side = gui.add_panel()
         with self.side.add_tab('joints'):
             gui.add_html(search_field(self._names))
@@ -38,7 +39,7 @@ class Torques:
 
     def draw(self, heard: Heard) -> None:
         """Bring table and curves up to date."""
-        content = table(self._names, self._limits, heard, self.plot.colors)
+        content = table(self._names, self._limits, heard, self.plot.colors, self.marked)
         if self._bars.content != content:
             self._bars.content = content
         self.plot.draw()

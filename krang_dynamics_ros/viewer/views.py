@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -9,7 +10,7 @@ import viser
 from viser import _messages
 
 from ..core.spatial import Array
-from .camera import FIELD, Window, framed
+from .camera import FIELD, Window, frame_of, framed
 
 PHONE = 576  # pixels: viser's page has a sheet below instead of panels if the window is not wider
 SHEET = 0.42  # of such a window's height, as in page.css
@@ -61,10 +62,10 @@ class Views:
                 viewer.folded = False
                 self._fold(client, viewer)
 
-    def turn(self, client: viser.ClientHandle, points: Array, to_camera: Array) -> None:
-        """Let one of those who look see points (m, 3) from another direction (3)."""
+    def turn(self, client: viser.ClientHandle, points: Array, side: Sequence[float] | None) -> None:
+        """Let one of those who look see points (m, 3) from a side (3: two level directions and up), or ours."""
         self._points = points
-        self._frame(client, to_camera)
+        self._frame(client, self._to_camera if side is None else frame_of(self._up) @ side)
 
     def _on_connect(self, client: viser.ClientHandle) -> None:
         size = (client.camera.image_width, client.camera.image_height)

@@ -1,0 +1,70 @@
+"""Touching a link in the scene: a click marks its joint's row, and a drag with Ctrl pulls it where it is gripped."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import viser
+
+from .figure import Figure
+from .pulls import Pulls
+
+STRING, GRIP = (220, 60, 20), 0.012  # colour; radius of the grip's ball, of the robot's size
+CTRL = 'cmd/ctrl'
+
+
+class Touch:
+    """Links that one can click on and pull."""
+
+    def __init__(
+        self, scene: viser.SceneApi, figure: Figure, pulls: Pulls,
+        clicked: Callable[[str], None], gripped: Callable[[str], None],
+    ) -> None:  # fmt: skip
+        """`clicked` and `gripped` are told the link, on the server's thread."""
+        self._scene, self._figure, self._pulls = scene, figure, pulls
+        self._gripped = gripped
+        self._by: dict[int, str] = {}  # who pulls which link, by client
+        self._radius = GRIP * figure.size
+        self._string = scene.add_line_segments(
+            '/pull/string', np.zeros((1, 2, 3)), STRING, thickness=4.0, visible=False
+        )
+        self._grip = scene.add_icosphere('/pull/grip', radius=self._radius, color=STRING, visible=False)
+        for drawn in figure.visual:
+            drawn.handle.on_click(self._on_click(drawn.link, clicked))
+            drawn.handle.on_drag('left', modifier=CTRL)(self._on_drag(drawn.link))
+
+    def _on_click(self, link: str, clicked: Callable[[str], None]) -> Callable[[Any], Any]:
+        async def on_click(_: Any) -> None:
+            clicked(link)
+
+        return on_click
+
+    def _on_drag(self, link: str) -> Callable[[viser.SceneNodeDragEvent[Any]], Any]:
+        async def on_drag(event: viser.SceneNodeDragEvent[Any]) -> None:
+            if event.phase == 'end' or not self._pulls.allowed:
+                self._by.pop(event.client_id, None)
+                self._pulls.let_go(event.client_id)
+            elif event.phase == 'start':
+                rotation, origin = self._figure.place(link)
+                grip = rotation.T @ (np.array(event.start_position) - origin)
+                self._by[event.client_id] = link
+                self._pulls.grip(event.client_id, link, grip, np.array(event.end_position))
+                self._gripped(link)
+            else:
+                self._pulls.move(event.client_id, np.array(event.end_position))
+
+        return on_drag
+
+    def show(self) -> None:
+        """Draw a string from where a link is gripped to the mouse: one, however many pull."""
+        pull = next((found for link in list(self._by.values()) if (found := self._pulls.of_link(link))), None)
+        for handle in (self._string, self._grip):
+            if handle.visible != (pull is not None):
+                handle.visible = pull is not None
+        if pull is not None:
+            rotation, origin = self._figure.place(pull.link)
+            grip = origin + rotation @ pull.grip
+            self._grip.position = grip
+            self._string.points = np.array([[grip, pull.target]], dtype=np.float32)
