@@ -293,14 +293,30 @@ def test_what_pushes_it_is_computed_only_while_it_is_shown(world: World) -> None
     world.page.unfold('show')
 
 
-def test_a_link_that_is_clicked_on_marks_its_row(world: World) -> None:
+def test_a_link_that_is_clicked_on_marks_its_row(world: World, robot: Robot) -> None:
     marked = "return document.querySelector('tr.marked')?.dataset.joint ?? ''"
-    x, y = world.page.trunk()
-    world.page.click((x, y))
-    joint = world.page.until(lambda: world.page.script(marked), 'a row to be marked')
-    assert joint in ('q_imu', 'q_w', 'q_torso')
-    world.page.click((x, y))
+    at = world.page.trunk()
+    world.page.click(at)
+    assert world.page.until(lambda: world.page.script(marked), 'a row to be marked') in robot.joint_names
+    world.page.click(at)
     world.page.until(lambda: not world.page.script(marked), 'no row')
+
+
+def test_arcs_and_centre_of_mass_leave_the_robot_to_be_seen(world: World) -> None:
+    def blue() -> int:
+        r, g, b = np.moveaxis(world.page.picture(), -1, 0)
+        return int(((b > 150) & (b - r > 90) & (b - g > 50)).sum())
+
+    world.page.unfold('show')
+    before = blue()
+    for words in ('torque arcs', 'centre of mass'):
+        world.page.tick(words)
+    world.page.until(lambda: blue() > before + 50, 'arcs of joints that bear little')
+    assert len(world.page.balls()) == 2
+    for words in ('torque arcs', 'centre of mass'):
+        world.page.tick(words)
+    world.page.until(lambda: blue() < before + 20, 'no arcs')
+    world.page.unfold('show')
 
 
 def test_any_link_is_pulled_with_ctrl(world: World) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
@@ -23,7 +24,7 @@ GREY, COLLISION = (0.6, 0.62, 0.65, 1.0), (0.9, 0.3, 0.2, 0.35)
 LIT, COAT = (245, 158, 11), 0.75  # as the row of the table; how much of a mesh's own colours its coat covers
 STICK = (0.3, 0.4, 0.6, 1.0)  # of what stands for a link that shows no shape
 FLOOR, CELLS, SECTIONS = (128, 134, 142), (150, 156, 164), (130, 136, 145)  # grey enough for light and dark
-DIRECTIONS = np.concatenate([np.eye(3), -np.eye(3)])
+CORNERS = np.array(list(itertools.product((False, True), repeat=3)))
 
 
 def quaternion(rotation: Array) -> Array:
@@ -33,14 +34,13 @@ def quaternion(rotation: Array) -> Array:
 
 @dataclass
 class Drawn:
-    """A shape in the scene: its link, its middle (3) there, how far (m) it reaches from that, and its handle.
+    """A shape in the scene: its link, the corners (8, 3) of a box about it there, and its handle.
 
     A mesh that has colours of its own is lit by a coat over it, which is made when it is first wanted.
     """
 
     link: str
-    middle: Array
-    reach: float
+    corners: Array
     handle: Any
     coat: Callable[[], Any] | None = None
 
@@ -84,31 +84,30 @@ class Figure:
             return self._draw_mesh(link, shape, name, place, paint)
         if shape.kind == 'box':
             handle: Any = self._scene.add_box(name, dimensions=shape.size, **place, **paint)  # type: ignore[arg-type]
-            reach = float(np.linalg.norm(shape.size)) / 2
+            half = np.array(shape.size) / 2
         elif shape.kind == 'sphere':
             handle = self._scene.add_icosphere(name, radius=shape.size[0], **place, **paint)  # type: ignore[arg-type]
-            reach = shape.size[0]
+            half = np.full(3, shape.size[0])
         else:  # a capsule is as long as its cylinder and both its caps
             long = shape.size[1] + (2 * shape.size[0] if shape.kind == 'capsule' else 0)
             handle = self._scene.add_cylinder(name, shape.size[0], long, **place, **paint)  # type: ignore[arg-type]
-            reach = math.hypot(shape.size[0], long / 2)
-        return Drawn(link, shape.position, reach, handle)
+            half = np.array([shape.size[0], shape.size[0], long / 2])
+        return Drawn(link, _corners(shape, -half, half), handle)
 
     def _draw_mesh(self, link: str, shape: Shape, name: str, place: dict[str, Any], paint: dict[str, Any]) -> Drawn:
         mesh = read_mesh(self._meshes.find(shape.mesh))
         mesh.apply_scale(shape.size)
-        middle = shape.position + shape.rotation @ mesh.bounds.mean(axis=0)
-        reach = float(np.linalg.norm(mesh.extents)) / 2
+        corners = _corners(shape, *mesh.bounds)
         if shape.rgba is not None:
             handle: Any = self._scene.add_mesh_simple(name, mesh.vertices, mesh.faces, **place, **paint)
-            return Drawn(link, middle, reach, handle)
+            return Drawn(link, corners, handle)
 
         @cache
         def coat() -> Any:
             look: dict[str, Any] = {'color': LIT, 'opacity': COAT, 'cast_shadow': False, **place}
             return self._scene.add_mesh_simple(f'{name}_coat', mesh.vertices, mesh.faces, **look)
 
-        return Drawn(link, middle, reach, self._scene.add_mesh_trimesh(name, mesh, **place), coat)
+        return Drawn(link, corners, self._scene.add_mesh_trimesh(name, mesh, **place), coat)
 
     def _add_floor(self, robot: Robot, up: Array) -> None:
         heights = self.points @ up
@@ -166,13 +165,18 @@ class Figure:
         corners = []
         for drawn in self.visual:
             rotation, origin = self.place(drawn.link)
-            corners += [origin + rotation @ drawn.middle + drawn.reach * 0.8 * direction for direction in DIRECTIONS]
-        return np.array(corners)
+            corners.append(origin + drawn.corners @ rotation.T)
+        return np.concatenate(corners)
 
     @property
     def size(self) -> float:
         """How large it is (m), from corner to corner."""
         return max(0.1, float(np.linalg.norm(np.ptp(self.points, axis=0))))
+
+
+def _corners(shape: Shape, low: Array, high: Array) -> Array:
+    """Return the corners (8, 3), in the link's axes, of a box from low to high (3) in the shape's."""
+    return np.asarray(shape.position + np.where(CORNERS, high, low) @ shape.rotation.T)
 
 
 def _as_collision(shape: Shape) -> Shape:

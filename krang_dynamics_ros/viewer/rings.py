@@ -2,61 +2,81 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import viser
 
 from ..core.spatial import Array
-from ..dynamics.dynamics import Dynamics
 from ..robot.robot import Joint, Robot
 from .camera import frame_of
+from .figure import Figure
 
 POINTS = 24  # of an arc
 WHOLE = 1.5 * np.pi  # rad: the arc of a joint at its limit
 LOW, HALF, FULL = np.array([34, 139, 230]), np.array([240, 180, 30]), np.array([220, 38, 38])
-QUIET = 0.01  # of the limit: less shows no arc
+STEPS = 50  # of the limit: an arc is drawn anew only when it is longer or shorter by one, for that is dear
 
 
 class Rings:
-    """One arc for each joint whose limit is known; for a joint that slides a bar along its axis."""
+    """One arc for each joint whose limit is known, on its link; for a joint that slides a bar along its axis."""
 
-    def __init__(self, scene: viser.SceneApi, robot: Robot, dynamics: Dynamics, size: float) -> None:
-        """Prepare them for a robot of some size (m)."""
-        self._dynamics, self._radius = dynamics, 0.05 * size
-        self._joints = robot.moving_joints
-        self.shown = False
-        self._lines = {
-            joint.name: scene.add_line_segments(
-                f'/torque/{joint.name}', np.zeros((POINTS, 2, 3)), (0, 0, 0), thickness=5.0, visible=False
-            )
-            for joint in self._joints
+    def __init__(self, scene: viser.SceneApi, robot: Robot, figure: Figure) -> None:
+        self._radius = {joint.name: _radius(joint, figure) for joint in robot.moving_joints}
+        self._joints = [
+            (k, joint, joint.limits.effort)
+            for k, joint in enumerate(robot.moving_joints)
             if joint.limits and joint.limits.effort
+        ]
+        thick = 0.012 * figure.size
+        self._arcs: dict[str, Any] = {
+            joint.name: scene.add_line_segments(
+                f'/robot/{joint.child}/torque', np.zeros((1, 2, 3)), (0, 0, 0), thickness=thick, visible=False
+            )
+            for _, joint, _ in self._joints
         }
+        self._steps = dict.fromkeys(self._arcs, 0)
 
-    def show(self, q: Array, torque: Array | None) -> None:
-        """Draw torques (n) at joint positions (n)."""
-        for k, joint in enumerate(self._joints):
-            lines = self._lines.get(joint.name)
-            if lines is None or joint.limits is None or not joint.limits.effort:
-                continue
-            share = 0.0 if torque is None or not self.shown else float(torque[k]) / joint.limits.effort
-            visible = abs(share) > QUIET
-            if lines.visible != visible:
-                lines.visible = visible
-            if visible:
-                lines.points = self._arc(q, joint, share).astype(np.float32)
-                lines.colors = np.broadcast_to(color(share), (POINTS, 2, 3)).astype(np.uint8)
+    def show(self, torque: Array | None) -> None:
+        """Draw torques (n), or nothing."""
+        for k, joint, limit in self._joints:
+            share = 0.0 if torque is None or np.isnan(torque[k]) else float(np.clip(torque[k] / limit, -1, 1))
+            steps = round(share * STEPS)
+            if steps != self._steps[joint.name]:
+                self._steps[joint.name] = steps
+                self._draw(joint, steps / STEPS)
 
-    def _arc(self, q: Array, joint: Joint, share: float) -> Array:
-        rotation, origin = self._dynamics.pose(q, joint.child)
-        along = np.linspace(0, np.clip(share, -1, 1), POINTS + 1)[:, None]
+    def _draw(self, joint: Joint, share: float) -> None:
+        arc = self._arcs[joint.name]
+        arc.visible = share != 0
+        if share:
+            arc.points = self._arc(joint, share).astype(np.float32)
+            arc.colors = color(share).astype(np.uint8)
+
+    def _arc(self, joint: Joint, share: float) -> Array:
+        """Return segments (POINTS, 2, 3) in the axes of the joint's link."""
+        radius = self._radius[joint.name]
+        along = np.linspace(0, share, POINTS + 1)[:, None]
         if joint.kind == 'prismatic':
-            points = along * 4 * self._radius * joint.axis
+            points = along * 4 * radius * joint.axis
         else:
             frame = frame_of(joint.axis)
             angle = along * WHOLE
-            points = self._radius * (np.cos(angle) * frame[:, 0] + np.sin(angle) * frame[:, 1])
-        points = origin + points @ rotation.T
+            points = radius * (np.cos(angle) * frame[:, 0] + np.sin(angle) * frame[:, 1])
         return np.stack([points[:-1], points[1:]], axis=1)
+
+
+def _radius(joint: Joint, figure: Figure) -> float:
+    """Return the radius (m) of an arc that is not hidden in the links on both sides of a joint."""
+    around = [0.04 * figure.size]
+    for link, turn, shift in ((joint.child, np.eye(3), 0.0), (joint.parent, joint.rotation, joint.position)):
+        near = [
+            np.linalg.norm(np.cross((drawn.corners - shift) @ turn, joint.axis), axis=1).min()
+            for drawn in figure.visual
+            if drawn.link == link
+        ]
+        around.append(1.05 * min(near, default=0.0))
+    return min(max(around), 0.15 * figure.size)
 
 
 def color(share: float) -> Array:

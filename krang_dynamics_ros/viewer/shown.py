@@ -24,8 +24,10 @@ class Shown:
     def __init__(self, server: viser.ViserServer, robot: Robot, dynamics: Dynamics, figure: Figure) -> None:
         gui, scene = server.gui, server.scene
         self._dynamics, self._figure = dynamics, figure
-        self._rings = Rings(scene, robot, dynamics, figure.size)
+        self._rings = Rings(scene, robot, figure)
         self._mass = scene.add_icosphere('/center_of_mass', radius=0.02 * figure.size, color=MASS, visible=False)
+        self._mass_label = scene.add_label('/center_of_mass_label', 'centre of mass', anchor='top-center')
+        self._mass_label.visible = False
         self._collision_shown = False
         self._folder = gui.add_folder('show', expand_by_default=False)
         with self._folder:
@@ -55,11 +57,12 @@ class Shown:
 
     def draw(self, q: Array, heard: Heard) -> None:
         """Draw what is switched on, at joint positions (n)."""
-        self._rings.shown = self._rings_box.value
-        self._rings.show(q, heard.torques.get('total'))
-        self._mass.visible = self._mass_box.value
-        if self._mass_box.value:
-            self._mass.position = self._dynamics.center_of_mass(q)
+        self._rings.show(heard.torques.get('total') if self._rings_box.value else None)
+        for handle in (self._mass, self._mass_label):  # the label is seen through the body that the marker is in
+            if handle.visible != self._mass_box.value:
+                handle.visible = self._mass_box.value
+            if self._mass_box.value:
+                handle.position = self._dynamics.center_of_mass(q)
         if self._collision_box.value != self._collision_shown:
             self._collision_shown = self._collision_box.value
             self._figure.show_collision(self._collision_shown)

@@ -28,7 +28,7 @@ class Touch:
         self._by: dict[int, str] = {}  # who pulls which link, by client
         self._radius = GRIP * figure.size
         self._string = scene.add_line_segments(
-            '/pull/string', np.zeros((1, 2, 3)), STRING, thickness=4.0, visible=False
+            '/pull/string', np.zeros((1, 2, 3)), STRING, thickness=0.5 * self._radius, visible=False
         )
         self._grip = scene.add_icosphere('/pull/grip', radius=self._radius, color=STRING, visible=False)
         for drawn in figure.visual:

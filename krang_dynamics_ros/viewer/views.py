@@ -26,6 +26,10 @@ class Viewer:
     put: list[Array]
     folded: bool = False
 
+    def has_shape_of(self, width: int, height: int) -> bool:
+        """Whether a picture of this size is the last one, or that one in fewer pixels: viser's page saves when slow."""
+        return abs(width * self.size[1] - height * self.size[0]) < 0.01 * width * self.size[1]
+
     @property
     def window(self) -> Window:
         """What the picture is like. One as narrow as a phone from the start is one, with a sheet over it."""
@@ -78,7 +82,7 @@ class Views:
 
     def _on_camera(self, client: viser.ClientHandle) -> None:
         viewer, camera = self._viewers.get(client.client_id), client.camera
-        if viewer is None or viewer.size == (camera.image_width, camera.image_height):
+        if viewer is None or viewer.has_shape_of(camera.image_width, camera.image_height):
             return
         viewer.size = (camera.image_width, camera.image_height)
         self._fold(client, viewer)
