@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-PATIENCE = 30.0  # s: software graphics on a busy machine take their time
+PATIENCE = 60.0  # s: software graphics on a busy machine take their time
 SIZE = (1500, 950)
 FLAGS = (
     '--headless', '--no-sandbox', '--disable-gpu', '--enable-unsafe-swiftshader', '--disable-quic', '--no-first-run',
@@ -48,6 +48,7 @@ def browser(profile: str, size: tuple[int, int] = SIZE, flags: Sequence[str] = (
         options.add_argument(flag)
     service = webdriver.chrome.service.Service(driver)
     started = webdriver.Chrome(options=options, service=service)
+    started.set_script_timeout(2 * PATIENCE)
     try:
         yield Browser(started)
     finally:
@@ -194,7 +195,7 @@ class Browser:
     def green(self) -> int:
         """How many pixels have the colour of an estimated wrench."""
         r, g, b = np.moveaxis(self.picture(), -1, 0)
-        return int(((g > 90) & (g - r > 25) & (g - b > 60)).sum())
+        return int(((g > 100) & (g - r > 8) & (g - b > 60)).sum())
 
     def trunk(self) -> tuple[int, int]:
         """A place on the robot well between its hands, in pixels: the middle of its metal."""

@@ -14,7 +14,7 @@ from krang_dynamics_ros.robot.robot import Limits
 from krang_dynamics_ros.robot.urdf_reader import read_description
 from krang_dynamics_ros.viewer.bars import ALWAYS, BEYOND, OBSERVED, search_field, table
 from krang_dynamics_ros.viewer.camera import FIELD, Window, frame_of, framed, to_camera
-from krang_dynamics_ros.viewer.joint_groups import groups_of, movers
+from krang_dynamics_ros.viewer.joint_groups import groups_of, leaves, movers
 from krang_dynamics_ros.viewer.mesh_files import LARGEST, MeshFiles, read_mesh
 from krang_dynamics_ros.viewer.pulls import DAMPING, STIFFNESS, STRONGEST, Pull, Pulls, pulled
 from krang_dynamics_ros.viewer.snapshot import Heard, Line, Snapshot
@@ -185,6 +185,17 @@ def test_a_link_belongs_to_the_last_joint_that_moves_it() -> None:
     arm = (('a', 'base', 'revolute'), ('tool', 'a', 'fixed'), ('b', 'tool', 'prismatic'))
     robot = tree(*arm, ('mast', 'base', 'fixed'))
     assert movers(robot) == {'a': 'a_joint', 'tool': 'a_joint', 'b': 'b_joint'}
+
+
+def test_a_robot_without_hands_is_gripped_at_ends_that_are_apart() -> None:
+    arm = [(f'a{k}', f'a{k - 1}' if k else 'base', 'revolute') for k in range(6)]
+    leg = [(f'b{k}', f'b{k - 1}' if k else 'base', 'revolute') for k in range(3)]
+    robot = tree(*arm, ('finger', 'a5', 'fixed'), ('thumb', 'a5', 'fixed'), *leg, ('mast', 'base', 'fixed'))
+    assert leaves(robot, dynamics_of(robot)) == ['finger', 'b2']
+    one = tree(('a', 'base', 'revolute'))
+    assert leaves(one, dynamics_of(one)) == ['a']
+    none = tree(('mast', 'base', 'fixed'), ('a', 'base', 'revolute'))
+    assert leaves(none, dynamics_of(none)) == ['a']
 
 
 def test_many_joints_can_be_searched() -> None:

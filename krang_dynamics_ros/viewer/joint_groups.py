@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import numpy as np
+
+from ..dynamics.dynamics import Dynamics
 from ..robot.robot import Limits, Robot
 
 MANY = 20  # joints: fewer are one group
 FEW = 8  # links to grip, at most
+APART = 0.15  # of what lies between all of them: nearer ones are one hand, as fingers are
 
 
 def limits_of(robot: Robot) -> dict[str, Limits]:
@@ -13,11 +17,21 @@ def limits_of(robot: Robot) -> dict[str, Limits]:
     return {joint.name: joint.limits or Limits(None, None) for joint in robot.moving_joints}
 
 
-def leaves(robot: Robot) -> list[str]:
-    """Return the links that move and carry none: where a robot whose hands nobody names is gripped. A few of them."""
+def leaves(robot: Robot, dynamics: Dynamics) -> list[str]:
+    """Return links to grip a robot at whose hands nobody names: some that move and carry none, far from each other."""
     carrying = {joint.parent for joint in robot.joints}
-    ends = [joint.child for joint in robot.joints if joint.child not in carrying]
-    return [link for link in ends if any(joint.moves for joint in robot.chain(link))][:FEW]
+    moved = movers(robot)
+    ends = [joint.child for joint in robot.joints if joint.child not in carrying and joint.child in moved]
+    q = np.zeros(dynamics.n)
+    at = np.array([dynamics.pose(q, link)[1] for link in ends]).reshape(-1, 3)
+    apart = APART * float(np.ptp(at, axis=0).max(initial=0.0)) if len(at) else 0.0
+    gap = np.linalg.norm(at - dynamics.pose(q, robot.base)[1], axis=1)  # to the base, then to what is chosen
+    chosen: list[str] = []
+    while len(chosen) < min(FEW, len(ends)) and (not chosen or gap.max() > apart):
+        farthest = int(gap.argmax())
+        chosen.append(ends[farthest])
+        gap = np.minimum(gap if len(chosen) > 1 else np.inf, np.linalg.norm(at - at[farthest], axis=1))
+    return chosen
 
 
 def movers(robot: Robot) -> dict[str, str]:

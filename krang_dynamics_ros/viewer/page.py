@@ -116,7 +116,7 @@ class Page:
 
         Where no hands are named, one grips it at the ends of its tree.
         """
-        limits, grips = limits_of(robot), hands or {link: link for link in leaves(robot)}
+        limits, grips = limits_of(robot), hands or {link: link for link in leaves(robot, dynamics)}
         self._name, self._up, self._dynamics = escape(dynamics.name), up, dynamics
         gui, scene = self._server.gui, self._server.scene
         self._begin()
@@ -193,7 +193,7 @@ class Page:
             hand.show(q, now.heard.readings.get(hand.name), now.heard.estimates.get(hand.name), self._up)
 
     def _write(self, now: Snapshot) -> None:
-        _change(self._intro, texts.intro(self._name, now, hands=bool(self._hands)))
+        _change(self._intro, texts.intro(self._name, now, hands=bool(self._loads)))
         _change(self._health, texts.health(now.health))
         self._panel.show(now.heard.q, now.terms, simulated=now.simulated, obeyed=now.obeyed)
         for load in self._loads:

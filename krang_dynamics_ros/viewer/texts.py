@@ -19,14 +19,16 @@ it. So the robot floats, and stays wherever you leave it."""
 FRICTION = " Besides its own it has the simulator's friction, {friction} at every joint, or it would not stay for long."
 
 WITH_HANDS = """
-1. **Drag an orange ball.** You push that hand, and it yields as if it weighed nothing.
+1. **Drag an orange ball.** You push that hand, and it yields as if it weighed nothing. With Ctrl, drag any link.
 2. **Tick *wrench*** above and drag again. Now the sensor in the wrist is heard, and the hand holds against you.
-3. **Untick *gravity*.** It falls (and through the floor: these equations know of none). Tick it, and press *Reset*.
+3. **Hang a bag** on a hand, below: it sinks, for nobody knows. Tell the node, and it holds.
+4. **Untick *gravity*.** It falls (and through the floor: these equations know of none). Tick it, and press *Reset*.
 """
 
 WITHOUT_HANDS = """
 1. **Open *pose*** and move a slider: the robot stays where you put it, and the torques follow.
-2. **Untick *gravity*.** It falls. Tick it, and press *Reset*.
+2. **Drag an orange ball**, or any link with Ctrl: you push it there. A click on a link marks its row.
+3. **Untick *gravity*.** It falls. Tick it, and press *Reset*.
 """
 
 REAL = """
