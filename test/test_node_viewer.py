@@ -329,7 +329,7 @@ def test_a_link_that_is_clicked_on_marks_its_row(world: World, robot: Robot) -> 
 
 def test_arcs_and_centre_of_mass_leave_the_robot_to_be_seen(world: World) -> None:
     def blue() -> int:
-        r, g, b = np.moveaxis(world.page.picture(), -1, 0)
+        r, _, b = np.moveaxis(world.page.picture(), -1, 0)
         return int(((b > 140) & (b - r > 80)).sum())
 
     before = blue()

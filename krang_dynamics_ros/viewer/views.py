@@ -76,6 +76,7 @@ class Views:
         self._viewers[client.client_id] = Viewer(size, size, [self._server.initial_camera.position])
         self._frame(client)
         client.camera.on_update(lambda _: self._on_camera(client))
+        self._on_camera(client)  # its window may have changed in between
 
     def _on_disconnect(self, client: viser.ClientHandle) -> None:
         self._viewers.pop(client.client_id, None)
