@@ -15,7 +15,7 @@ from ..identification.robot_file_out import robot_file_text
 from ..robot.file_text import is_xml, text_of
 from ..robot.robot_file import load_robot
 from .common import command_parser, guarded, show_progress
-from .recorded import add_recordings, check_joints, recordings_of, robot_file_of
+from .recorded import add_recordings, recordings_of, robot_file_of
 
 _DESCRIPTION = """\
 Find friction, rotor inertias and bodies of a robot in recordings of its positions and efforts; all bodies are possible,
@@ -46,15 +46,14 @@ def _pair(text: str) -> tuple[str, str]:
 def _identify(arguments: argparse.Namespace) -> int:
     started = time.monotonic()
     path = robot_file_of(arguments)
-    robot, recordings = load_robot(path), recordings_of(arguments)
-    for recording in recordings:
-        check_joints(robot, recording)
+    robot = load_robot(path)
+    recordings, angles = recordings_of(arguments, robot)
     output = arguments.output or Path(f'{robot.name}_identified.yaml')
     if output.resolve() == path.resolve():
         raise ArgumentError(f'{output}: is the robot file that is read, must be another')
     text = text_of(path)
     old = '' if is_xml(text) else text
-    found = identify(robot, recordings, dict(arguments.held), show_progress)
+    found = identify(robot, recordings, angles, show_progress)
     text = robot_file_text(found, old, dict(arguments.like))
     page = arguments.report or output.with_suffix('.html')
     output.write_text(text, encoding='utf-8')

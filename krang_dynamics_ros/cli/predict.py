@@ -15,7 +15,7 @@ from ..recordings.window import motion_only
 from ..robot.robot_file import load_robot
 from .common import command_parser, guarded
 from .identify import print_errors
-from .recorded import add_recordings, check_joints, recordings_of, robot_file_of
+from .recorded import add_recordings, recordings_of, robot_file_of
 
 _DESCRIPTION = """\
 Predict the efforts of a recording by a robot file, such as `krang identify` writes, and print the error by joint: the
@@ -39,11 +39,10 @@ def _predict(arguments: argparse.Namespace) -> int:
     if not arguments.robot and identified.is_file():
         path, robot = identified, load_robot(identified)
     print(f'robot: {path}')
-    recordings = recordings_of(arguments)
+    recordings, angles = recordings_of(arguments, robot)
     for recording in recordings:
-        check_joints(robot, recording)
         motion = recording if arguments.rows is not None else motion_only(recording)
-        found = predict(robot, motion, dict(arguments.held))
+        found = predict(robot, motion, angles)
         print(f'\n{recording.source}: {_rows(recording, motion)}\n')
         print_errors(motion.joint_names, found.errors.tolist(), motion.measured_effort.std(axis=0).tolist())
         if arguments.output:

@@ -15,6 +15,7 @@ from .structure import Structure
 
 FOLDS = 6  # blocks of the period, each left out once
 WORTH = 0.01  # of the error: a term that brings less is not worth having
+CUTOFFS = (1.5, 2.1, 3.0, 4.2, 6.0, 12.0)  # Hz
 SPREADS = (0.3, 1.0, 3.0)  # of bodies about the known ones, relative: nobody knows a body better than to a third
 CHANCE = 5.0  # chi-square: what one number more would gain by chance in two or three cases of a hundred
 THIN = 2500  # rows at most in cross-validation: neighbours say nearly the same
@@ -69,7 +70,7 @@ class Choice:
     def best(self) -> Trial:
         """Return the structure that says best what it has not seen; of nearly equal ones the one that came first."""
         chosen = self.error_of(Structure())
-        for question in (_coulomb, _presliding, _coulomb, _load, _crossing, _offset, _cutoffs):
+        for question in (_cutoffs, _coulomb, _presliding, _coulomb, _load, _crossing, _offset, _cutoffs):
             for structure in question(chosen.structure):
                 if structure == chosen.structure:
                     continue
@@ -93,11 +94,11 @@ class Choice:
 
 
 def _cutoffs(s: Structure) -> Iterator[Structure]:
-    yield from (replace(s, cutoff=factor * s.cutoff) for factor in (0.5, 0.7, 1.4, 2.0, 4.0))
+    yield from (replace(s, cutoff=cutoff) for cutoff in CUTOFFS)
 
 
 def _coulomb(s: Structure) -> Iterator[Structure]:
-    yield from (replace(s, coulomb_velocity=v) for v in (0.005, 0.02, 0.05))
+    yield from (replace(s, coulomb_velocity=v) for v in (0.0, 0.005, 0.02, 0.05))
 
 
 def _presliding(s: Structure) -> Iterator[Structure]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -11,6 +10,7 @@ import numpy as np
 from ..core.optional import optional
 from ..core.share import robot_named
 from ..core.spatial import Array
+from .bag import is_bag
 from .layouts import OWN, Layout, layouts, load_layout
 from .recording import Recording, RecordingError
 
@@ -19,9 +19,9 @@ parquet = optional('pyarrow.parquet', 'reading Parquet')
 
 
 def find_layout(path: Path, layout: Path | None = None) -> Layout | None:
-    """Return the layout of a recording: the one that is named, its own, or a known one; none for a table with a head.
+    """Return the layout of a recording: the one that is named, its own, or a known one; some need none.
 
-    A table with a head needs none: its columns are `time` and `<joint>.position`, `.velocity` and `.effort`.
+    So do bags, and tables whose head has `time` and `<joint>.position`, `.velocity` and `.effort`.
     """
     if not path.exists():
         raise RecordingError(f'{path}: no such file or folder; must be a recording')
@@ -29,6 +29,8 @@ def find_layout(path: Path, layout: Path | None = None) -> Layout | None:
         return load_layout(layout)
     if (path / OWN).is_file():
         return load_layout(path / OWN)
+    if is_bag(path):
+        return None
     fitting = [known for known in layouts() if known.fits(path)]
     if fitting:
         return fitting[0]
@@ -36,7 +38,7 @@ def find_layout(path: Path, layout: Path | None = None) -> Layout | None:
         return None
     known = ', '.join(known.name for known in layouts())
     raise RecordingError(
-        f'{path}: is laid out like none of {known}, and is no table ({", ".join(TABLES)}); put {OWN} into it, '
+        f'{path}: is laid out like none of {known}, and is no bag or table ({", ".join(TABLES)}); put {OWN} into it, '
         'which says which file or column is which (docs/identification.md)'
     )
 
@@ -135,14 +137,3 @@ def write_csv(recording: Recording, path: str | Path) -> None:
             head += [f'{joint}.{quantity}' for joint in recording.joint_names]
             columns.append(values)
     np.savetxt(path, np.concatenate(columns, axis=1), '%.9g', ',', header=','.join(head), comments='')
-
-
-def read_all(paths: Sequence[str | Path], layout: Path | None = None) -> list[Recording]:
-    """Read several recordings of the same joints."""
-    recordings = [read_recording(path, layout) for path in paths]
-    for other in recordings[1:]:
-        if set(other.joint_names) != set(recordings[0].joint_names):
-            raise RecordingError(
-                f'{other.source}: joints {", ".join(other.joint_names)}, must be those of {recordings[0].source}'
-            )
-    return [recording.joints(recordings[0].joint_names) for recording in recordings]
