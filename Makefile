@@ -40,6 +40,7 @@ bench: $(TESTS)  ## time the start, library and compiled C beside bare Pinocchio
 	@$(BIN)/python -m benchmarks.compiled
 	@$(BIN)/python -m benchmarks.path
 	@$(BIN)/python -m benchmarks.recordings
+	@$(BIN)/python -m benchmarks.long_recording
 	@$(BIN)/python -m benchmarks.demo
 
 clean:  ## forget .venv and all that was built

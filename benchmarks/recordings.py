@@ -12,8 +12,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
-from rosbags.rosbag2 import Reader, StoragePlugin, Writer
-from rosbags.typesys import Stores, get_typestore
+from rosbags.rosbag2 import Reader
 
 from krang_dynamics_ros import Dynamics, Wrench, dynamics_of, krang
 from krang_dynamics_ros.core.wrench import Place
@@ -22,23 +21,9 @@ from krang_dynamics_ros.processing.job import Job, session
 from krang_dynamics_ros.processing.process import process
 from krang_dynamics_ros.recordings.derivatives import smoothing_spline
 
+from .bag import JOINT_STATE, TYPES, write
+
 STATES = 60_000  # a minute at 1 kHz
-TYPES = get_typestore(Stores.ROS2_JAZZY)
-JOINT_STATE = 'sensor_msgs/msg/JointState'
-
-
-def write(path: Path, states: int) -> None:
-    """Write a bag of smooth motion at 1 kHz."""
-    kinds, rng, names = TYPES.types, np.random.default_rng(0), list(krang().joint_names)
-    speed = rng.uniform(0.5, 3, len(names))
-    with Writer(path, version=9, storage_plugin=StoragePlugin.MCAP) as writer:
-        connection = writer.add_connection('/joint_states', JOINT_STATE, typestore=TYPES)
-        for k in range(states):
-            stamp = 10**18 + k * 10**6
-            header = kinds['std_msgs/msg/Header'](kinds['builtin_interfaces/msg/Time'](*divmod(stamp, 10**9)), '')
-            q, dq = 0.5 * np.sin(speed * k * 1e-3), 0.5 * speed * np.cos(speed * k * 1e-3)
-            message = kinds[JOINT_STATE](header, names, q, dq, q)
-            writer.write(connection, stamp, TYPES.serialize_cdr(message, JOINT_STATE))
 
 
 def loop(path: Path, out: Path, dynamics: Dynamics, schema: pa.Schema) -> None:

@@ -61,7 +61,7 @@ def test_portions_are_the_whole(bag: Path, tmp_path: Path, monkeypatch: pytest.M
     assert one.column_names == other.column_names
     for name in one.column_names:
         smooth = name.split('.')[-1].startswith(('smooth', 'acceleration', 'inertia', 'model', 'residual'))
-        same = 1e-4 if smooth else 1e-12  # the knots of a spline that is cut elsewhere lie elsewhere
+        same = 1e-3 if smooth else 1e-12  # near the ends of a movement it matters where the knots of a spline lie
         scale = np.nanmax(np.abs(one[name].to_numpy()))
         np.testing.assert_allclose(
             other[name].to_numpy(), one[name].to_numpy(), rtol=0, atol=same * scale, err_msg=name

@@ -37,6 +37,11 @@ class Job:
         stats = [(path.name, path.stat().st_size, path.stat().st_mtime_ns) for path in _files(self.recording)]
         return hashlib.sha256(repr((stats, asdict(self))).encode()).hexdigest()
 
+    @property
+    def margin(self) -> float:
+        """How far to both sides derivatives look, s: some periods of the cutoff."""
+        return max(1.0, 5 / self.cutoff)
+
     def open(self) -> Bag | TableFile:
         """Return the recording, to be used in a `with`."""
         return (TableFile if is_table(self.recording) else Bag)(self.recording)

@@ -25,8 +25,6 @@ from .tables import Table
 from .thinned import POINTS, Thinned
 from .torque_bag import TorqueBag
 
-MARGIN = 1.0  # s beside a stretch that derivatives need to see
-
 
 @dataclass(frozen=True)
 class Portion:
@@ -83,7 +81,7 @@ class _Work:
         terms = tuple(dict.fromkeys((*self._job.terms, 'friction')))  # to be computed one by one, if they remember
         with ExitStack() as open_files:
             files = self._open(open_files, folder)
-            for stretch in stretches(states(self._pipeline, self._messages(), terms), MARGIN):
+            for stretch in stretches(states(self._pipeline, self._messages(), terms), self._job.margin):
                 ours = self._ours(stretch)
                 if len(ours.states[ours.core]):
                     self._write(ours.states[ours.core], computer.columns(ours), files)

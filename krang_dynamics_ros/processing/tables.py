@@ -16,7 +16,7 @@ from .states import States
 pa = optional('pyarrow', 'tables')
 csv = optional('pyarrow.csv', 'tables')
 parquet = optional('pyarrow.parquet', 'tables')
-GROUP = 16384  # rows written together: fewer cost time, more cost memory
+GROUP = 8192  # rows written together: fewer cost time, more cost memory
 
 
 class Table:
