@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Callable, Iterator
+from functools import partial
 
 import numpy as np
 import pytest
@@ -211,7 +212,8 @@ def test_a_wrench_that_stopped_counts_as_none_and_says_so(client: Client, robot:
 
     hold(client, robot, push, Lagrangian(robot).wrench_torque(Q, [Wrench('R10r', (0, 0, 5))]))
     client.silent(GRAVITY, seconds=TIMEOUT + 0.1)
-    np.testing.assert_array_equal(effort(client.ask(robot.joint_names, Q, (), 'torque/wrench')), 0)
+    ask = partial(client.ask, robot.joint_names, Q, (), 'torque/wrench')
+    client.until(lambda: not np.any(effort(ask())), why='what was on its way, on a busy machine')
     client.until(lambda: 'counts as no wrench' in reasons(client, 'wrench right'))
     assert client.diagnostics['wrench right'].level == b'\1'
 

@@ -140,6 +140,32 @@ def test_simulated_time_that_jumps_back_forgets_and_goes_on(number: int, robot: 
     assert process.end() == 0
 
 
+def test_simulated_time_is_what_ages(number: int, robot: Robot) -> None:
+    """By the time of arrival alone, for these states have no stamps."""
+    process, client = Process(number, '--ros-args', '-p', 'use_sim_time:=true'), Client(number)
+    client.listen(GRAVITY)
+    client.ready()
+    clock, answers = client.publisher(Clock, '/clock'), client.received[GRAVITY]
+
+    def say(seconds: int, part: slice) -> list[JointState]:
+        clock.publish(Clock(clock=Time(sec=seconds)))
+        client.spin(0.02)
+        client.send_state(robot.joint_names[part], Q[part], stamp=Time())
+        client.spin(0.05)
+        return answers
+
+    client.until(lambda: say(100, slice(None)), why='the first torques')
+    answers.clear()
+    say(101, slice(3))
+    client.silent(GRAVITY, seconds=0.1)  # the other joints are known from a second ago
+    client.until(lambda: say(101, slice(3, None)), why='all joints to be known')
+    client.spin(0.3)  # in which no simulated time passes
+    answers.clear()
+    client.until(lambda: say(101, slice(3)), why='torques, for nothing has aged')
+    client.close()
+    assert process.end() == 0
+
+
 def test_the_imu_gives_q_imu(number: int, robot: Robot) -> None:
     process, client = Process(number, '--ros-args', '-p', 'imu_joint:=q_imu'), Client(number)
     client.listen(GRAVITY, 'torque/coriolis')
