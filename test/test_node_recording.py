@@ -23,7 +23,9 @@ from krang_dynamics_ros.processing.process import process  # noqa: E402
 
 from .ros import Client, Process, domain  # noqa: E402
 
+WRENCHES = ('wrench/left', 'wrench/right')
 PATIENT = {'state_timeout': 10.0, 'wrench_timeout': 10.0}  # s: a busy machine sends late; the stamps below do not
+LOSSLESS = {f'qos_overrides./{topic}.subscription.reliability': 'reliable' for topic in ('joint_states', *WRENCHES)}
 TERMS = ('gravity', 'coriolis', 'friction', 'wrench')
 SECOND = 1_000_000_000
 
@@ -57,7 +59,7 @@ def messages(robot: Robot) -> Iterator[tuple[str, int, object]]:
 
 @pytest.fixture(scope='module')
 def client() -> Iterator[Client]:
-    patient = [word for name, value in PATIENT.items() for word in ('-p', f'{name}:={value}')]
+    patient = [word for name, value in (PATIENT | LOSSLESS).items() for word in ('-p', f'{name}:={value}')]
     with domain() as number:
         node = Process(number, '--ros-args', *patient, '-p', 'left.sense:=applied_on_robot')
         client = Client(number)
