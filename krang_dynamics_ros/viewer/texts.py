@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from html import escape
+from textwrap import shorten
 
 from .snapshot import LEVELS, Line, Snapshot
+
+HEAD = 110  # characters of the coloured bar, below which all is said in full
 
 SIMULATED = """
 You see **{robot}**, simulated.{obeyed}{friction}
@@ -75,7 +78,7 @@ def intro(robot: str, now: Snapshot, *, hands: bool) -> str:
 def health(lines: Sequence[Line]) -> str:
     """Return HTML: the worst line in a coloured bar, then all that are not fine, then the names of those that are."""
     worst = max(lines, key=lambda line: LEVELS.index(line.level))
-    head = 'all is well' if worst.level == 'ok' else f'{worst.about}: {worst.words}'
+    head = 'all is well' if worst.level == 'ok' else shorten(f'{worst.about}: {worst.words}', HEAD, placeholder=' …')
     rows = ''.join(
         f'<div><span style="color:{LEVEL_COLORS[line.level]}">&#9679;</span> <b>{escape(line.about)}</b>: '
         f'{escape(line.words)}</div>'
