@@ -20,7 +20,6 @@ run: export ROS_AUTOMATIC_DISCOVERY_RANGE ?= LOCALHOST
 run: export KRANG_PORT = $(PORT)
 run: export KRANG_ROBOT = $(if $(ROBOT),-p robot_file:=$(ROBOT))
 run: export KRANG_MESHES = $(if $(ROBOT),-p mesh_folders:=[$(abspath $(dir $(ROBOT)))])
-run: export KRANG_START = $(if $(ROBOT),,--params-file config/demo_start.yaml)
 run: $(RUNS)  ## a simulated Krang in the browser; PORT=8081 for another port, ROBOT=my_robot.yaml for another robot
 	@PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/honcho start || (( $$? == 130 ))  # 130: Ctrl-C, which is how it ends
 

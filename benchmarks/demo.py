@@ -52,7 +52,7 @@ def start(port: int) -> dict[str, Running]:
     bin_folder = str(Path(sys.executable).parent)
     environment = os.environ | {
         'PATH': f'{bin_folder}:{os.environ["PATH"]}', 'KRANG_PORT': str(port), 'KRANG_ROBOT': '',
-        'KRANG_START': '--params-file config/demo_start.yaml', 'ROS_AUTOMATIC_DISCOVERY_RANGE': 'LOCALHOST',
+        'ROS_AUTOMATIC_DISCOVERY_RANGE': 'LOCALHOST',
     }  # fmt: skip
     lines = dict(line.split(': ', 1) for line in (ROOT / 'Procfile').read_text().splitlines())
     return {name: Running(['/bin/sh', '-c', line], environment) for name, line in lines.items()}

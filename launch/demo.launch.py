@@ -52,7 +52,7 @@ def _simulator(context: LaunchContext) -> list[LaunchDescriptionEntity]:
             namespace=LaunchConfiguration('namespace'),
             parameters=[
                 LaunchConfiguration('params_file'),
-                own or str(share('config', 'demo_start.yaml')),
+                own,
                 {'publish_clock': LaunchConfiguration('use_sim_time')},
             ],
             remappings=[('torque', 'torque/total')],

@@ -27,7 +27,8 @@ from .ros import Client, Process, domain, environment
 from .test_urdf_reader import HAND
 
 KEY = 'for a state from before a reset or a pose'
-START = {'q_w': 0.6, 'q_2l': -0.8, 'q_2r': 0.8, 'q_4l': -0.9}
+GIVEN = {'q_w': 0.5, 'q_2l': -0.7, 'q_3l': 0.1}  # where it starts by parameters
+START = {'q_2r': 0.8, 'q_4l': -0.9, 'q_4r': 0.9, **GIVEN}  # the rest is the robot file's
 
 
 @pytest.fixture
@@ -37,7 +38,7 @@ def number() -> Iterator[int]:
 
 
 def simulator(number: int, *more: str) -> Process:
-    names, positions = ', '.join(START), ', '.join(map(str, START.values()))
+    names, positions = ', '.join(GIVEN), ', '.join(map(str, GIVEN.values()))
     return Process(
         number, '--ros-args', '-r', 'torque:=torque/total', '-p', f'start.names:=[{names}]',
         '-p', f'start.positions:=[{positions}]', '-p', 'timeout:=1.0',

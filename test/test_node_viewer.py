@@ -27,12 +27,11 @@ from .ros import Client, Process, domain
 
 NO_BAG = SetParameters.Request(parameters=[Parameter('left.payload.mass', value=0.0).to_parameter_msg()])
 DEMO = ('--params-file', str(ROOT / 'config' / 'demo.yaml'))
-START = ('--params-file', str(ROOT / 'config' / 'demo_start.yaml'))
 PATIENT = ('-p', 'state_timeout:=1.0', '-p', 'wrench_timeout:=1.0')  # the browser may take both cores for a while
 
 
 def simulator(number: int) -> Process:
-    words = ('-r', 'torque:=torque/total', *DEMO, *START, '-p', 'timeout:=1.0')
+    words = ('-r', 'torque:=torque/total', *DEMO, '-p', 'timeout:=1.0')
     return Process(number, '--ros-args', *words, module='simulator_node')
 
 
