@@ -12,6 +12,7 @@ import pytest
 pytest.importorskip('rclpy', reason='rclpy is not installed: the node cannot run')
 
 from builtin_interfaces.msg import Time
+from geometry_msgs.msg import WrenchStamped
 from sensor_msgs.msg import JointState
 
 from krang_dynamics_ros import Lagrangian, Robot, Wrench
@@ -157,6 +158,20 @@ def values_of(client: Client) -> dict[str, str]:
     return {pair.key: pair.value for pair in client.diagnostics['joint states'].values}
 
 
+@pytest.mark.parametrize('raw', [b'garbage', b'\0\1\0\0' + b'\xff' * 80, b'\0\1\0\0' + b'\0' * 8])
+def test_bytes_that_are_no_message_are_refused_and_work_goes_on(client: Client, robot: Robot, raw: bytes) -> None:
+    def refused(status: str) -> int:
+        values = {pair.key: pair.value for pair in client.until(lambda: client.diagnostics.get(status)).values}
+        return int(values['refused in all']) if 'no message' in values['refused last because'] else 0
+
+    def spoil() -> None:
+        client.publisher(JointState, 'joint_states').publish(raw)
+        client.publisher(WrenchStamped, 'wrench/left').publish(raw)
+
+    client.until(lambda: refused('joint states') and refused('wrench left'), spoil)
+    client.ask(robot.joint_names, Q, (), GRAVITY)
+
+
 def test_other_robots_joints_are_passed_over(client: Client, robot: Robot) -> None:
     client.send_state(['elbow', 'wrist'], [np.nan, 1.0])
     client.send_state([], [])
@@ -214,7 +229,7 @@ def test_a_wrench_that_stopped_counts_as_none_and_says_so(client: Client, robot:
     client.silent(GRAVITY, seconds=TIMEOUT + 0.1)
     ask = partial(client.ask, robot.joint_names, Q, (), 'torque/wrench')
     client.until(lambda: not np.any(effort(ask())), why='what was on its way, on a busy machine')
-    client.until(lambda: 'counts as no wrench' in reasons(client, 'wrench right'))
+    client.until(lambda: 'the latest is old' in reasons(client, 'wrench right'))
     assert client.diagnostics['wrench right'].level == b'\1'
 
 

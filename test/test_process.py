@@ -18,6 +18,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from krang_dynamics_ros import Robot, dynamics_of, load_robot
+from krang_dynamics_ros.messages.joint_state_cdr import JointStateReader
 from krang_dynamics_ros.processing.errors_by_joint import ErrorSums
 from krang_dynamics_ros.processing.job import Job
 from krang_dynamics_ros.processing.many import attempt, on_this_machine
@@ -26,7 +27,6 @@ from krang_dynamics_ros.processing.states import States
 from krang_dynamics_ros.processing.stretches import stretches
 from krang_dynamics_ros.processing.thinned import Thinned
 from krang_dynamics_ros.recordings.bag import Bag, Topics
-from krang_dynamics_ros.recordings.joint_state_cdr import JointStateReader
 from krang_dynamics_ros.robot.drive import Friction
 from krang_dynamics_ros.simulation.simulation import Simulation
 

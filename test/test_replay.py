@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 
 from krang_dynamics_ros import Robot
+from krang_dynamics_ros.messages.messages import JointStateRun
 from krang_dynamics_ros.pipeline.pipeline import Pipeline, pipeline_of
 from krang_dynamics_ros.processing.columns import Computer
 from krang_dynamics_ros.processing.replay import states
 from krang_dynamics_ros.processing.states import States, joined
 from krang_dynamics_ros.processing.stretches import stretches
 from krang_dynamics_ros.recordings.bag import Bag, Contents, Topics, topics_of
-from krang_dynamics_ros.recordings.messages import JointStateRun
 
 from .bags import BEGIN, inertia, joint_state, wrench, write_bag
 

@@ -15,11 +15,11 @@ from ..calibration.fit import Calibration, fit
 from ..calibration.sampler import Sampler
 from ..calibration.samples_file import read_samples, write_samples
 from ..core.errors import KrangDynamicsError, MissingError, unknown_name
+from ..messages.messages import WrenchMessage
 from ..pipeline.pipeline import pipeline_of
 from ..processing.parameter_file import read_parameters
 from ..processing.replay import take
 from ..recordings.bag import Bag, topics_of
-from ..recordings.messages import WrenchMessage
 from ..recordings.recording import RecordingError
 from .common import LiveLines, command_parser, guarded
 

@@ -7,7 +7,6 @@ import time
 from collections.abc import Callable, Sequence
 from functools import partial
 
-from builtin_interfaces.msg import Time
 from rclpy.node import Node
 
 from ..core.errors import listed
@@ -23,7 +22,6 @@ from .dynamics_inputs import DynamicsInputs
 from .dynamics_outputs import DynamicsOutputs
 from .parameters import NodeSettings, warn_of_unknown
 from .run import run
-from .topics import nanoseconds
 
 
 class DynamicsNode(Node):
@@ -69,11 +67,11 @@ class DynamicsNode(Node):
         """Make way for a node that knows nothing of this one's robot: so no torque mixes two."""
         self.successor = partial(DynamicsNode, described)
 
-    def _on_torques(self, torques: Torques, stamp: Time) -> None:
+    def _on_torques(self, torques: Torques, stamp: int) -> None:
         start = time.perf_counter()
         if self._outputs is not None:
             self._outputs.publish(torques, stamp)
-        self._health.computed(nanoseconds(stamp), time.perf_counter() - start)
+        self._health.computed(stamp, time.perf_counter() - start)
 
     def destroy_node(self) -> None:
         """End: take back what goes out to a controller first."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from builtin_interfaces.msg import Time
 from rclpy.node import Node
 from rclpy.qos import DurabilityPolicy, QoSProfile
 from std_msgs.msg import String
@@ -34,15 +33,20 @@ class DynamicsOutputs:
             self._description = node.create_publisher(String, 'robot_description', LATCHED)
             self._description.publish(String(data=model.urdf))
 
-    def publish(self, torques: Torques, stamp: Time) -> None:
-        """Publish what somebody listens to and can be known, with the stamp of the joint state it comes from."""
-        for term, topic in self._torques.items():
-            if topic.wanted and (torque := torques.term(term)) is not None:
-                topic.send(torque, stamp)
-        if self._total.wanted and (total := torques.total(self._pipeline.summed)) is not None:
-            self._total.send(total, stamp)
+    def publish(self, torques: Torques, stamp: int) -> None:
+        """Publish what somebody listens to and can be known, with the stamp (ns) of the joint state it comes from.
+
+        All is computed first: messages that go out close together wake those who listen once.
+        """
+        known = [(topic, torques.term(term)) for term, topic in self._torques.items() if topic.wanted]
+        if self._total.wanted:
+            known.append((self._total, torques.total(self._pipeline.summed)))
+        self.external.compute(torques)
         self.commands.follow(torques)
-        self.external.publish(torques, stamp)
+        for topic, torque in known:
+            if torque is not None:
+                topic.send(torque, stamp)
+        self.external.publish(stamp)
         q, dq = torques.state.q, torques.state.dq
         if self._com.wanted:
             self._com.send(self._dynamics.center_of_mass(q), stamp)

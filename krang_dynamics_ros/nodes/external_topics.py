@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from builtin_interfaces.msg import Time
 from rclpy.node import Node
 from rclpy.parameter import Parameter
 from std_msgs.msg import Bool
@@ -33,33 +32,27 @@ class ExternalTopics:
         self._touched: Contact | None = None
         node.create_service(SetBool, 'contact/learn', self._on_learn)
 
-    def publish(self, torques: Torques, stamp: Time) -> None:
-        """Publish what somebody listens to and can be told."""
+    def compute(self, torques: Torques) -> None:
+        """Compute what somebody listens to."""
         wrenches = any(topic.wanted for topic in self._estimated.values())
         contact = self._contact.wanted or any(topic.wanted for topic in self._contacts.values())
         if wrenches or contact or self._torque.wanted or self._external.learner:
             self._last = torques
             self._external.learn(torques)
-        if wrenches:
-            self._publish_wrenches(torques, stamp)
-        if contact:
-            self._publish_contact(torques)
+        self._estimates = self._external.wrenches(torques) if wrenches else {}
+        self._touched = self._external.contact(torques) if contact else None
 
-    def _publish_wrenches(self, torques: Torques, stamp: Time) -> None:
-        self._estimates = self._external.wrenches(torques)
+    def publish(self, stamp: int) -> None:
+        """Publish what was computed and could be told, with the stamp (ns) of its joint state."""
         for name, estimate in self._estimates.items():
             if estimate.wrench is not None and self._estimated[name].wanted:
                 hand = self._hands[name]
                 by_world = 1.0 if hand.sense == 'applied_on_robot' else -1.0
                 self._estimated[name].send(by_world * estimate.wrench, hand.link, stamp)
-
-    def _publish_contact(self, torques: Torques) -> None:
-        self._touched = self._external.contact(torques)
-        if self._touched is None:
-            return
-        _send(self._contact, self._touched.anywhere)
-        for name, topic in self._contacts.items():
-            _send(topic, self._touched.hands[name])
+        if self._touched is not None:
+            _send(self._contact, self._touched.anywhere)
+            for name, topic in self._contacts.items():
+                _send(topic, self._touched.hands[name])
 
     def _on_learn(self, request: SetBool.Request, response: SetBool.Response) -> SetBool.Response:
         if request.data:

@@ -24,6 +24,7 @@ from ..core.spatial import Array
 # Best effort takes what any sender offers; ten deep, so that parts of a state do not push each other out.
 INPUT = QoSProfile(depth=10, reliability=ReliabilityPolicy.BEST_EFFORT)
 OUTPUT = QoSProfile(depth=1)  # reliable: RViz's Effort display and most tools ask for it
+SECOND = 1_000_000_000  # ns
 STAMP = Struct('=iI')  # builtin_interfaces/Time as it is serialized: s, ns
 
 Numbers = tuple[float, float, float]
@@ -31,7 +32,7 @@ Numbers = tuple[float, float, float]
 
 def nanoseconds(stamp: Time) -> int:
     """Return a stamp as whole nanoseconds."""
-    return int(stamp.sec * 1_000_000_000 + stamp.nanosec)
+    return int(stamp.sec * SECOND + stamp.nanosec)
 
 
 def wrench_of(message: WrenchStamped) -> tuple[str, Numbers, Numbers]:
@@ -97,9 +98,9 @@ class Template:
         start = self._bytes.index(part)
         return slice(start, start + len(part))
 
-    def filled(self, numbers: Array, stamp: Time) -> bytes:
-        """Return the serialized message with these numbers and this stamp."""
-        self._bytes[self._stamp], self._bytes[self._numbers] = STAMP.pack(stamp.sec, stamp.nanosec), numbers.tobytes()
+    def filled(self, numbers: Array, stamp: int) -> bytes:
+        """Return the serialized message with these numbers and this stamp, ns."""
+        self._bytes[self._stamp], self._bytes[self._numbers] = STAMP.pack(*divmod(stamp, SECOND)), numbers.tobytes()
         return bytes(self._bytes)
 
 
@@ -115,8 +116,8 @@ class TorqueTopic(Topic):
         self.message.name = names
         return Template(self.message, len(names), _set_effort)
 
-    def send(self, torque: Array, stamp: Time) -> None:
-        """Publish torques (n), with the stamp of the joint state they come from; a joint with NaN is left out."""
+    def send(self, torque: Array, stamp: int) -> None:
+        """Publish torques (n), with the stamp (ns) of the joint state they come from; a joint with NaN is left out."""
         template = self._whole
         if np.isnan(torque @ torque):
             known = np.flatnonzero(~np.isnan(torque))
@@ -154,8 +155,8 @@ class WrenchTopic(Topic):
         super().__init__(node, WrenchStamped, name)
         self._template = Template(self.message, 6, _set_wrench)
 
-    def send(self, numbers: Array, frame_id: str, stamp: Time) -> None:
-        """Publish [force; moment] (6; N, N m) in a frame, with the stamp of what it comes from."""
+    def send(self, numbers: Array, frame_id: str, stamp: int) -> None:
+        """Publish [force; moment] (6; N, N m) in a frame, with the stamp (ns) of what it comes from."""
         if frame_id != self.message.header.frame_id:
             self.message.header.frame_id = frame_id
             self._template = Template(self.message, 6, _set_wrench)
@@ -174,8 +175,8 @@ class PointTopic(Topic):
         super().__init__(node, PointStamped, name)
         self.message.header.frame_id = frame_id
 
-    def send(self, point: Array, stamp: Time) -> None:
-        """Publish a point (3), with the stamp of the joint state it comes from."""
-        self.message.header.stamp = stamp
+    def send(self, point: Array, stamp: int) -> None:
+        """Publish a point (3), with the stamp (ns) of the joint state it comes from."""
+        self.message.header.stamp.sec, self.message.header.stamp.nanosec = divmod(stamp, SECOND)
         self.message.point.x, self.message.point.y, self.message.point.z = point.tolist()
         self.publish()

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from geometry_msgs.msg import WrenchStamped
 from rclpy.node import Node
 from rclpy.parameter import Parameter
 from std_srvs.srv import Trigger
 
 from ..core.errors import ArgumentError
+from ..messages.messages import WrenchMessage
 from ..pipeline.robot_inputs import RobotInputs
 from .topics import WrenchTopic
 
@@ -23,13 +23,13 @@ class WristTopics:
         self._compensated = WrenchTopic(node, f'wrench/{hand}/compensated')
         node.create_service(Trigger, f'wrench/{hand}/zero', self._on_zero)
 
-    def publish(self, reading: WrenchStamped) -> None:
+    def publish(self, reading: WrenchMessage) -> None:
         """Send the latest reading without what is not contact, if it can be known."""
         if not self._compensated.wanted:
             return
         contact = self._inputs.compensated(self._hand, self._now())
         if contact is not None:
-            self._compensated.send(contact, reading.header.frame_id, reading.header.stamp)
+            self._compensated.send(contact, reading.frame, reading.stamp)
 
     def _on_zero(self, _: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
         name = f'{self._hand}.sensor.bias'

@@ -11,9 +11,9 @@ import numpy as np
 
 from ..core.spatial import Array
 from ..inputs.refusals import Refusals
+from ..messages.messages import JointStateRun, Message
 from ..pipeline.pipeline import Pipeline
 from ..recordings.bag import Bag
-from ..recordings.messages import JointStateRun, Message
 from ..recordings.table import TableFile
 from .columns import Computer, columns
 from .errors_by_joint import ErrorSums

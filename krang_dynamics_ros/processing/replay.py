@@ -10,9 +10,9 @@ from ..core.inertia import Inertia
 from ..core.spatial import Array
 from ..core.wrench import Place
 from ..dynamics.terms import TERMS, Torques
+from ..messages.messages import JointStateMessage, JointStateRun, Message, PayloadMessage, WrenchMessage
 from ..pipeline.payloads import Told
 from ..pipeline.pipeline import Pipeline
-from ..recordings.messages import JointStateMessage, JointStateRun, Message, PayloadMessage, WrenchMessage
 from .states import BLOCK, States, blocks
 
 ONE_BY_ONE = 64  # joint states at most, before it is tried again to take many at once

@@ -11,9 +11,9 @@ from typing import Any
 
 from ..core.errors import KrangDynamicsError
 from ..core.optional import optional
-from .joint_state_cdr import JointStateReader
-from .message_cdr import READERS
-from .messages import JointStateRun, Message
+from ..messages.joint_state_cdr import JointStateReader
+from ..messages.message_cdr import READERS
+from ..messages.messages import JointStateRun, Message
 from .recording import RecordingError
 from .run_collector import RunCollector
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 
 from ..core.spatial import Array
+from ..messages.messages import JointStateMessage
 from .bag import Bag, topics_of
-from .messages import JointStateMessage
 from .recording import Recording, RecordingError
 
 STILL = 1e-3  # rad or m: a joint that moves less all the time stands still

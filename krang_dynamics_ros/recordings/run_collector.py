@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from .joint_state_cdr import JointStateReader
-from .messages import JointStateRun, Message, WrenchMessage
+from ..messages.joint_state_cdr import JointStateReader
+from ..messages.messages import JointStateRun, Message, WrenchMessage
 
 RUN = 1024  # joint states that are put together at most
 

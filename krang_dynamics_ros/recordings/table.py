@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 
 from ..core.optional import optional
 from ..core.spatial import Array
+from ..messages.messages import JointStateRun
 from .bag import Contents, Topics
-from .messages import JointStateRun
 from .readers import TABLES
 from .recording import RecordingError
 

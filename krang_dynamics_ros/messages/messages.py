@@ -1,4 +1,4 @@
-"""What a recording holds, whatever kind of file it is: the messages that a node would have got."""
+"""What messages say, wherever they come from: a topic, a bag, a table."""
 
 from __future__ import annotations
 

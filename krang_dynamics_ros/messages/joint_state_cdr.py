@@ -1,4 +1,4 @@
-"""sensor_msgs/JointState out of the bytes of a bag, quickly: of one publisher's messages only the numbers differ."""
+"""sensor_msgs/JointState out of its bytes, quickly: of one publisher's messages only the numbers differ."""
 
 from __future__ import annotations
 
