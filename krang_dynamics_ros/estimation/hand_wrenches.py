@@ -8,8 +8,8 @@ of one newton on it leaves in the joints at least, beyond what wrenches on the o
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from functools import cached_property
+from collections.abc import Callable, Mapping
+from functools import cache, cached_property, partial
 
 import numpy as np
 
@@ -24,17 +24,16 @@ DIRECTIONS = ('x', 'y', 'z', 'about x', 'about y', 'about z')
 class Estimate:
     """What is told of one hand's wrench."""
 
-    def __init__(self, wrench: Array, alone: Array, least: float) -> None:
-        """`alone` (6, 6) is the inverse of the hand's J J^T less what other hands explain; `least` as in the solver."""
+    def __init__(self, wrench: Array, alone: Callable[[], Array], told: Callable[[Estimate], bool]) -> None:
+        """`alone` returns the inverse (6, 6) of the hand's J J^T less what other hands explain."""
         self._alone = alone
-        shows = 1 / least**2  # a hand is told if no eigenvalue is larger: the trace is a bound that costs nothing
-        told = alone.trace() <= shows or self.smallest >= least
-        self.wrench: Array | None = wrench if told and math.isfinite(wrench @ wrench) else None
+        known = math.isfinite(wrench @ wrench) and told(self)
+        self.wrench: Array | None = wrench if known else None
         """[force; moment] (6) of the WORLD on the hand, N and N m, in its axes, about its origin; None: not told."""
 
     @cached_property
     def _worst(self) -> tuple[float, Array]:
-        values, vectors = np.linalg.eigh(self._alone)
+        values, vectors = np.linalg.eigh(self._alone())
         return float(values[-1]), vectors[:, -1]
 
     @property
@@ -65,6 +64,7 @@ class HandWrenches:
         self._dynamics, self._hands = dynamics, dict(hands)
         self._scale = np.tile([1.0, 1.0, 1.0, 1 / LEVER, 1 / LEVER, 1 / LEVER], len(hands))
         self._unit = np.eye(len(self._scale))
+        self._places = {name: slice(6 * k, 6 * k + 6) for k, name in enumerate(hands)}
 
     def estimate(self, q: Array, torque: Array) -> dict[str, Estimate]:
         """Return what is told of each hand from external torques (n), NaN where a joint's is not known."""
@@ -75,11 +75,17 @@ class HandWrenches:
         if not math.isfinite(torque @ torque):
             known = np.isfinite(torque)
             J, torque = J[:, known], torque[known]
-        added = np.array([self.damping**2, ROUNDING])[:, None, None] * self._unit
-        damped, alone = np.linalg.inv(J @ J.T + added)  # both in one call
+        shows = J @ J.T
+        damped = np.linalg.inv(shows + self.damping**2 * self._unit)
         f = damped @ (J @ torque) * self._scale
-        places = [slice(6 * k, 6 * k + 6) for k in range(len(self._hands))]
+        alone = cache(lambda: np.linalg.inv(shows + ROUNDING * self._unit))
+        # No singular value of all hands together is smaller than this bound, which costs nothing.
+        clearly = 1 / damped.trace() - self.damping**2 >= self.least**2
         return {
-            name: Estimate(f[place], alone[place, place], self.least)
-            for name, place in zip(self._hands, places, strict=True)
+            name: Estimate(f[place], partial(_block, alone, place), lambda e: clearly or e.smallest >= self.least)
+            for name, place in self._places.items()
         }
+
+
+def _block(matrix: Callable[[], Array], place: slice) -> Array:
+    return matrix()[place, place]
