@@ -16,6 +16,8 @@ from krang_dynamics_ros.core.inertia import Inertia
 from krang_dynamics_ros.core.wrench import Load
 from krang_dynamics_ros.inputs.end_effector import EndEffector, contact_wrenches
 from krang_dynamics_ros.inputs.wrist_sensor import WristSensor
+from krang_dynamics_ros.pipeline.payloads import Told
+from krang_dynamics_ros.pipeline.pipeline import pipeline_of
 
 from .robots import random_body
 
@@ -128,3 +130,24 @@ def test_a_change_of_tool_or_payload_counts_at_once(dynamics: Dynamics, rng: np.
 def test_a_sensor_that_cannot_be_is_refused(wrong: dict[str, object]) -> None:
     with pytest.raises(ArgumentError, match='must'):
         WristSensor.of(**wrong)
+
+
+def test_while_a_payload_changes_zero_is_refused_for_its_weight_would_go_into_the_bias(robot: Robot) -> None:
+    pipeline, now = pipeline_of({'payload_ramp': 1.0}), 10**9
+    weight = [0.0, 0.0, 2 * 9.81]  # at q = 0 the base's z is up; the robot bears 2 kg
+
+    def stand(seconds: float) -> int:
+        nonlocal now
+        for _ in range(int(seconds * 100)):
+            now += 10**7
+            pipeline.take_joint_state(robot.joint_names, np.zeros(robot.n), np.zeros(robot.n), np.empty(0), now, now)
+            pipeline.inputs.take_wrench('left', 'R0', weight, [0.0] * 3, now, now)
+        return now
+
+    stand(0.6)
+    assert pipeline.zero('left', now)[2] == pytest.approx(weight[2])
+    pipeline.take_payload('left', '', Told(2.0, [0.0] * 3, [0.0] * 6), now)
+    for seconds in (0.0, 0.5):
+        with pytest.raises(ArgumentError, match='payload is still changing'):
+            pipeline.zero('left', stand(seconds))
+    assert pipeline.zero('left', stand(1.0))[:3] == pytest.approx(np.zeros(3), abs=1e-9)

@@ -43,7 +43,7 @@ class DynamicsInputs:
         self._joint_states = JointStateReader(partial(deserialize_message, message_type=JointState))
         self.topic: str = subscribe(JointState, 'joint_states', self._on_joint_state, raw=True).topic_name
         for hand in pipeline.inputs.hands:
-            wrist = WristTopics(node, pipeline.inputs, hand, self.now)
+            wrist = WristTopics(node, pipeline, hand, self.now)
             subscribe(WrenchStamped, f'wrench/{hand}', partial(self._on_wrench, hand, wrist), raw=True)
         PayloadInput(node, pipeline.payloads, pipeline.inputs)
         if pipeline.inputs.imu_joints:

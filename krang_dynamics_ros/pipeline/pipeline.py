@@ -72,6 +72,12 @@ class Pipeline:
         states = self.inputs.states
         self.payloads.take(hand, frame, told, states.position if states.complete(now) else None)
 
+    def zero(self, hand: str, now: int) -> Array:
+        """Return the bias (6) by which a hand's readings are of nothing but tool and payload, as `RobotInputs.zero`."""
+        if self.payloads.changing(hand):
+            raise ArgumentError(f'{hand}: its payload is still changing, must have changed; try again')
+        return self.inputs.zero(hand, now)
+
 
 def pipeline_of(values: Mapping[str, Any]) -> Pipeline:
     """Return the pipeline that a node has with these parameters; the others have their defaults."""
