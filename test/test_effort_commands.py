@@ -9,8 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from krang_dynamics_ros import Robot
 from krang_dynamics_ros.core.errors import ArgumentError
 from krang_dynamics_ros.outputs.effort_commands import EffortCommands, Stage
+from krang_dynamics_ros.pipeline.pipeline import pipeline_of
 
 TORQUES = np.array([10.0, -40.0])
 LIMITS = np.array([50.0, 50.0])
@@ -46,6 +48,18 @@ def test_enabling_blends_from_where_the_joints_are(measured: list[float] | None,
     share = np.clip(DT * np.arange(1, 201), 0, 1)[:, None]
     np.testing.assert_allclose(sent, (1 - share) * start + share * TORQUES, atol=1e-9)
     assert commands.stage is Stage.ON
+
+
+@pytest.mark.parametrize(('source', 'start'), [('motor', -30.0), ('joint', -30.0), ('external', 0.0)])
+def test_what_effort_means_is_what_enabling_blends_from(robot: Robot, source: str, start: float) -> None:
+    """Amperes are made N m; an external torque is not what drives the joint."""
+    values = {'effort_source': source, 'joints.q_1l.effort_scale': -6.0, 'command_joints': ['q_1l']}
+    clock = [0.0]
+    pipeline = pipeline_of(values | {'command_enabled': True}, lambda: clock[0])
+    q, dq, amperes = np.linspace(-0.5, 0.5, robot.n), np.zeros(robot.n), np.full(robot.n, 5.0)
+    torques = pipeline.take_joint_state(robot.joint_names, q, dq, amperes, 1, 1)
+    assert torques is not None
+    assert pipeline.commanding.follow(torques) == pytest.approx([start])
 
 
 def test_without_a_ramp_it_is_all_there_at_once() -> None:

@@ -10,6 +10,7 @@ import numpy as np
 from ..core.errors import ArgumentError
 from ..core.spatial import Array
 from ..dynamics.factory import Model
+from ..dynamics.state import State
 from ..dynamics.terms import Torques
 from ..outputs.effort_commands import EffortCommands
 from . import dynamics_parameters as parameters
@@ -18,15 +19,18 @@ from .settings import Settings
 from .spec import named
 
 Clock = Callable[[], float]  # seconds, steady
+Measured = Callable[[State], Array | None]
 LARGEST = 1e6  # N m, N
 
 
 class Commanding:
     """The switch for `effort_commands`, as the parameters say. `command_enabled` is what is wanted."""
 
-    def __init__(self, settings: Settings, model: Model, summed: Callable[[], list[str]], clock: Clock) -> None:
-        """`summed` are the terms of the total, at any time."""
-        self._settings, self._summed, self._clock = settings, summed, clock
+    def __init__(
+        self, settings: Settings, model: Model, summed: Callable[[], list[str]], measured: Measured, clock: Clock
+    ) -> None:
+        """`summed` are the terms of the total, at any time; `measured` is what drives the joints at a state."""
+        self._settings, self._summed, self._measured, self._clock = settings, summed, measured, clock
         names = model.dynamics.joint_names
         joints = [known_joint(model, 'command_joints', name) for name in named(settings['command_joints'])]
         self._order = np.array([names.index(name) for name in joints], dtype=int)
@@ -80,7 +84,7 @@ class Commanding:
         if total is None:
             return self.tick()
         if self.wanted and not self.switch.enabled and not self.switch.fault:
-            effort = torques.state.effort
+            effort = self._measured(torques.state)
             self.switch.enable(now, None if effort is None else effort[self._order])
         return self.switch.follow(now, total[self._order])
 

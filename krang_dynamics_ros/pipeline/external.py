@@ -115,6 +115,12 @@ class External:
             for name, value in zip(self._dynamics.joint_names, vector, strict=True)
         }
 
+    def measured(self, state: State) -> Array | None:
+        """Return what drives the joints (n; N m, N), NaN where unknown; None if efforts say something else."""
+        if state.effort is None or self.observer.source == 'external':
+            return None
+        return np.asarray(state.effort * self.observer.effort_scale)
+
     def without_effort(self, state: State) -> list[str]:
         """Return the joints of a state that have no effort."""
         effort = np.full(self._dynamics.n, np.nan) if state.effort is None else state.effort

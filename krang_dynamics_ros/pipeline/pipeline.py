@@ -40,7 +40,7 @@ class Pipeline:
         self._terms = Terms(model.dynamics)
         self.external = External(settings, model.dynamics, self._terms.observer, self.inputs.hands)
         settings.used_by(self._apply)
-        self.commanding = Commanding(settings, model, lambda: self.summed, clock)
+        self.commanding = Commanding(settings, model, lambda: self.summed, self.external.measured, clock)
 
     def _apply(self) -> None:
         """Put the parameters' values to work."""
@@ -79,10 +79,10 @@ class Pipeline:
         return self.inputs.zero(hand, now)
 
 
-def pipeline_of(values: Mapping[str, Any]) -> Pipeline:
+def pipeline_of(values: Mapping[str, Any], clock: Clock = time.monotonic) -> Pipeline:
     """Return the pipeline that a node has with these parameters; the others have their defaults."""
     settings = Settings(values)
     chosen = settings.declare(parameters.MODEL)
     if topic := chosen.pop('robot_description_topic'):
         raise ArgumentError(f'robot_description_topic: {topic}, but nobody publishes here; name a robot_file')
-    return Pipeline(settings, load_model(**chosen))
+    return Pipeline(settings, load_model(**chosen), clock)
