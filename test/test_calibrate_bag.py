@@ -86,6 +86,13 @@ def test_samples_are_kept_and_gone_on_with(
     assert found_in(folder / 'found.yaml')['tool']['mass'] == pytest.approx(TOOL.m, rel=0.01)
 
 
+def test_a_file_that_has_no_folder_is_refused_before_anybody_turns_a_hand(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert calibrate.main(['left', '--bag', 'none', '-o', 'nowhere/found.yaml']) == 2
+    assert 'nowhere: No such file or directory' in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     ('poses', 'parameters', 'reason'),
     [

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from krang_dynamics_ros.calibration import orientations
+from krang_dynamics_ros.calibration import orientations, results
 from krang_dynamics_ros.calibration.fit import Calibration, Sample, fit
 from krang_dynamics_ros.core.errors import ArgumentError
 from krang_dynamics_ros.core.inertia import Inertia
@@ -135,6 +135,15 @@ def test_the_next_orientation_is_said_so_that_one_can_do_it() -> None:
         'turn R10l until -z points straight down, 180 degrees from now'
     )
     assert 'midway between +x and -y points' in orientations.in_words(np.array([1.0, -1.0, 0.0]), 'R10l')
+
+
+def test_what_to_do_stands_above_the_numbers_and_no_deviation_looks_like_nothing(rng: np.random.Generator) -> None:
+    lines = results.table(fit([sample(d, rng) for d in directions(rng, 8)]), 'left', 'turn the hand', 'that way')
+    assert [line.split()[0] for line in lines[:6]] == ['left:', 'condition', 'the', 'now', 'next', 'bias']
+    assert len(lines) == 15
+    assert all(float(line.split('+- ')[1]) > 0 for line in lines[5:])
+    assert results.table(fit([sample(G / 9.81, rng)]), 'left', '', '')[0] == 'left: 1 pose'
+    assert len(results.table(None, 'left', 'waiting', 'that way')) == 3
 
 
 # Standing still ---------------------------------------------------------------------------------------------------

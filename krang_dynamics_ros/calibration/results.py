@@ -58,17 +58,20 @@ def _sections(found: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
 
 
 def table(calibration: Calibration | None, title: str, status: str, next_pose: str) -> list[str]:
-    """Return the lines that a person watches: what is known so far, how well, and what to do."""
-    lines = [title]
-    if calibration is not None:
-        force, moment = calibration.residual
-        condition = f'{calibration.condition:.1f}' if calibration.condition < 1e4 else 'infinite'
-        lines[0] += f': {calibration.poses} poses'
-        lines.append(f'  condition number {condition}   residual {force:.3f} N, {moment:.4f} N m')
-        lines += _numbers(calibration)
-        why = calibration.trouble
-        lines.append(f'  not concluded: {why}' if why else '  the poses determine the numbers')
-    return [*lines, f'  now   {status}', f'  next  {next_pose}']
+    """Return the lines that a person watches: what to do stands above the numbers, where a low terminal shows it."""
+    to_do = [f'  now   {status}', f'  next  {next_pose}']
+    if calibration is None:
+        return [title, *to_do]
+    force, moment = calibration.residual
+    condition = f'{calibration.condition:.1f}' if calibration.condition < 1e4 else 'infinite'
+    why = calibration.trouble
+    return [
+        f'{title}: {calibration.poses} {"pose" if calibration.poses == 1 else "poses"}',
+        f'  condition number {condition}   residual {force:.3f} N, {moment:.4f} N m',
+        f'  not concluded: {why}' if why else '  the poses determine the numbers',
+        *to_do,
+        *_numbers(calibration),
+    ]
 
 
 def _numbers(calibration: Calibration) -> Sequence[str]:
@@ -80,4 +83,8 @@ def _numbers(calibration: Calibration) -> Sequence[str]:
     units = [*['N'] * 3, *['N m'] * 3, 'kg', *['m'] * 3]
     found = [*calibration.bias, calibration.mass, *calibration.com]
     rows = zip(names, found, units, calibration.deviations, strict=True)
-    return [f'  {name:<18}{x:>10.4f} {unit:<4} +- {s:.4f}' for name, x, unit, s in rows]
+    return [f'  {name:<18}{x:>10.{_decimals(unit)}f} {unit:<4} +- {s:.{_decimals(unit)}f}' for name, x, unit, s in rows]
+
+
+def _decimals(unit: str) -> int:
+    return 5 if unit == 'm' else 4  # a centre of mass is soon known to a tenth of a millimetre

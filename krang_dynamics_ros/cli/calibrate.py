@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+import errno
+import os
 import sys
 import time
 from collections.abc import Sequence
@@ -56,6 +58,8 @@ class _Command:
     def run(self) -> int:
         """Listen, then say and write what was found; return the exit code."""
         told = self._told
+        if told.output and not told.output.parent.is_dir():  # before somebody turns a hand for minutes
+            raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(told.output.parent))
         given = read_parameters(told.params) if told.params else {}
         with ExitStack() as nodes:
             node = nodes.enter_context(self._node()) if told.apply or not told.bag else None
