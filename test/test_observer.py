@@ -50,12 +50,13 @@ def test_a_step_shows_as_a_first_order_low_pass(dynamics: Dynamics, rng: np.rand
 
 
 def test_a_free_swing_shows_nothing(dynamics: Dynamics) -> None:
+    """Some joints turn by three degrees between two states, and turn round within ten of them."""
     observer, fastest = MomentumObserver(dynamics), 0.0
-    for _, state in swing(dynamics, lambda q, dq: np.zeros(17), [2e-3] * 200):
+    for _, state in swing(dynamics, lambda q, dq: np.zeros(17), [2e-3] * 330, parts=20):
         observer(state)
         fastest = max(fastest, float(np.abs(state.velocity).max()))
         assert np.abs(observer.torque).max() < 1e-6
-    assert fastest > 9
+    assert fastest > 25
 
 
 @pytest.fixture(scope='module')
