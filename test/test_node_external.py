@@ -13,6 +13,7 @@ import pytest
 pytest.importorskip('rclpy', reason='rclpy is not installed: the node cannot run')
 
 from builtin_interfaces.msg import Time
+from diagnostic_msgs.msg import DiagnosticStatus
 from std_srvs.srv import SetBool
 
 from krang_dynamics_ros import Lagrangian, Robot, Wrench
@@ -115,6 +116,19 @@ def test_after_a_gap_nothing_is_told_before_it_has_settled(world: World) -> None
     world.told('torque/external', LEFT)
     first = world.client.received['torque/external'][0].header.stamp
     assert 0.5 <= (first.sec * 10**9 + first.nanosec - gap) / 1e9
+
+
+def test_why_nothing_is_told_of_a_robot_that_speaks_too_seldom_is_said(world: World) -> None:
+    def seldom() -> None:
+        world.now += 180_000_000
+        world.go_on(0.02)
+
+    def said() -> bool:
+        status = world.client.diagnostics.get('external torque')
+        return status is not None and 'stamps 0.2 s apart, must be within 0.1 s' in status.message
+
+    world.client.until(said, seldom, 'a status that names the gap')
+    assert world.client.diagnostics['external torque'].level == DiagnosticStatus.WARN
 
 
 def test_a_joint_without_effort_is_left_out_and_named(world: World) -> None:

@@ -112,7 +112,9 @@ def test_no_number_comes_before_it_has_settled_nor_after_a_gap(dynamics: Dynamic
     assert observer(still(dynamics, 301)) is not None
     assert observer(still(dynamics, 301)) is not None  # the same stamp again
     assert observer(still(dynamics, 300)) is not None  # a part that came late
+    assert observer.gap == 0
     assert observer(still(dynamics, 360)) is None  # a gap
+    assert observer.gap == pytest.approx(0.118)
     assert observer.unsettled(still(dynamics, 360)) == pytest.approx(0.5)
     for k in range(361, 700):
         observer(still(dynamics, k))

@@ -53,6 +53,7 @@ class MomentumObserver:
     def restart(self) -> None:
         """Forget everything: an estimate comes again when the observer has settled."""
         self._stamp = NEVER
+        self.gap = 0.0  # s, between two stamps, that made it begin anew; zero if something else did
         self._way.forget()
         self._settling = np.zeros(self.dynamics.n)  # s that each joint has been followed for
         self.torque = np.zeros(self.dynamics.n)
@@ -80,7 +81,9 @@ class MomentumObserver:
     def _follow(self, q: Array, dq: Array, effort: Array, stamp: int) -> None:
         dt = (stamp - self._stamp) / 1e9
         if self._stamp == NEVER or not -self.longest <= dt <= self.longest:
+            gap = 0.0 if self._stamp == NEVER else dt
             self.restart()
+            self.gap = gap
         elif dt <= 0:
             return  # a part of a state that came late, or twice: the next one has it
         pull, input_, momentum = self._pull(q, dq), effort - self._friction(q, dq, stamp), self._momentum(q, dq)

@@ -90,6 +90,9 @@ class ExternalTopics:
             return Status('external torque', WARN, 'none: no velocities', values)
         if missing:
             return Status('external torque', WARN, f'left out, without effort: {", ".join(missing)}', values)
+        if left and observer.gap:
+            why = f'stamps {observer.gap:.2g} s apart, must be within {observer.longest:g} s (state_timeout)'
+            return Status('external torque', WARN, f'begun anew, settles for {left:.2f} s: {why}', values)
         return Status('external torque', OK, f'settles for {left:.2f} s' if left else 'told', values)
 
     def _wrench_status(self, name: str, heard: bool) -> Status:
