@@ -27,6 +27,12 @@ def test_check_proves_krang_and_prints_a_table() -> None:
         assert f'\n{quantity}' in done.stdout
 
 
+def test_check_takes_krang_as_urdf_where_no_length_has_a_name() -> None:
+    done = run('check', 'urdf/krang.urdf', '--states', 2)
+    assert (done.returncode, done.stderr) == (0, '')
+    assert 'All 22 comparisons agree to 1e-09.' in done.stdout  # all but iT_j, which is of the report's lengths
+
+
 def test_check_takes_the_backend_that_the_node_would_run_on() -> None:
     pytest.importorskip('casadi', reason='casadi is not installed: there is no compiled backend')
     done = run('check', '--backend', 'compiled', '--states', 5)

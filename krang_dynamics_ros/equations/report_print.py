@@ -7,7 +7,7 @@ over and over; the author's own print has neither.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -30,6 +30,14 @@ for _side in 'lr':
     for _k in range(1, 8):
         FRAME_OF[f'q_{_k}{_side}'] = f'R{_k + 3}{_side}'
         ANTECEDENT[f'R{_k + 3}{_side}'] = f'R{_k + 2}{_side}' if _k > 1 else 'R3'
+
+
+LENGTHS = frozenset(f'L{k}' for k in range(1, 10))
+
+
+def is_printed(name: str, lengths: Collection[str], joint_names: Collection[str]) -> bool:
+    """Tell whether a robot is the one that the report prints. One out of a URDF is not: no length has a name there."""
+    return name == 'krang' and LENGTHS <= set(lengths) and set(joint_names) == set(FRAME_OF)
 
 
 def transforms(

@@ -120,7 +120,7 @@ def _pairs(
         yield 'Lagrangian', quantity, mine, lagrangian[quantity]
         if quantity in recursive:
             yield 'Newton-Euler', quantity, mine, recursive[quantity]
-    if robot.name == 'krang' and len(links) == len(robot.links):
+    if report_print.is_printed(robot.name, robot.lengths, robot.joint_names) and len(links) == len(robot.links):
         yield (
             'Lagrangian',
             'iT_j',
