@@ -10,6 +10,7 @@ from std_srvs.srv import Trigger
 
 from .calls import Calls, Done, ParametersOf
 from .dynamics_client import bag
+from .other_publishers import NAMELESS
 
 COMMANDS = ('pause', 'resume', 'reset')
 FRICTION = ('coulomb', 'viscous')  # parameters of the simulator, N m and N m s/rad
@@ -41,7 +42,8 @@ class SimulatorClient:
     def poll(self, publishers: Sequence[str], hands: Sequence[str]) -> None:
         """Ask the one who publishes the robot's state, by the name of its node, what it adds and what hands carry."""
         self._calls.give_up()
-        name = publishers[0] if self.there and len(publishers) == 1 else ''
+        one = publishers[0] if len(publishers) == 1 else NAMELESS
+        name = one if self.there and one != NAMELESS else ''
         if name != self._name:
             self._begin(name)
         if self._parameters is None or not self._parameters.there:
