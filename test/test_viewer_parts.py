@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -196,6 +198,38 @@ def test_a_robot_without_hands_is_gripped_at_ends_that_are_apart() -> None:
     assert leaves(one, dynamics_of(one)) == ['a']
     none = tree(('mast', 'base', 'fixed'), ('a', 'base', 'revolute'))
     assert leaves(none, dynamics_of(none)) == ['a']
+
+
+def test_fingers_alone_are_one_hand_on_a_long_arm() -> None:
+    arm = [(f'a{k}', f'a{k - 1}' if k else 'base', 'revolute') for k in range(6)]
+    robot = tree(*arm, ('finger', 'a5', 'revolute'), ('thumb', 'a5', 'fixed'), ('tip', 'thumb', 'fixed'))
+    assert leaves(robot, dynamics_of(robot)) == ['tip']
+
+
+@pytest.fixture
+def server() -> Iterator[Any]:
+    viser = pytest.importorskip('viser', reason='viser is not installed: there is no page')
+    started = viser.ViserServer(host='127.0.0.1', port=8400, verbose=False)  # or the next one that is free
+    yield started
+    started.stop()
+
+
+def test_a_link_without_a_shape_is_a_ball_and_a_stick_to_each_joint_on_it(server: Any) -> None:
+    figure = pytest.importorskip('krang_dynamics_ros.viewer.figure')
+    robot = tree(('a', 'base', 'revolute'), ('b', 'a', 'revolute'), ('c', 'a', 'fixed'))
+    drawn = figure.Figure(server.scene, robot, dynamics_of(robot), MeshFiles(), np.array([0.0, 0.0, 1.0]))
+    assert sorted(one.link for one in drawn.visual) == ['a', 'a', 'a', 'b', 'base', 'base', 'c']
+    for one in drawn.visual:
+        one.handle.on_click(lambda _: None)  # refused for what is not in the scene any more
+
+
+def test_a_slash_in_a_name_puts_no_link_into_another_ones_frame(server: Any) -> None:
+    figure = pytest.importorskip('krang_dynamics_ros.viewer.figure')
+    robot = tree(('a', 'base', 'revolute'), ('a/b', 'a', 'revolute'))
+    drawn = figure.Figure(server.scene, robot, dynamics_of(robot), MeshFiles(), np.array([0.0, 0.0, 1.0]))
+    links = {one.link: one.handle.name.rsplit('/', 1)[0] for one in drawn.visual}
+    assert len({*links.values()}) == len(robot.links)
+    assert all(name.count('/') == 2 for name in links.values())
 
 
 def test_many_joints_can_be_searched() -> None:

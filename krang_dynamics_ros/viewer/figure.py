@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -25,6 +25,11 @@ LIT, COAT = (245, 158, 11), 0.75  # as the row of the table; how much of a mesh'
 STICK = (0.3, 0.4, 0.6, 1.0)  # of what stands for a link that shows no shape
 FLOOR, CELLS, SECTIONS = (128, 134, 142), (150, 156, 164), (130, 136, 145)  # grey enough for light and dark
 CORNERS = np.array(list(itertools.product((False, True), repeat=3)))
+
+
+def node_of(link: str) -> str:
+    """Return a link's name in the scene, where a slash would put it into another one's frame."""
+    return f'/robot/{link.replace("/", "|")}'
 
 
 def quaternion(rotation: Array) -> Array:
@@ -51,12 +56,12 @@ class Figure:
     def __init__(self, scene: viser.SceneApi, robot: Robot, dynamics: Dynamics, meshes: MeshFiles, up: Array) -> None:
         """Draw it, and a floor under it: across `up`, a unit vector (3) in the base's axes."""
         self._scene, self._dynamics, self._meshes = scene, dynamics, meshes
-        self._links = {link.name: scene.add_frame(f'/robot/{link.name}', show_axes=False) for link in robot.links}
+        self._links = {link.name: scene.add_frame(node_of(link.name), show_axes=False) for link in robot.links}
         self.missing: list[str] = []  # why meshes are not drawn
         self.visual = [drawn for link in robot.links for drawn in self._draw_all(link.name, link.visual, 'visual')]
         bare = {link.name for link in robot.links} - {drawn.link for drawn in self.visual}
         self.visual += [
-            drawn for shape, link in _sticks(robot, bare) for drawn in self._draw_all(link, (shape,), 'stick')
+            drawn for link, shapes in _sticks(robot, bare).items() for drawn in self._draw_all(link, shapes, 'stick')
         ]
         self._robot = robot
         self._collision: list[Drawn] | None = None
@@ -64,9 +69,9 @@ class Figure:
         self.pose(np.zeros(dynamics.n))
         self._add_floor(robot, up)
 
-    def _draw_all(self, link: str, shapes: tuple[Shape, ...], kind: str) -> Iterator[Drawn]:
+    def _draw_all(self, link: str, shapes: Sequence[Shape], kind: str) -> Iterator[Drawn]:
         for k, shape in enumerate(shapes):
-            if drawn := self._try(link, shape, f'/robot/{link}/{kind}_{k}'):
+            if drawn := self._try(link, shape, f'{node_of(link)}/{kind}_{k}'):
                 yield drawn
 
     def _try(self, link: str, shape: Shape, name: str) -> Drawn | None:
@@ -183,16 +188,16 @@ def _as_collision(shape: Shape) -> Shape:
     return Shape(shape.kind, shape.size, shape.position, shape.rotation, COLLISION, shape.mesh)
 
 
-def _sticks(robot: Robot, bare: set[str]) -> Iterator[tuple[Shape, str]]:
-    """Return what stands for links without a shape: a ball, and a stick to each joint that they carry."""
+def _sticks(robot: Robot, bare: set[str]) -> dict[str, list[Shape]]:
+    """Return what stands for links without a shape, by link: a ball, and a stick to each joint that they carry."""
     lengths = [float(np.linalg.norm(joint.position)) for joint in robot.joints]
     thick = min(0.02, max(0.004, 0.1 * max(lengths, default=0.1)))
-    for link in sorted(bare):
-        yield Shape('sphere', (thick,), np.zeros(3), np.eye(3), STICK), link
+    sticks = {link: [Shape('sphere', (thick,), np.zeros(3), np.eye(3), STICK)] for link in sorted(bare)}
     for joint, length in zip(robot.joints, lengths, strict=True):
         if joint.parent in bare and length > thick:
             turn = frame_of(joint.position / length)
-            yield Shape('cylinder', (thick / 2, length), joint.position / 2, turn, STICK), joint.parent
+            sticks[joint.parent].append(Shape('cylinder', (thick / 2, length), joint.position / 2, turn, STICK))
+    return sticks
 
 
 def _lowest(shape: Shape, up: Array) -> float:

@@ -9,7 +9,7 @@ from ..robot.robot import Limits, Robot
 
 MANY = 20  # joints: fewer are one group
 FEW = 8  # links to grip, at most
-APART = 0.15  # of what lies between all of them: nearer ones are one hand, as fingers are
+APART = 0.15  # of what lies between all of them and the base: nearer ones are one hand, as fingers are
 
 
 def limits_of(robot: Robot) -> dict[str, Limits]:
@@ -24,8 +24,9 @@ def leaves(robot: Robot, dynamics: Dynamics) -> list[str]:
     ends = [joint.child for joint in robot.joints if joint.child not in carrying and joint.child in moved]
     q = np.zeros(dynamics.n)
     at = np.array([dynamics.pose(q, link)[1] for link in ends]).reshape(-1, 3)
-    apart = APART * float(np.ptp(at, axis=0).max(initial=0.0)) if len(at) else 0.0
-    gap = np.linalg.norm(at - dynamics.pose(q, robot.base)[1], axis=1)  # to the base, then to what is chosen
+    base = dynamics.pose(q, robot.base)[1]
+    apart = APART * float(np.ptp([base, *at], axis=0).max())
+    gap = np.linalg.norm(at - base, axis=1)  # to the base, then to what is chosen
     chosen: list[str] = []
     while len(chosen) < min(FEW, len(ends)) and (not chosen or gap.max() > apart):
         farthest = int(gap.argmax())

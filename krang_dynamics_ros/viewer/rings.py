@@ -10,7 +10,7 @@ import viser
 from ..core.spatial import Array
 from ..robot.robot import Joint, Robot
 from .camera import frame_of
-from .figure import Figure
+from .figure import Figure, node_of
 
 POINTS = 24  # of an arc
 WHOLE = 1.5 * np.pi  # rad: the arc of a joint at its limit
@@ -31,7 +31,7 @@ class Rings:
         thick = 0.012 * figure.size
         self._arcs: dict[str, Any] = {
             joint.name: scene.add_line_segments(
-                f'/robot/{joint.child}/torque', np.zeros((1, 2, 3)), (0, 0, 0), thickness=thick, visible=False
+                f'{node_of(joint.child)}/torque', np.zeros((1, 2, 3)), (0, 0, 0), thickness=thick, visible=False
             )
             for _, joint, _ in self._joints
         }
