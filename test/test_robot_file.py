@@ -33,11 +33,11 @@ joints:
 FAULTS = {
     'negative mass': ('mass: 2.0', 'mass: -1.0', 'links.upper.mass: -1.0, must be positive'),
     'zero mass': ('mass: 2.0', 'mass: 0', 'links.upper.mass: 0, must be positive'),
-    'no mass': ('mass: 2.0, ', '', 'links.upper.mass: missing, must be positive'),
+    'no mass': ('mass: 2.0, ', '', 'links.upper.mass: missing, must be a finite number, positive'),
     'no inertia': (', inertia: [0.1, 0, 0, 0.1, 0, 0.05]}\n  fore', '}\n  fore', 'links.upper.inertia: missing, must be'),
-    'mass as text': ('mass: 2.0', 'mass: heavy', "links.upper.mass: 'heavy', must be positive"),
-    'mass as truth': ('mass: 2.0', 'mass: true', 'links.upper.mass: True, must be positive'),
-    'NaN': ('mass: 2.0', 'mass: .nan', 'links.upper.mass: nan, must be positive'),
+    'mass as text': ('mass: 2.0', 'mass: heavy', "links.upper.mass: 'heavy', must be a finite number, positive"),
+    'mass as truth': ('mass: 2.0', 'mass: true', 'links.upper.mass: True, must be a finite number, positive'),
+    'NaN': ('mass: 2.0', 'mass: .nan', 'links.upper.mass: nan, must be a finite number, positive'),
     'infinity': ('[0, 0, -9.81]', '[0, 0, -.inf]', 'gravity[2]: -inf, must be a finite number'),
     'unknown key': ('mass: 2.0', 'mass: 2.0, weight: 3', "links.upper.weight: 3, is not a known key; known: collision"),
     'misspelt key': ('gravity:', 'gravty:', "gravty: [0, 0, -9.81], is not a known key; did you mean 'gravity'?"),
@@ -68,7 +68,7 @@ FAULTS = {
     'Coulomb friction': ('coulomb: 2', 'coulomb: -2', 'joints.elbow.friction.coulomb: -2, must not be negative'),
     'smoothing': ('coulomb: 2', 'coulomb_velocity: -2', 'joints.elbow.friction.coulomb_velocity: -2, must not be negative'),
     'presliding torque': (
-        'coulomb: 2', 'presliding: [{distance: 1}]', 'joints.elbow.friction.presliding[0].torque: missing, must not be negative',
+        'coulomb: 2', 'presliding: [{distance: 1}]', 'joints.elbow.friction.presliding[0].torque: missing, must be a finite number, not negative',
     ),
     'presliding distance': (
         'coulomb: 2', 'presliding: [{torque: 1, distance: 0}]', 'joints.elbow.friction.presliding[0].distance: 0, must be positive',
@@ -79,7 +79,7 @@ FAULTS = {
     'rotor inertia': ('1e-4', '-1e-4', 'joints.shoulder.motor.rotor_inertia: -0.0001, must not be negative'),
     'gear ratio': ('gear_ratio: 100', 'gear_ratio: 0', 'joints.shoulder.motor.gear_ratio: 0.0, must not be zero'),
     'gear ratio beyond squares': ('gear_ratio: 100', 'gear_ratio: 1e200', 'joints.shoulder.motor.gear_ratio: 1e+200, must be at most 1e+09'),
-    'integer of 400 digits': ('mass: 2.0', 'mass: ' + 400 * '9', 'links.upper.mass: inf, must be positive'),
+    'integer of 400 digits': ('mass: 2.0', 'mass: ' + 400 * '9', 'links.upper.mass: inf, must be a finite number, positive'),
     'length without a name': ('L2: 0.25', 'L2: 0.25, "": 1', "lengths.(line 4): '', must be a name"),
     'name that cannot be printed': ('parent: base', r'parent: "b\0"', 'joints.shoulder.parent: '),
     'key that is a number': ('  fore:', '  7:', 'links.(line 8): 7, must be a name (text; quote it)'),
@@ -204,10 +204,27 @@ def test_aliases_and_merges_are_taken() -> None:
     np.testing.assert_array_equal(robot.link_of['fore'].inertia.com, robot.link_of['upper'].inertia.com)
 
 
-@pytest.mark.parametrize('mass', ['010', '1:30', '1_0', '0x10', '0o7', '0b1', '٢', 'yes', '2024-01-01', 'true'])
+@pytest.mark.parametrize(
+    'mass', ['.inf', 400 * '9', '010', '1:30', '1_0', '0x10', '0o7', '0b1', '٢', 'yes', '2024-01-01', 'true']
+)
 def test_what_yaml_may_take_for_another_number_is_none(mass: str) -> None:
-    with pytest.raises(RobotError, match=r'links\.upper\.mass: .*, must be positive'):
+    with pytest.raises(RobotError, match=r'links\.upper\.mass: .*, must be a finite number, positive'):
         read_robot(GOOD.replace('mass: 2.0', f'mass: {mass}'))
+
+
+@pytest.mark.parametrize('name', ['undefined', 'klingon', 'hex', 'punycode'])
+def test_a_text_in_an_encoding_that_cannot_be_read_is_refused(name: str, tmp_path: Path) -> None:
+    file = tmp_path / 'robot.urdf'
+    file.write_bytes(f'<?xml version="1.0" encoding="{name}"?><robot name="\xe9"/>'.encode('latin-1'))
+    with pytest.raises(RobotError, match='must be text in UTF-8, or in the encoding that its XML names'):
+        load_robot(file)
+
+
+def test_an_empty_file_is_refused_as_such(tmp_path: Path) -> None:
+    file = tmp_path / 'robot.yaml'
+    file.write_text('')
+    with pytest.raises(RobotError, match='the whole file: None, must be a mapping of names to values'):
+        load_robot(file)
 
 
 def test_a_missing_file_is_named_beside_those_that_exist(tmp_path: Path) -> None:

@@ -120,6 +120,10 @@ def test_what_is_no_number_is_a_fault(text: str) -> None:
         ('"left_joint" multiplier', '"tip_joint" multiplier', 'must not follow itself: a cycle'),
         ('"left_joint" multiplier', '"right_joint" multiplier', 'must not follow itself: a cycle'),
         ('name="left_joint" type="prismatic"', 'name="left_joint" type="fixed"', 'must be a joint that moves'),
+        ('multiplier="-0.5"', 'multiplier="-1e30"', 'joints.tip_joint.mimic: times -3e+30 plus 0.1 of left_joint'),
+        ('multiplier="3"', 'multiplier="1e31"', "mimic.multiplier: '1e31', must be at most 1e+30 in size"),
+        ('xyz="0.1 0 0.3"', 'xyz="0.1 0 1e160"', "links.arm.inertial.origin.xyz: '0.1 0 1e160', must be at most 1e+30"),
+        ('mass value="3"', f'mass value="{"1" * 100_000}x"', 'links.arm.inertial.mass.value'),
         ('multiplier="3"', 'multiplier="x"', "joints.tip_joint.mimic.multiplier: 'x', must be a finite number"),
         ('<mimic joint="right_joint"', '<mimic', 'joints.tip_joint.mimic.joint: missing, must be a name'),
         ('name="tip"', 'name=""', "links[4].name: '', must be a name"),
@@ -225,8 +229,9 @@ def test_more_joints_than_can_be_computed_with_are_refused() -> None:
     ('make', 'message'),
     [
         ("'<robot>' + 50_000_000 * ' '", 'size: 50000007 characters, must be at most 16000000'),
-        ("'<robot>' + 900_000 * '<link name=\"\"/>' + '</robot>'", 'more than 300000 elements'),
-        ("'<robot>' + 290_000 * '<link name=\"\"/>' + '</robot>'", '1000 faults'),
+        ("'<robot>' + 900_000 * '<link name=\"\"/>' + '</robot>'", 'more than 250000 elements'),
+        ("'<robot>' + 240_000 * '<link name=\"\"/>' + '</robot>'", '1000 faults'),
+        ("'<robot>' + ''.join(f'<link name=\"{k}\"/>' for k in range(240_000)) + '</robot>'", 'all without a parent'),
         ("'<robot>' + 200_000 * '<joint name=\"a\" type=\"b\"/>' + '</robot>'", '1000 faults'),
     ],
 )

@@ -38,7 +38,7 @@ def _decoded(path: str | Path, content: bytes) -> str:
     encoding = said.group(1).decode() if said else 'utf-8'
     try:
         return content.decode('utf-8-sig' if encoding.lower() in ('utf-8', 'utf8') else encoding)
-    except (UnicodeDecodeError, LookupError) as error:
+    except (UnicodeError, LookupError) as error:
         allowed = 'must be text in UTF-8, or in the encoding that its XML names'
         raise _refused(path, 'file', str(error)[:200], allowed) from None
 

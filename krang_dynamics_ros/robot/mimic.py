@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from ..core.errors import Fault, did_you_mean, fault, listed
+from .xml_reading import MOST
 
 
 @dataclass(frozen=True)
@@ -32,9 +33,19 @@ def mimic_faults(moving: Mapping[str, Mimic | None]) -> list[Fault]:
             hint = did_you_mean(mimic.joint, moving)
             allowed = f'must be a joint that moves; {hint}these do: {listed([*moving])}'
             faults.append(fault(f'joints.{name}.mimic.joint', mimic.joint, allowed))
-    return faults or [
-        fault(f'joints.{name}.mimic.joint', at, 'must not follow itself: a cycle') for name, at in _cycles(moving)
-    ]
+    return (
+        faults
+        or [fault(f'joints.{name}.mimic.joint', at, 'must not follow itself: a cycle') for name, at in _cycles(moving)]
+        or [*_too_large({name: mimic for name, mimic in moving.items() if mimic is not None})]
+    )
+
+
+def _too_large(mimics: Mapping[str, Mimic]) -> Iterator[Fault]:
+    """Yield the joints whose multiplier or offset comes to no number, through those that they follow."""
+    for name, mimic in resolved(mimics).items():
+        if not max(abs(mimic.multiplier), abs(mimic.offset)) <= MOST:
+            what = f'times {mimic.multiplier:g} plus {mimic.offset:g} of {mimic.joint} in all'
+            yield Fault(f'joints.{name}.mimic', what, f'must be at most {MOST:g} in size')
 
 
 def _cycles(moving: Mapping[str, Mimic | None]) -> Iterator[tuple[str, str]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from xml.etree import ElementTree as ET
 
@@ -21,6 +22,7 @@ KINDS: dict[str, JointKind] = {
 }  # fmt: skip
 FREE = ('floating', 'planar')
 _INERTIA = ('ixx', 'ixy', 'ixz', 'iyy', 'iyz', 'izz')
+_NOTHING = Inertia()
 _NOWHERE = frozen([0.0, 0.0, 0.0])
 _UNTURNED = frozen(np.eye(3))
 
@@ -38,7 +40,7 @@ def inertia(reader: Reader, link: ET.Element, name: str) -> Inertia:
     """Return a link's inertia, none without an <inertial>; warn of one that no body can have."""
     inertial, path = link.find('inertial'), f'links.{name}.inertial'
     if inertial is None:
-        return Inertia()
+        return _NOTHING
     mass = reader.number(inertial.find('mass'), 'value', f'{path}.mass')
     com, turn = place(reader, inertial, path)
     tensor = inertial.find('inertia')
@@ -46,7 +48,7 @@ def inertia(reader: Reader, link: ET.Element, name: str) -> Inertia:
     if mass < 0:
         reader.refuse(f'{path}.mass', mass, 'must not be negative')
     if not np.isfinite([mass, *com, *turn.flat, *entries]).all() or mass < 0:
-        return Inertia()
+        return _NOTHING
     moments = turn @ symmetric(entries) @ turn.T
     body = Inertia.about_com(mass, com, symmetric(upper_triangle(moments)))
     impossible = '' if not (mass or entries.any()) else body.impossibility()
@@ -93,13 +95,14 @@ def _axis(reader: Reader, element: ET.Element | None, path: str) -> Array:
 def _limits(reader: Reader, element: ET.Element, path: str) -> Limits | None:
     """Return the limits. An effort or velocity of zero stands for one that nobody knew, and so do limits without room.
 
-    A continuous joint has no lower and upper one, whatever is written.
+    A continuous joint has no lower and upper one, whatever is written. The largest number there is stands for none in
+    simulators' files, so limits may be as large.
     """
     limit, where = element.find('limit'), f'{path}.limit'
     if limit is None:
         return None
     effort, velocity, lower, upper = (
-        reader.number(limit, key, where, '0') for key in ('effort', 'velocity', 'lower', 'upper')
+        reader.number(limit, key, where, '0', most=math.inf) for key in ('effort', 'velocity', 'lower', 'upper')
     )
     known = Limits(effort if effort > 0 else None, velocity if velocity > 0 else None)
     if lower < upper and element.get('type') != 'continuous':

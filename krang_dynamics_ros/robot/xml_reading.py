@@ -18,12 +18,13 @@ from ..core.errors import Fault, fault
 from ..core.spatial import Array
 
 LARGEST = 16_000_000  # characters of a text
-ELEMENTS = 300_000  # of a text, those that are kept
+ELEMENTS = 250_000  # of a text, those that are kept
 DEEPEST = 50  # elements within each other
 LONGEST = 200  # characters of a name
 ENOUGH = 1000  # faults
+MOST = 1e30  # of a number in its SI unit: squares and products of such are numbers still
 _SPACE = ' \t\r\n'
-_NUMBER = re.compile(r'[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?')
+_NUMBER = re.compile(r'[-+]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][-+]?[0-9]+)?')
 
 
 class _RefusedError(Exception):
@@ -103,19 +104,25 @@ class Reader:
         if len(self.faults) >= ENOUGH:
             raise EnoughError
 
-    def numbers(self, element: ET.Element | None, key: str, count: int, path: str, default: str | None = None) -> Array:
+    def numbers(
+        self, element: ET.Element | None, key: str, count: int, path: str, default: str | None = None,
+        *, most: float = MOST,
+    ) -> Array:  # fmt: skip
         """Return `count` finite numbers of an attribute, or note the fault and return NaN."""
         text = default if element is None else element.get(key, default)
         values = [number_of(word) for word in re.split(f'[{_SPACE}]+', (text or '').strip(_SPACE))]
-        if len(values) == count and all(map(math.isfinite, values)):
+        finite = len(values) == count and all(map(math.isfinite, values))
+        if finite and max(map(abs, values)) <= most:
             return np.array(values)
         what = 'a finite number' if count == 1 else f'{count} finite numbers'
-        self.refuse(f'{path}.{key}', text, f'must be {what}')
+        self.refuse(f'{path}.{key}', text, f'must be at most {most:g} in size' if finite else f'must be {what}')
         return np.full(count, math.nan)
 
-    def number(self, element: ET.Element | None, key: str, path: str, default: str | None = None) -> float:
+    def number(
+        self, element: ET.Element | None, key: str, path: str, default: str | None = None, *, most: float = MOST
+    ) -> float:
         """Return one finite number of an attribute."""
-        return float(self.numbers(element, key, 1, path, default)[0])
+        return float(self.numbers(element, key, 1, path, default, most=most)[0])
 
     def name(self, attributes: Mapping[str, str], key: str, path: str) -> str:
         """Return a name: something that can be printed, and is not too long for it."""

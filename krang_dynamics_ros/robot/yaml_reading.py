@@ -33,7 +33,7 @@ class Section:
 
     def refuse(self, key: str | None, value: Any, allowed: str) -> None:
         """Note a fault of the value at `key`, or of the whole section."""
-        where = self.path if key is None else _join(self.path, key)
+        where = (self.path or 'the whole file') if key is None else _join(self.path, key)
         self.faults.append(Fault(where, 'missing', allowed) if value is MISSING else fault(where, value, allowed))
 
     def _take(self, key: str) -> Any:
@@ -52,7 +52,7 @@ class Section:
         if value is MISSING and default is not None:
             return default
         if not _is_number(value) or not value > above or not value >= least:
-            self.refuse(key, value, _too_large(value) or _allowed_number(above, least))
+            self.refuse(key, value, _too_large(value) or _allowed_number(value, above, least))
             return math.nan
         return float(value)
 
@@ -165,9 +165,7 @@ def _too_large(value: Any) -> str:
     return f'must be at most {LARGEST:g} in size' if too_large else ''
 
 
-def _allowed_number(above: float, least: float) -> str:
-    if above == 0:
-        return 'must be positive'
-    if least == 0:
-        return 'must not be negative'
-    return 'must be a finite number'
+def _allowed_number(value: Any, above: float, least: float) -> str:
+    if _is_number(value):
+        return 'must be positive' if above == 0 else 'must not be negative'
+    return 'must be a finite number' + (', positive' if above == 0 else ', not negative' if least == 0 else '')
