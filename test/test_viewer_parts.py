@@ -126,6 +126,16 @@ def test_bars_are_signed_bounded_and_red_beyond_the_limit() -> None:
     assert '±10' in html
 
 
+def test_large_numbers_keep_to_their_column() -> None:
+    efforts = {'a': 10_000.0, 'b': 2.645, 'c': 1e6, 'd': 1e308, 'e': 123.456, 'f': 1000.0}
+    limits = {name: Limits(effort, None) for name, effort in efforts.items()}
+    torques = {'total': np.array([1204.2, -0.04, -1e9, 999.94, 3.25, -12345.6])}
+    html = table([*efforts], limits, Heard(torques=torques), {})
+    assert re.findall('<td class="grey">(±[^<]*)<', html) == ['±1e4', '±2.645', '±1e6', '±1e308', '±123.5', '±1000']
+    cells = re.findall('data-term="total"[^>]*>([^<]*)<', html)
+    assert cells == ['+1204', '0.0', '\N{MINUS SIGN}1e+09', '+999.9', '+3.2', '\N{MINUS SIGN}12346']
+
+
 def test_a_joint_without_a_limit_scales_to_its_largest_torque() -> None:
     torques = {'total': np.array([8.0]), 'gravity': np.array([-4.0])}
     html = table(['j'], {'j': Limits(None, None)}, Heard(torques=torques), {})

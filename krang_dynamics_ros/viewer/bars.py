@@ -65,13 +65,19 @@ def _row(
     limit = limits.effort
     full = limit or max([1.0, *(abs(torque) for torque in torques.values() if torque is not None)])
     cells = ''.join(_cell(term, torque, full, limit) for term, torque in torques.items())
-    shown = '' if limit is None else f'±{limit:g}'
+    shown = '' if limit is None else _limit(limit)
     row = f'<tr data-joint="{escape(name)}"' + (' class="marked">' if marked else '>')
     mark = f'<span style="color:{curve}">&#9632;</span> ' if curve else ''
     return (
         f'{row}<td title="{escape(name)}">{mark}{escape(name)}</td>'
         f'{_position(q, limits)}{_velocity(dq, limits)}<td class="grey">{shown}</td>{cells}</tr>'
     )
+
+
+def _limit(effort: float) -> str:
+    """Return a limit in at most six letters, for it must not run into the next column."""
+    words = f'{effort:.4g}'
+    return f'±{words if len(words) < 6 and effort < 1e4 else f"{effort:.0e}".replace("e+0", "e").replace("e+", "e")}'
 
 
 def _position(q: float | None, limits: Limits) -> str:
@@ -107,7 +113,7 @@ def _cell(term: str, value: float | None, full: float, limit: float | None) -> s
 
 
 def _number(value: float, digits: int) -> str:
-    words = f'{value:+.{digits}f}'
+    words = f'{value:+.{digits}f}' if abs(value) < 1000 else f'{value:+.0f}' if abs(value) < 1e6 else f'{value:+.0e}'
     return words[1:] if float(words) == 0 else words.replace('-', '\N{MINUS SIGN}')
 
 
