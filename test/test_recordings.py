@@ -58,6 +58,8 @@ def test_a_table_comes_back_as_it_was_written(tmp_path: Path) -> None:
         ('time,a.position\n0,1\n0.1,nan\n', 'position of a in row 2 is nan, must be finite'),
         ('time,a.position\n0.2,1\n0.1,1\n', 'never decrease'),
         ('time,a\n0,1\n0.1,1\n', 'no column `<joint>.position`'),
+        ('time,a.position\n0.2,1\n0.2,1\n', 'all rows have the same time'),
+        ('time,a.position\n0,1\n0.1,1e30\n', 'position of a in row 2 is 1e+30, must be finite, at most 1e+06'),
     ],
 )
 def test_a_table_with_a_fault_is_refused_by_name(text: str, message: str, tmp_path: Path) -> None:
@@ -79,6 +81,9 @@ def test_a_folder_of_no_known_layout_is_refused_and_its_own_layout_taken(tmp_pat
         'effort_scale: [2, 3]\n'
     )
     np.testing.assert_allclose(read_recording(tmp_path).measured_effort, [[2, 3]] * 3)
+    np.savetxt(tmp_path / 'i.txt', np.ones((3, 4)))
+    with pytest.raises(RecordingError, match='effort has 4 columns, must be 2'):
+        read_recording(tmp_path)
     layout.write_text('robot: arm_2r\njoints: theta1\ntable: x.csv\nfile: {}\n')
     with pytest.raises(KrangDynamicsError, match=r'3 faults|2 faults') as refusal:
         read_recording(tmp_path)
@@ -124,3 +129,55 @@ def test_a_robot_that_stands_still_is_refused() -> None:
     q = np.ones((len(TIME), 3))
     with pytest.raises(RecordingError, match='stands still, which determines nothing'):
         motion_only(recording_of(TIME, q))
+
+
+def test_a_folder_that_lacks_a_file_is_refused_by_that_file(tmp_path: Path) -> None:
+    for name in ('dataQ', 'dataCur'):
+        np.savetxt(tmp_path / f'{name}.txt', np.ones((3, 7)))
+    with pytest.raises(RecordingError, match=r'like krang_left_arm, but has no dataTimeStamp\.txt'):
+        read_recording(tmp_path)
+
+
+def test_while_a_logger_stalls_the_robot_does_not_stand_still() -> None:
+    q, _, _ = waves(3, TIME)
+    stalled = q.copy()
+    stalled[801:1000] = stalled[800]
+    assert len(motion_only(recording_of(TIME, stalled))) == len(TIME)
+    rests = np.concatenate([q[:800], q[799:800].repeat(200, axis=0), q[800:]])
+    motion = motion_only(recording_of(np.arange(len(rests)) * 0.01, rests))
+    assert len(motion) == pytest.approx(len(TIME) - 800, abs=60)  # here it does
+
+
+@pytest.mark.parametrize('cutoff', [2.0, 12.0])
+def test_a_long_gap_leaves_the_motion_beside_it(cutoff: float) -> None:
+    time = np.concatenate([TIME, TIME + 60.0])
+    q, dq, _ = waves(3, time)
+    motion = Smoothed(recording_of(time, q), cutoff, shift=False).motion
+    beside = np.r_[100 : len(TIME) - 100, len(TIME) + 100 : len(time) - 100]
+    assert np.abs(motion.q - q)[beside].max() < 1e-3
+    assert np.abs(motion.dq - dq)[beside].max() < 0.01 * np.abs(dq).max()
+
+
+def test_a_first_row_from_long_before_is_left_out() -> None:
+    q, _, _ = waves(3, TIME)
+    early = np.concatenate([[0.0], TIME[1:] + 30.0])
+    assert motion_only(recording_of(early, q)).time[0] == early[1]
+
+
+def test_rows_that_share_a_stamp_are_rows_all_the_same() -> None:
+    q, dq, _ = waves(3, TIME)
+    shared_stamps = np.repeat(TIME[::2], 2)
+    recording = recording_of(shared_stamps, q)
+    assert recording.rate == pytest.approx(100, rel=0.01)
+    assert len(motion_only(recording)) == len(TIME)
+    late = Smoothed(recording, cutoff=5.0).motion.dq - dq
+    assert np.abs(late)[100:-100].max() < 0.05 * np.abs(dq).max()
+
+
+def test_a_recording_too_slow_or_short_to_show_a_motion_is_refused() -> None:
+    q, _, _ = waves(3, TIME)
+    milliseconds = recording_of(1e3 * TIME, q)
+    with pytest.raises(RecordingError, match=r'0\.1 rows per second, must be 10 at least; time is in s'):
+        Smoothed(milliseconds, cutoff=5.0)
+    with pytest.raises(RecordingError, match=r'0\.01 s long, must be 1 s at least'):
+        motion_only(recording_of(TIME[:2], q[:2]))

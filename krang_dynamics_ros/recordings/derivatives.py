@@ -23,6 +23,8 @@ from ..core.spatial import Array
 from .recording import Recording, RecordingError
 
 DEGREE = 5
+SLOWEST = 10.0  # rows per second: fewer do not show how an arm moves
+ANCHOR = 1e-6  # of a row's weight: holds the spline to a straight line where no rows are
 SHIFT_ROUNDS = 6  # of spline and shifts in turn; the shifts settle to a tenth of a millisecond
 SHIFT_GAIN = 0.7  # of what is left, each round: all of it would overshoot where rows lean on their neighbours
 SHIFT_FLOOR = 0.15  # rad/s: joints slower than this together say nothing about when they were read
@@ -55,7 +57,10 @@ def smoothing_spline(time: Array, values: Array, cutoff: float) -> BSpline:
     bands = np.zeros((DEGREE + 1, count))
     for k in range(DEGREE + 1):
         bands[k, : count - k] = normal.diagonal(-k)
-    return BSpline(knots, solveh_banded(bands, B.T @ values, lower=True), DEGREE)
+    bands[0] += ANCHOR
+    centres = time[0] + h * (np.arange(count) - (DEGREE - 1) / 2)  # of the basis functions
+    straight = np.stack([np.interp(centres, time, column) for column in values.T], axis=1)
+    return BSpline(knots, solveh_banded(bands, B.T @ values + ANCHOR * straight, lower=True), DEGREE)
 
 
 class Smoothed:
@@ -68,7 +73,11 @@ class Smoothed:
         position, stamps = recording.position[self.new], recording.time[self.new]
         if len(stamps) < 4 * DEGREE or stamps[-1] <= stamps[0]:
             raise RecordingError(f'{recording.source}: {len(stamps)} different rows, must be {4 * DEGREE} at least')
-        self._spacing = float(np.median(np.diff(recording.time)))
+        if recording.rate < SLOWEST:
+            raise RecordingError(
+                f'{recording.source}: {recording.rate:.3g} rows per second, must be {SLOWEST:g} at least; time is in s'
+            )
+        self._spacing = 1.0 / recording.rate
         self.instant = self._shifted(stamps, position) if shift else _increasing(stamps)
         self.spline = smoothing_spline(self.instant, position, cutoff)
 

@@ -36,11 +36,20 @@ def find_layout(path: Path, layout: Path | None = None) -> Layout | None:
         return fitting[0]
     if path.suffix in TABLES:
         return None
+    _refuse_incomplete(path)
     known = ', '.join(known.name for known in layouts())
     raise RecordingError(
         f'{path}: is laid out like none of {known}, and is no bag or table ({", ".join(TABLES)}); put {OWN} into it, '
         'which says which file or column is which (docs/identification.md)'
     )
+
+
+def _refuse_incomplete(path: Path) -> None:
+    """Name the files that a folder lacks which has others of a known layout."""
+    for known in layouts():
+        missing = [file for name, file in known.files.items() if name != 'velocity' and not (path / file).is_file()]
+        if any((path / file).is_file() for file in known.files.values()):
+            raise RecordingError(f'{path}: is laid out like {known.name}, but has no {", ".join(missing)}')
 
 
 def robot_beside(path: Path, layout: Layout | None) -> Path | None:
@@ -75,6 +84,11 @@ def _read_layout(path: Path, layout: Layout) -> Recording:
     rows = {name: len(values) for name, values in columns.items()}
     if len(set(rows.values())) > 1:
         raise RecordingError(f'{path}: {rows} rows, must be as many in each')
+    for name, values in columns.items():
+        if values.shape[1] != (1 if name == 'time' else n):
+            raise RecordingError(
+                f'{path}: {name} has {values.shape[1]} columns, must be {1 if name == "time" else n} ({layout.name})'
+            )
     effort = columns.get('effort')
     scaled = None if effort is None else effort * layout.effort_scale
     return Recording(

@@ -12,6 +12,7 @@ from ..core.errors import KrangDynamicsError, unknown_name
 from ..core.spatial import Array
 
 Rows = NDArray[np.bool_]
+LARGEST = 1e6  # rad, m, rad/s, N m, N: what is beyond is no number of a robot, but a fault
 
 
 class RecordingError(KrangDynamicsError):
@@ -38,14 +39,26 @@ class Recording:
             values = getattr(self, name)
             if values is not None and values.shape != shape:
                 raise RecordingError(f'{self.source}: {name} has shape {values.shape}, must be {shape}')
-            if values is not None and not np.isfinite(values).all():
-                row, joint = np.argwhere(~np.isfinite(values))[0]
+            if values is not None and not (np.abs(values) <= LARGEST).all():
+                row, joint = np.argwhere(~(np.abs(values) <= LARGEST))[0]
                 raise RecordingError(
                     f'{self.source}: {name} of {self.joint_names[joint]} in row {row + 1} is '
-                    f'{values[row, joint]}, must be finite'
+                    f'{values[row, joint]:g}, must be finite, at most {LARGEST:g}'
                 )
-        if shape[0] < 2 or not np.isfinite(self.time).all() or (np.diff(self.time) < 0).any():
-            raise RecordingError(f'{self.source}: time must be two or more finite numbers that never decrease')
+        self._check_time()
+
+    def _check_time(self) -> None:
+        if len(self.time) < 2 or not np.isfinite(self.time).all():
+            raise RecordingError(f'{self.source}: time must be two or more finite numbers')
+        back = np.flatnonzero(np.diff(self.time) < 0)
+        if len(back):
+            row = int(back[0])
+            raise RecordingError(
+                f'{self.source}: time goes from {self.time[row]:.10g} s in row {row + 1} back to '
+                f'{self.time[row + 1]:.10g} s, must never decrease'
+            )
+        if self.duration == 0:
+            raise RecordingError(f'{self.source}: all rows have the same time, must be s since some instant')
 
     def __len__(self) -> int:
         return len(self.time)
@@ -57,8 +70,9 @@ class Recording:
 
     @property
     def rate(self) -> float:
-        """Rows per second, by the median of the time between two."""
-        return 1.0 / float(np.median(np.diff(self.time)))
+        """Rows per second, by the median of the time between two; some loggers give several rows one stamp."""
+        between = float(np.median(np.diff(self.time)))
+        return 1.0 / between if between > 0 else (len(self) - 1) / self.duration
 
     def rows(self, which: slice | Rows) -> Recording:
         """Return some of the rows."""

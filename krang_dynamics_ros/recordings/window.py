@@ -19,6 +19,8 @@ def motion_only(recording: Recording) -> Recording:
     What a robot does between its start pose and the excitation, and how it rests, is another regime: brakes are closed,
     or drives hold. A robot that never moves is refused.
     """
+    if recording.duration < 2 * PAUSE:
+        raise RecordingError(f'{recording.source}: {recording.duration:.3g} s long, must be {2 * PAUSE:g} s at least')
     recording = _without_start(recording)
     moving = _moving(recording)
     edges = np.flatnonzero(np.diff(np.concatenate([[0], moving.astype(int), [0]])))
@@ -44,7 +46,7 @@ def _without_start(recording: Recording) -> Recording:
     """Leave out the first rows if they stem from before the motion: values jump from them to the next."""
     early = max(3, len(recording) // 200)
     last = -1
-    for values in (recording.position, recording.effort):
+    for values in (recording.time[:, None], recording.position, recording.effort):
         if values is not None:
             steps = np.abs(np.diff(values, axis=0))
             common = np.percentile(steps, 99, axis=0)
@@ -54,9 +56,14 @@ def _without_start(recording: Recording) -> Recording:
 
 
 def _moving(recording: Recording) -> Rows:
-    """Tell of every row whether joints move within half a pause around it."""
-    half = max(1, round(PAUSE / 2 * recording.rate))
-    padded = np.pad(recording.position, ((half, half), (0, 0)), mode='edge')
+    """Tell of every row whether joints move within half a pause around it.
+
+    While a logger stalls its rows repeat and the joints go on: they moved steadily to where they are seen next.
+    """
+    half, new = max(1, round(PAUSE / 2 * recording.rate)), recording.is_new
+    time, seen = recording.time, recording.position[new]
+    position = np.stack([np.interp(time, time[new], column) for column in seen.T], axis=1)
+    padded = np.pad(position, ((half, half), (0, 0)), mode='edge')
     moved = np.abs(padded[2 * half :] - padded[: -2 * half]).sum(axis=1)
     common = float(np.percentile(moved, 90))
     return np.asarray(moved > max(MOVING * common, 1e-4))
