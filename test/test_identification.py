@@ -246,3 +246,17 @@ def test_a_recording_of_another_robot_is_refused_by_name(tmp_path: Path) -> None
     done = command('predict', 'table.csv', cwd=tmp_path)
     assert done.returncode == 2
     assert "joint 'elbow' is not of robot krang" in done.stderr
+
+
+def test_predict_compares_with_efforts_that_were_measured(tmp_path: Path) -> None:
+    q, _, _ = waves(2, TIME, 3)
+    rows = np.column_stack([TIME, q, q[:, 0], 0 * TIME])
+    head = 'time,theta1.position,theta2.position,theta1.effort,theta2.effort'
+    np.savetxt(tmp_path / 'dead.csv', rows, delimiter=',', header=head, comments='')
+    done = command('predict', 'dead.csv', '--robot', 'arm_2r', cwd=tmp_path)
+    assert done.returncode == 2
+    assert 'the effort of theta2 never changes, must be measured; --joints theta1 leaves it out' in done.stderr
+    assert command('predict', 'dead.csv', '--robot', 'arm_2r', '--joints', 'theta1', cwd=tmp_path).returncode == 0
+    twice = command('predict', 'dead.csv', 'dead.csv', '--robot', 'arm_2r', '-o', 'out.csv', cwd=tmp_path)
+    assert twice.returncode == 2
+    assert 'out.csv: is one file, must be of one recording' in twice.stderr

@@ -8,9 +8,12 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
+
+from ..core.errors import ArgumentError
 from ..identification.predict import predict
 from ..recordings.readers import write_csv
-from ..recordings.recording import Recording
+from ..recordings.recording import Recording, RecordingError
 from ..recordings.window import motion_only
 from ..robot.robot_file import load_robot
 from .common import command_parser, guarded
@@ -33,6 +36,8 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _predict(arguments: argparse.Namespace) -> int:
+    if arguments.output and len(arguments.recordings) > 1:
+        raise ArgumentError(f'{arguments.output}: is one file, must be of one recording')
     path = robot_file_of(arguments)
     robot = load_robot(path)
     identified = Path(f'{robot.name}_identified.yaml')
@@ -42,12 +47,25 @@ def _predict(arguments: argparse.Namespace) -> int:
     recordings, angles = recordings_of(arguments, robot)
     for recording in recordings:
         motion = recording if arguments.rows is not None else motion_only(recording)
+        _check_effort(motion)
         found = predict(robot, motion, angles)
         print(f'\n{recording.source}: {_rows(recording, motion)}\n')
         print_errors(motion.joint_names, found.errors.tolist(), motion.measured_effort.std(axis=0).tolist())
         if arguments.output:
             write_csv(replace(motion, effort=found.predicted), arguments.output)
     return 0
+
+
+def _check_effort(recording: Recording) -> None:
+    """Refuse a joint whose effort never changes: an error in parts of its spread says nothing."""
+    efforts = zip(recording.joint_names, recording.measured_effort.T, strict=True)
+    dead = [name for name, effort in efforts if np.ptp(effort) == 0]
+    if dead:
+        others = ' '.join(name for name in recording.joint_names if name not in dead)
+        raise RecordingError(
+            f'{recording.source}: the effort of {", ".join(dead)} never changes, must be measured'
+            + (f'; --joints {others} leaves it out' if others else '')
+        )
 
 
 def _rows(recording: Recording, motion: Recording) -> str:

@@ -54,7 +54,10 @@ def _solve(M: Array, b: Array, P: Array, at: Array, known: Known, structure: Str
         cp.Minimize(0.5 * squares * structure.spread**2 + divergence),  # so scaled, the solver finds it exactly
         [factors[guarded] >= 0],
     )
-    problem.solve(solver='CLARABEL')
+    try:
+        problem.solve(solver='CLARABEL')
+    except cp.SolverError as error:
+        raise KrangDynamicsError(f'no possible bodies were found: {error}') from None
     if problem.status not in ('optimal', 'optimal_inaccurate'):
         raise KrangDynamicsError(f'no possible bodies were found: the solver says {problem.status}')
     phi = [
