@@ -34,7 +34,9 @@ class Structure:
         if self.presliding:
             parts.append('presliding ' + ', '.join(f'{1e3 * x:g}' for x in self.presliding) + ' mrad')
         if self.load_share:
-            parts.append('load by pushing and braking')
+            parts.append(
+                f'load by pushing and braking (crossing {self.load_crossing:g}, over {self.load_velocity:g} rad/s)'
+            )
         if self.offset:
             parts.append('offset')
         return ', '.join([*parts, f'spread {self.spread:g}'])
