@@ -260,3 +260,23 @@ def test_predict_compares_with_efforts_that_were_measured(tmp_path: Path) -> Non
     twice = command('predict', 'dead.csv', 'dead.csv', '--robot', 'arm_2r', '-o', 'out.csv', cwd=tmp_path)
     assert twice.returncode == 2
     assert 'out.csv: is one file, must be of one recording' in twice.stderr
+
+
+@pytest.mark.parametrize(
+    ('words', 'message'),
+    [
+        (('--held', 'theta1=nan'), 'theta1=nan, must be JOINT=RAD'),
+        (('--rows', 'a:b'), 'a:b, must be A:B'),
+        (('--like', 'theta1=theta2'), '--like theta1=theta2: must be OTHER=RECORDED'),
+        (('-o', 'nowhere/x.yaml'), 'nowhere: no such folder'),
+    ],
+)
+def test_what_cannot_be_is_refused_before_the_work(words: tuple[str, ...], message: str, tmp_path: Path) -> None:
+    q, _, _ = waves(2, TIME, 3)
+    head = 'time,theta1.position,theta2.position,theta1.effort,theta2.effort'
+    np.savetxt(tmp_path / 'made.csv', np.column_stack([TIME, q, q]), delimiter=',', header=head, comments='')
+    done = command('identify', 'made.csv', '--robot', 'arm_2r', *words, cwd=tmp_path)
+    assert done.returncode == 2
+    assert message in done.stderr
+    assert not (tmp_path / 'arm_2r_identified.yaml').exists()
+    assert 'Traceback' not in done.stderr

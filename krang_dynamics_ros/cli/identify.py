@@ -11,7 +11,7 @@ from pathlib import Path
 from ..core.errors import ArgumentError
 from ..identification.identify import Identified, identify
 from ..identification.report import identification_report
-from ..identification.robot_file_out import robot_file_text
+from ..identification.robot_file_out import check_like, robot_file_text
 from ..robot.file_text import is_xml, text_of
 from ..robot.robot_file import load_robot
 from .common import command_parser, guarded, show_progress
@@ -53,9 +53,14 @@ def _identify(arguments: argparse.Namespace) -> int:
         raise ArgumentError(f'{output}: is the robot file that is read, must be another')
     text = text_of(path)
     old = '' if is_xml(text) else text
-    found = identify(robot, recordings, angles, show_progress)
-    text = robot_file_text(found, old, dict(arguments.like))
     page = arguments.report or output.with_suffix('.html')
+    for folder in {output.parent, page.parent}:  # said now, not after the work
+        if not folder.is_dir():
+            raise ArgumentError(f'{folder}: no such folder; must be there to write into')
+    like = dict(arguments.like)
+    check_like(robot, recordings[0].joint_names, like)
+    found = identify(robot, recordings, angles, show_progress)
+    text = robot_file_text(found, old, like)
     output.write_text(text, encoding='utf-8')
     page.write_text(identification_report(found), encoding='utf-8')
     show_progress('')

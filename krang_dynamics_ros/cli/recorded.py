@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import math
 from pathlib import Path
 
 import numpy as np
@@ -39,17 +40,25 @@ def add_recordings(parser: argparse.ArgumentParser) -> None:
 
 def _rows(text: str) -> slice:
     first, colon, last = text.partition(':')
+    try:
+        rows = slice(int(first) if first else None, int(last) if last else None)
+    except ValueError:
+        colon = ''
     if not colon:
         raise argparse.ArgumentTypeError(f'{text}, must be A:B, either of them empty or a number')
-    return slice(int(first) if first else None, int(last) if last else None)
+    return rows
 
 
 def joint_angle(text: str) -> tuple[str, float]:
     """Read JOINT=RAD."""
-    name, equals, angle = text.partition('=')
-    if not equals:
+    name, _, angle = text.partition('=')
+    try:
+        value = float(angle)
+    except ValueError:
+        value = math.nan
+    if not math.isfinite(value):
         raise argparse.ArgumentTypeError(f'{text}, must be JOINT=RAD')
-    return name, float(angle)
+    return name, value
 
 
 def recordings_of(arguments: argparse.Namespace, robot: Robot) -> tuple[list[Recording], dict[str, float]]:

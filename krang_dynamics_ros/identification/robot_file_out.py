@@ -23,13 +23,12 @@ def robot_file_text(found: Identified, old: str = '', like: Mapping[str, str] | 
     `like` names joints that are built as recorded ones are: they and the bodies they carry get the same numbers.
     """
     robot, like = found.robot, like or {}
+    check_like(robot, found.joint_names, like)
     joint_of = {joint.name: joint for joint in robot.joints}
     links = {link: robot.link_of[link] for link in found.links}
     joints = {name: joint_of[name] for name in found.joint_names}
     notes = {**_link_notes(found), **_joint_notes(found)}
     for other, name in like.items():
-        if name not in joints or other not in joint_of:
-            raise KrangDynamicsError(f'--like {other}={name}: must be OTHER=RECORDED, two joints of the robot')
         joints[other] = replace(joint_of[other], motor=joint_of[name].motor, friction=joint_of[name].friction)
         child, twin = joint_of[name].child, joint_of[other].child
         if child in links:
@@ -41,6 +40,13 @@ def robot_file_text(found: Identified, old: str = '', like: Mapping[str, str] | 
     _same(links, again)
     shared = [link.name for link in robot.links if link.name not in links and _differ(link, again)]
     return f'{_head(found, like, shared)}{text}'
+
+
+def check_like(robot: Robot, recorded: Sequence[str], like: Mapping[str, str]) -> None:
+    """Refuse pairs that are not OTHER=RECORDED; a recorded joint has numbers of its own."""
+    for other, name in like.items():
+        if name not in recorded or other in recorded or other not in robot.joint_names:
+            raise KrangDynamicsError(f'--like {other}={name}: must be OTHER=RECORDED, two joints of the robot')
 
 
 def _head(found: Identified, like: Mapping[str, str], shared: Sequence[str]) -> str:

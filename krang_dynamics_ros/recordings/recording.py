@@ -48,8 +48,8 @@ class Recording:
         self._check_time()
 
     def _check_time(self) -> None:
-        if len(self.time) < 2 or not np.isfinite(self.time).all():
-            raise RecordingError(f'{self.source}: time must be two or more finite numbers')
+        if len(self) < 2 or not np.isfinite(self.time).all():
+            raise RecordingError(f'{self.source}: time of {len(self)} rows, must be two or more finite numbers')
         back = np.flatnonzero(np.diff(self.time) < 0)
         if len(back):
             row = int(back[0])
