@@ -90,6 +90,20 @@ def test_ctrl_c_while_it_imports_is_no_traceback(delay: float) -> None:
     assert process.returncode == 0, said
 
 
+def test_a_simulator_that_looks_for_another_robot_ends_at_once() -> None:
+    with domain() as number:
+        command = [sys.executable, '-m', 'krang_dynamics_ros.nodes.simulator_node']
+        with subprocess.Popen(
+            command, env=environment(number), cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
+        ) as process:
+            assert process.stderr
+            assert 'looking for' in process.stderr.readline()
+            process.send_signal(signal.SIGINT)
+            _, errors = process.communicate(timeout=PATIENCE)
+    assert process.returncode == 0
+    assert 'still waiting here' not in errors
+
+
 @pytest.mark.parametrize(
     ('line', 'expected'),
     [

@@ -11,14 +11,23 @@ import time
 
 PATIENCE = 4.0  # s: what runs nodes, as honcho and launch, takes harder means after five
 
+_came: list[int] = []  # signals that told this process to end
+
+
+def told_to_end() -> bool:
+    """Tell whether SIGINT or SIGTERM has come; whoever waits for long asks now and then."""
+    return bool(_came)
+
 
 def see_to_the_end() -> None:
-    """Watch for signals from now on, from a thread of its own; call it on the main thread.
+    """Note signals from now on, and watch for them from a thread of its own; call it on the main thread.
 
     A signal's handler in Python runs between two instructions of the main thread: if that waits for a lock or within a
     library, or for other threads when all is done, nobody hears of the signal. What the system writes into a pipe is
     read by any thread.
     """
+    for name in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(name, lambda number, _: _came.append(number))
     reader, writer = os.pipe()
     os.set_blocking(writer, False)
     signal.set_wakeup_fd(writer, warn_on_full_buffer=False)

@@ -8,10 +8,9 @@ import time
 from rclpy.node import Node
 
 from ..core.errors import TakenError
+from .ending import told_to_end
 
 LOOKING = 4.0  # s: a node announces itself every 3 s, and its first announcements may be lost
-
-
 NAMELESS = 'a node that has not said its name yet'
 
 
@@ -33,12 +32,12 @@ def others(node: Node, topic: str) -> list[str]:
 
 
 def refuse_company(node: Node, topic: str) -> None:
-    """Wait for discovery; raise `TakenError` if somebody else publishes the topic."""
+    """Wait for discovery, unless told to end; raise `TakenError` if somebody else publishes the topic."""
     domain = os.environ.get('ROS_DOMAIN_ID', '0')
     node.get_logger().info(f'looking for {LOOKING:g} s whether another robot is on ROS domain {domain}')
     end = time.monotonic() + LOOKING
     names: list[str] = []
-    while time.monotonic() < end and (not names or NAMELESS in names):
+    while time.monotonic() < end and (not names or NAMELESS in names) and not told_to_end():
         time.sleep(0.05)
         names = others(node, topic)
     if names:

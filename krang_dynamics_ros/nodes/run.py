@@ -14,7 +14,7 @@ from rclpy.node import Node
 from rclpy.signals import SignalHandlerOptions
 
 from ..core.errors import KrangDynamicsError
-from .ending import see_to_the_end
+from .ending import see_to_the_end, told_to_end
 
 REFUSED = (KrangDynamicsError, ParameterException, InvalidParameterTypeException, InvalidParameterValueException)
 
@@ -27,9 +27,6 @@ def run(create: Callable[[], Node], args: Sequence[str] | None = None) -> int:
     EventsExecutor takes half the processor time of rclpy's default one; its own spin() does not return on a signal in
     Jazzy, hence the loop.
     """
-    ended: list[int] = []
-    for name in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(name, lambda number, _: ended.append(number))
     see_to_the_end()
     try:
         rclpy.init(args=None if args is None else list(args), signal_handler_options=SignalHandlerOptions.NO)
@@ -44,26 +41,23 @@ def run(create: Callable[[], Node], args: Sequence[str] | None = None) -> int:
             print(error, file=sys.stderr)
             rclpy.shutdown()
             return 1
-        following = _spun(node, ended)
+        following = _spun(node)
     rclpy.shutdown()
-    for name in (
-        signal.SIGINT,
-        signal.SIGTERM,
-    ):  # under launch a Ctrl-C comes twice: the second must not change the code
+    for name in (signal.SIGINT, signal.SIGTERM):  # under launch a Ctrl-C comes twice: the second changes no code
         signal.signal(name, signal.SIG_IGN)
     return 0
 
 
-def _spun(node: Node, ended: list[int]) -> Callable[[], Node] | None:
+def _spun(node: Node) -> Callable[[], Node] | None:
     """Run a node until a signal comes, or until it has a successor; return that."""
     gc.collect()
     gc.freeze()  # what start-up made stays; a collection need not walk it again and again
     executor = EventsExecutor()
     executor.add_node(node)
     successor: Callable[[], Node] | None = None
-    while not ended and successor is None:
+    while not told_to_end() and successor is None:
         executor.spin_once(timeout_sec=0.1)
         successor = getattr(node, 'successor', None)
     executor.remove_node(node)
     node.destroy_node()
-    return None if ended else successor
+    return None if told_to_end() else successor
