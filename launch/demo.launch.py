@@ -22,7 +22,7 @@ def generate_launch_description() -> LaunchDescription:
                 default_value=str(share('config', 'demo.yaml')),
                 description='ROS parameters of simulator, dynamics node and page; begin with a copy of the default',
             ),
-            OpaqueFunction(function=_refuse_a_topic),
+            OpaqueFunction(function=_refuse),
             # The rest of the arguments are declared there. It reads the robot, so it may fail, so it comes first.
             IncludeLaunchDescription(PythonLaunchDescriptionSource(str(share('launch', 'dynamics.launch.py')))),
             OpaqueFunction(function=_simulator),
@@ -31,9 +31,14 @@ def generate_launch_description() -> LaunchDescription:
     )
 
 
-def _refuse_a_topic(context: LaunchContext) -> None:
-    """Refuse a robot that comes by topic before anything starts: the simulator is the robot, and must know it first."""
+def _refuse(context: LaunchContext) -> None:
+    """Refuse what cannot be before anything starts, for launch leaves running what it has started when it fails.
+
+    So is a robot that comes by topic: the simulator is the robot, and must know it first.
+    """
     asked = context.launch_configurations
+    if not asked['port'].isdecimal():
+        raise ArgumentError(f"port: '{asked['port']}', must be a whole number")
     node, topic = f'{asked.get("namespace", "")}/krang_dynamics', asked.get('robot_description_topic', '')
     robot = launched_robot(node, asked['params_file'], asked.get('robot_file', ''), topic)
     if robot.topic:

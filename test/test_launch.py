@@ -150,6 +150,7 @@ def test_the_demo_starts_simulator_node_and_page(tmp_path: Path, installed: Path
         ((RSP, RVIZ), 'dynamics.launch.py robot_file:=nowhere.yaml', 'nowhere.yaml'),
         ((RSP, RVIZ), 'demo.launch.py robot_file:=nowhere.yaml', 'nowhere.yaml'),
         ((RSP, RVIZ), 'demo.launch.py robot_description_topic:=/arm', 'the simulator wants robot_file'),
+        ((RSP, RVIZ), 'demo.launch.py port:=http', "port: 'http', must be a whole number"),
         ((RSP, RVIZ), 'dynamics.launch.py params_file:=nowhere.yaml', "'nowhere.yaml', must be a file"),
     ],
 )
