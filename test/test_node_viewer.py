@@ -383,6 +383,8 @@ def test_a_page_left_open_recovers_when_the_viewer_comes_back(world: World) -> N
     world.page.forget()
     assert world.viewer.end() == 0
     world.page.until(lambda: 'No news from viewer_node' in world.page.text, 'the page to say that it is old')
+    seen = "return document.querySelector('.health').checkVisibility({visibilityProperty: true})"
+    assert not world.page.script(seen), 'what it says of the robot is old'
     world.viewer = viewer(world.number)
     world.client.until(lambda: 'open http://' in world.viewer.output, why='the viewer to serve')
     world.page.until(lambda: world.page.fresh, 'the page to come back')
