@@ -60,7 +60,8 @@ class SimulatorHealth:
         if robot.mode in words:
             return ERROR if robot.mode == 'broken' else WARN, words[robot.mode]
         if self._without > 0:
-            return WARN, f'torques came late: for {self._without:.0%} of the last second {held.replace("are", "were")}'
+            share = max(self._without, 0.01)  # "for 0%" would be no reason to warn
+            return WARN, f'torques came late: for {share:.0%} of the last second {held.replace("are", "were")}'
         if self._speed < SLOW:
             return WARN, f'slow, at {self._speed:.0%} of its speed: this machine is busy'
         return OK, 'runs'
