@@ -23,44 +23,44 @@ TOPICS = (
 SIM_TIME = {'use_sim_time': LaunchConfiguration('use_sim_time')}
 
 
+ARGUMENTS = (
+    DeclareLaunchArgument(
+        'robot_file',
+        default_value='',
+        description='robot file (YAML), URDF or xacro; none: what params_file says, or Krang',
+    ),
+    DeclareLaunchArgument(
+        'robot_description_topic',
+        default_value='',
+        description='topic to wait for a URDF on, with whose publisher come the frames; none: see robot_file',
+    ),
+    DeclareLaunchArgument(
+        'params_file',
+        default_value=str(share('config', 'dynamics.yaml')),
+        description='ROS parameters of the dynamics node',
+    ),
+    DeclareLaunchArgument('namespace', default_value='', description='namespace of nodes and topics'),
+    DeclareLaunchArgument(
+        'use_sim_time',
+        default_value='false',
+        choices=['true', 'false'],
+        description="follow /clock: a simulator's, or a bag's played with --clock",
+    ),
+    DeclareLaunchArgument(
+        'rviz', default_value='false', choices=['true', 'false'], description='open RViz with rviz/krang.rviz'
+    ),
+    DeclareLaunchArgument(
+        'log_level',
+        default_value='info',
+        choices=['debug', 'info', 'warn', 'error', 'fatal'],
+        description='of the dynamics node',
+    ),
+)
+
+
 def generate_launch_description() -> LaunchDescription:
     """Return what `ros2 launch krang_dynamics_ros dynamics.launch.py` starts."""
-    return LaunchDescription(
-        [
-            DeclareLaunchArgument(
-                'robot_file',
-                default_value='',
-                description='robot file (YAML), URDF or xacro; none: what params_file says, or Krang',
-            ),
-            DeclareLaunchArgument(
-                'robot_description_topic',
-                default_value='',
-                description='topic to wait for a URDF on, with whose publisher come the frames; none: see robot_file',
-            ),
-            DeclareLaunchArgument(
-                'params_file',
-                default_value=str(share('config', 'dynamics.yaml')),
-                description='ROS parameters of the dynamics node',
-            ),
-            DeclareLaunchArgument('namespace', default_value='', description='namespace of nodes and topics'),
-            DeclareLaunchArgument(
-                'use_sim_time',
-                default_value='false',
-                choices=['true', 'false'],
-                description="follow /clock: a simulator's, or a bag's played with --clock",
-            ),
-            DeclareLaunchArgument(
-                'rviz', default_value='false', choices=['true', 'false'], description='open RViz with rviz/krang.rviz'
-            ),
-            DeclareLaunchArgument(
-                'log_level',
-                default_value='info',
-                choices=['debug', 'info', 'warn', 'error', 'fatal'],
-                description='of the dynamics node',
-            ),
-            OpaqueFunction(function=_nodes),
-        ]
-    )
+    return LaunchDescription([*ARGUMENTS, OpaqueFunction(function=_nodes)])
 
 
 def _nodes(context: LaunchContext) -> list[LaunchDescriptionEntity]:

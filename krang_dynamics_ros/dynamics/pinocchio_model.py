@@ -42,22 +42,12 @@ class PinocchioModel:
         and so can `payload`: none at first.
         """
         robot = read_description(urdf).robot if isinstance(urdf, str) else urdf
-        self.joint_names = tuple(robot.joint_names if joint_names is None else joint_names)
-        if sorted(self.joint_names) != sorted(robot.joint_names):
-            raise ArgumentError(
-                f'joint_names: {self.joint_names}, must be the joints with a coordinate, each once: {robot.joint_names}'
-            )
+        self.joint_names = _in_order(robot, joint_names)
         self.n = len(self.joint_names)
         self._shape = (self.n,)
         self.base = robot.base
         self.name = robot.name
-        self._model, self._frames, places = tree_of(robot)
-        self._data = self._model.createData()
-        self._bare = self._model.copy()  # no gravity, and never any rotors
-        self._bare.gravity.linear = np.zeros(3)
-        self._unladen = [pin.Inertia(inertia) for inertia in self._model.inertias]
-        self._zero = frozen(np.zeros(self._model.nv))
-        self._set_order(robot, places)
+        self._set_model(robot)
         self._payload: dict[str, Inertia] = {}
         self.changes = 0  # how often rotors or payload, and so A, have been set
         self._set_payload({})
@@ -67,6 +57,16 @@ class PinocchioModel:
         self.rotor_inertia = self.vector(rotor_inertia or {})
         A = self._square(pin.crba(self._model, self._data, self._in(rest(robot)[order])))
         self.warnings = odd_inertia(robot, self.joint_names, A)
+
+    def _set_model(self, robot: Robot) -> None:
+        """Make Pinocchio's model of a robot, what it computes in, and what of it stays as it is."""
+        self._model, self._frames, places = tree_of(robot)
+        self._data = self._model.createData()
+        self._bare = self._model.copy()  # no gravity, and never any rotors
+        self._bare.gravity.linear = np.zeros(3)
+        self._unladen = [pin.Inertia(inertia) for inertia in self._model.inertias]
+        self._zero = frozen(np.zeros(self._model.nv))
+        self._set_order(robot, places)
 
     def _set_order(self, robot: Robot, places: Mapping[str, int]) -> None:
         """Find where each coordinate stands in Pinocchio's vectors; None where the two orders are one.
@@ -223,6 +223,16 @@ class PinocchioModel:
     def mass(self) -> float:
         """Mass (kg) of all links, the base included."""
         return float(pin.computeTotalMass(self._model)) + self._base_mass
+
+
+def _in_order(robot: Robot, joint_names: Sequence[str] | None) -> tuple[str, ...]:
+    """Return the joints with a coordinate in the order that was asked for, or else the robot's."""
+    names = tuple(robot.joint_names if joint_names is None else joint_names)
+    if sorted(names) != sorted(robot.joint_names):
+        raise ArgumentError(
+            f'joint_names: {names}, must be the joints with a coordinate, each once: {robot.joint_names}'
+        )
+    return names
 
 
 def _pinocchios(body: Inertia) -> pin.Inertia:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from geometry_msgs.msg import WrenchStamped
@@ -33,6 +34,9 @@ from .run import run
 from .simulator_client import SimulatorClient
 from .topics import wrench_message
 
+if TYPE_CHECKING:
+    from ..viewer.page import Page
+
 PICTURES = 30.0  # a second
 REST = 4.0  # times what a picture took, until the next: on a busy machine robot and dynamics come before pictures
 WITHOUT_HANDS = 3.0  # s: then a robot is drawn though no dynamics node says what its hands are
@@ -54,13 +58,8 @@ class ViewerNode(Node):
         super().__init__('krang_viewer')
         values = declare(self, PARAMETERS)
         warn_of_unknown(self)
-        try:
-            from ..viewer.page import Page  # noqa: PLC0415 (viser is not on every ROS machine)
-        except ModuleNotFoundError as error:
-            raise MissingError(str(error.name), 'the page', f'pip install viser=={VISER}') from None
         access = Access(values['host'], named(values['allowed_hosts']))
-        meshes = MeshFiles(named(values['mesh_folders']))
-        self.page = Page(values['host'], values['port'], access, self._on_refused, meshes)
+        self.page = self._new_page(values, access)
         self._dynamics = DynamicsClient(self, values['dynamics_node'])
         self._topics = PolledTopics(self)
         self._robot: RobotListener | None = None
@@ -77,6 +76,14 @@ class ViewerNode(Node):
         self.create_timer(1 / PICTURES, self._on_tick, clock=steady)
         self.create_timer(1.0, self._look_round, clock=steady)
         self.get_logger().info(f'open {access.url(values["port"])} in a browser')
+
+    def _new_page(self, values: Mapping[str, Any], access: Access) -> Page:
+        try:
+            from ..viewer.page import Page  # noqa: PLC0415 (viser is not on every ROS machine)
+        except ModuleNotFoundError as error:
+            raise MissingError(str(error.name), 'the page', f'pip install viser=={VISER}') from None
+        meshes = MeshFiles(named(values['mesh_folders']))
+        return Page(values['host'], values['port'], access, self._on_refused, meshes)
 
     def _on_refused(self, reason: str) -> None:
         self.get_logger().warning(f'a browser was refused: {reason}', throttle_duration_sec=5.0)

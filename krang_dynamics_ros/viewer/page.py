@@ -116,23 +116,15 @@ class Page:
 
         Where no hands are named, one grips it at the ends of its tree.
         """
-        limits, grips = limits_of(robot), hands or {link: link for link in leaves(robot, dynamics)}
+        grips = hands or {link: link for link in leaves(robot, dynamics)}
         self._name, self._up, self._dynamics = escape(dynamics.name), up, dynamics
-        gui, scene = self._server.gui, self._server.scene
+        scene = self._server.scene
         self._begin()
         scene.configure_default_lights(cast_shadow=True)
         self._pulls = Pulls(dynamics)
         self._figure = Figure(scene, robot, dynamics, self._meshes, up)
         self._mover, self._over = movers(robot), ''
-        self._health = gui.add_html('')
-        gui.add_html(texts.not_drawn(self._figure.missing))
-        self._panel = Panel(gui, self._asked.put)
-        self._intro = gui.add_markdown('')
-        self._loads = [LoadFolder(gui, hand, self._asked.put) for hand in hands]
-        self._shown = Shown(self._server, robot, dynamics, self._figure)
-        self._shown.add_looks(gui, self._views)
-        self._panel.add_sliders(gui, groups_of(robot), limits)
-        self._torques = Torques(gui, dynamics, limits, next(iter(grips.values()), ''))
+        self._add_panels(robot, self._figure, hands, next(iter(grips.values()), ''))
         self._touch = Touch(scene, self._figure, self._pulls, self._on_link, self._torques.suggest)
         self._hands = [
             Hand(scene, dynamics, name, link, self._pulls, size=self._figure.size, gripped=self._torques.suggest)
@@ -141,6 +133,19 @@ class Page:
         self._seen = False  # where its joints are
         self._look_at_it(self._figure)
         self._views.fold_when_narrow(self._torques.side)
+
+    def _add_panels(self, robot: Robot, figure: Figure, hands: Mapping[str, str], plotted: str) -> None:
+        """Add what stands on both sides, from top to bottom; the plot begins with what moves the link `plotted`."""
+        gui, limits = self._server.gui, limits_of(robot)
+        self._health = gui.add_html('')
+        gui.add_html(texts.not_drawn(figure.missing))
+        self._panel = Panel(gui, self._asked.put)
+        self._intro = gui.add_markdown('')
+        self._loads = [LoadFolder(gui, hand, self._asked.put) for hand in hands]
+        self._shown = Shown(self._server, robot, self._dynamics, figure)
+        self._shown.add_looks(gui, self._views)
+        self._panel.add_sliders(gui, groups_of(robot), limits)
+        self._torques = Torques(gui, self._dynamics, limits, plotted)
 
     def _look_at_it(self, figure: Figure) -> None:
         """Let everybody see all of the robot, as it stands."""
