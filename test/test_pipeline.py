@@ -1,0 +1,116 @@
+"""From messages to torques at times of one's own choice, without DDS: what a parameter may be, and when it counts."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from krang_dynamics_ros.core.errors import ArgumentError
+from krang_dynamics_ros.dynamics.factory import Model, load_model
+from krang_dynamics_ros.pipeline.dynamics_parameters import MODEL
+from krang_dynamics_ros.pipeline.pipeline import Pipeline
+from krang_dynamics_ros.pipeline.settings import Settings
+
+S, MS = 10**9, 10**6  # ns
+JOINTS = ['q_1l', 'q_2l']
+NOTHING = np.empty(0)
+
+
+@pytest.fixture
+def model() -> Model:
+    return load_model()
+
+
+class Played:
+    """A pipeline whose clocks a test turns."""
+
+    def __init__(self, model: Model, **given: Any) -> None:
+        self.time = 0.0  # s, by which commands are blended
+        self.settings = Settings({name.replace('__', '.'): value for name, value in given.items()})
+        self.settings.declare(MODEL)
+        self.pipeline = Pipeline(self.settings, model, lambda: self.time)
+        self.q = np.zeros(model.dynamics.n)
+
+    def set(self, **changes: Any) -> None:
+        values = {name.replace('__', '.'): value for name, value in changes.items()}
+        self.settings.check(values)
+        self.settings.take(values)
+
+    def hear(self, now: int, dq: np.ndarray = NOTHING, effort: np.ndarray = NOTHING) -> Any:
+        """Let a joint state come at a time (ns)."""
+        names = self.pipeline.dynamics.joint_names
+        torques = self.pipeline.take_joint_state(names, self.q, dq, effort, now, now)
+        assert torques is not None
+        return torques
+
+
+def test_commands_are_enabled_only_while_torques_come(model: Model) -> None:
+    robot = Played(model, command_joints=JOINTS)
+    robot.time = 5.0
+    robot.pipeline.commanding.follow(robot.hear(S))
+    robot.set(command_enabled=True)
+    robot.set(command_enabled=False)
+    robot.time += 1.01 * robot.settings['state_timeout']
+    with pytest.raises(ArgumentError, match='joint states must come first'):
+        robot.set(command_enabled=True)
+
+
+@pytest.mark.parametrize('limits', [[-0.5, 1.0], [1e7, 1.0], [np.nan, 1.0], [1.0]])
+def test_limits_that_cannot_be_are_refused_while_nothing_goes_out_too(limits: list[float], model: Model) -> None:
+    robot = Played(model, command_joints=JOINTS)
+    with pytest.raises(ArgumentError, match='command_limits'):
+        robot.set(command_limits=limits)
+
+
+def test_a_payload_counts_at_once_where_the_clock_was_set_back(model: Model) -> None:
+    robot = Played(model, payload_ramp=1.0)
+    robot.hear(9 * S)
+    robot.set(left__payload__mass=2.0)
+    robot.hear(10 * S)
+    assert robot.pipeline.payloads.changing('left')
+    robot.hear(5 * S)
+    assert not robot.pipeline.payloads.changing('left')
+    assert model.dynamics.payload['R10l'].m == 2.0
+
+
+def test_two_hands_on_one_link_carry_what_both_hold(model: Model) -> None:
+    robot = Played(model, payload_ramp=0.0, right__link='R10l')
+    robot.set(left__payload__mass=2.0, right__payload__mass=3.0)
+    robot.hear(S)
+    assert model.dynamics.payload['R10l'].m == 5.0
+
+
+@pytest.mark.parametrize('change', [{'effort_source': 'joint'}, {'joints__q_1l__effort_scale': 2.0}])
+def test_efforts_that_mean_something_else_begin_the_observer_anew(change: dict[str, Any], model: Model) -> None:
+    robot, still = Played(model), np.zeros(17)
+    for k in range(100):
+        torque = robot.hear(S + 10 * k * MS, still, still + 5.0).term('external')
+    assert torque is not None
+    robot.set(**change)
+    assert robot.hear(2 * S, still, still + 5.0).term('external') is None
+    assert not robot.pipeline.external.observer.torque.any()
+
+
+@pytest.mark.parametrize('pairs', [[1.0, 0.0], [1.0, -0.1], [-1.0, 0.1], [1.0], [np.nan, 0.1], [1e7, 0.1]])
+def test_presliding_that_cannot_be_is_refused_and_the_old_one_stays(pairs: list[float], model: Model) -> None:
+    robot = Played(model)
+    robot.set(joints__q_1l__presliding=[2.0, 0.01])
+    with pytest.raises(ArgumentError, match='presliding'):
+        robot.set(joints__q_1l__presliding=pairs)
+    k = model.dynamics.joint_names.index('q_1l')
+    assert [part.torque for part in model.dynamics.friction.presliding[k]] == [2.0]
+
+
+def test_a_clock_that_jumps_forgets_how_long_the_robot_has_stood_still(model: Model) -> None:
+    robot, still = Played(model), np.zeros(17)
+    for k in range(100):
+        now = S + 10 * k * MS
+        robot.hear(now, still)
+        robot.pipeline.inputs.take_wrench('left', '', (1.0, 2.0, 3.0), (0.0, 0.0, 0.0), now, now)
+    assert len(robot.pipeline.inputs.zero('left', now)) == 6
+    robot.pipeline.inputs.forget()
+    robot.hear(now + MS, still)
+    with pytest.raises(ArgumentError, match='no readings come'):
+        robot.pipeline.inputs.zero('left', now + MS)
