@@ -114,3 +114,8 @@ def test_a_clock_that_jumps_forgets_how_long_the_robot_has_stood_still(model: Mo
     robot.hear(now + MS, still)
     with pytest.raises(ArgumentError, match='no readings come'):
         robot.pipeline.inputs.zero('left', now + MS)
+
+
+def test_what_came_is_of_use_for_as_long_as_its_longest_timeout(model: Model) -> None:
+    assert Played(model, wrench_timeout=0.5).pipeline.inputs.longest_memory == 0.5
+    assert Played(model, state_timeout=0.7).pipeline.inputs.longest_memory == 0.7
