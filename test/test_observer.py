@@ -10,7 +10,7 @@ import pytest
 
 from krang_dynamics_ros import Dynamics, Robot, dynamics_of
 from krang_dynamics_ros.core.inertia import Inertia
-from krang_dynamics_ros.dynamics.observer import SETTLED, MomentumObserver, middle
+from krang_dynamics_ros.dynamics.observer import SETTLED, MomentumObserver
 from krang_dynamics_ros.dynamics.state import State
 from krang_dynamics_ros.robot.drive import Friction, Motor, Presliding
 
@@ -166,11 +166,3 @@ def test_a_model_that_changes_while_the_robot_moves_makes_no_jump(dynamics: Dyna
         q, dq = Q + k * 0.002 * np.full(17, 0.5), np.full(17, 0.5)
         observer(State(q, dq, effort=dynamics.Q(q) + dynamics.coriolis_torque(q, dq), stamp=1 + k * 2_000_000))
     assert np.abs(observer.torque).max() < 1e-2
-
-
-def test_positions_in_coarse_steps_are_no_velocity_in_the_middle_of_a_step() -> None:
-    dq, dt = np.array([0.1, -0.1, 0.0]), 0.002
-    step = np.array([0.05, 0.05, 0.05])  # of a poor encoder: 25 rad/s, if it were believed
-    q, velocity = middle(np.zeros(3), dq, dq * dt + step, dq, dt)
-    np.testing.assert_allclose(q, (dq * dt + step) / 2)
-    assert (np.abs(velocity - dq) <= 0.1001 * np.abs(dq)).all()

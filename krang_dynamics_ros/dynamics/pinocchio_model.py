@@ -49,7 +49,6 @@ class PinocchioModel:
         self.name = robot.name
         self._set_model(robot)
         self._payload: dict[str, Inertia] = {}
-        self.changes = 0  # how often rotors or payload, and so A, have been set
         self._set_payload({})
         self.gravity = np.asarray(gravity, dtype=float)
         order = [robot.joint_names.index(name) for name in self.joint_names]
@@ -152,7 +151,6 @@ class PinocchioModel:
         armature = np.zeros(self._model.nv)
         armature[self._places] = vector
         self._model.armature = armature
-        self.changes += 1
 
     @property
     def payload(self) -> Mapping[str, Inertia]:
@@ -181,7 +179,6 @@ class PinocchioModel:
         base = self._model.inertias[0]  # Pinocchio keeps it, but leaves it out of its sums
         self._base_mass, self._base_com = float(base.mass), np.array(base.lever)
         self._payload = payload
-        self.changes += 1
 
     @property
     def viscous(self) -> Array:
