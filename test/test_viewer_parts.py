@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -231,6 +231,26 @@ def test_a_link_without_a_shape_is_a_ball_and_a_stick_to_each_joint_on_it(server
     assert sorted(one.link for one in drawn.visual) == ['a', 'a', 'a', 'b', 'base', 'base', 'c']
     for one in drawn.visual:
         one.handle.on_click(lambda _: None)  # refused for what is not in the scene any more
+
+
+@pytest.mark.parametrize(('joint', 'low'), [('0 0 0.3', (-0.01, -0.01, 0.0)), ('0 -0.3 0', (-0.01, -0.4, -0.01))])
+def test_a_mesh_is_turned_as_its_file_says_only_if_the_joints_say_so_too(
+    joint: str, low: Sequence[float], server: Any, tmp_path: Path
+) -> None:
+    trimesh, figure = pytest.importorskip('trimesh'), pytest.importorskip('krang_dynamics_ros.viewer.figure')
+    long = trimesh.creation.box(bounds=[[-0.01, -0.01, 0.0], [0.01, 0.01, 0.4]])
+    written = trimesh.exchange.dae.export_collada(long)
+    assert b'Y_UP' in written
+    (tmp_path / 'long.dae').write_bytes(written)
+    text = TREE.format(LINK.format('a', 'base', 'revolute') + LINK.format('b', 'a', 'revolute'))
+    text = text.replace('</link>', '<visual><geometry><mesh filename="long.dae"/></geometry></visual></link>', 1)
+    before, _, after = text.rpartition('0.1 0 0.2')
+    robot = read_description(f'{before}{joint}{after}').robot
+    drawn = figure.Figure(
+        server.scene, robot, dynamics_of(robot), MeshFiles([str(tmp_path)]), np.array([0.0, 0.0, 1.0])
+    )
+    corners = next(one.corners for one in drawn.visual if one.link == 'a')
+    np.testing.assert_allclose(corners.min(axis=0), low, atol=1e-6)
 
 
 def test_a_slash_in_a_name_puts_no_link_into_another_ones_frame(server: Any) -> None:

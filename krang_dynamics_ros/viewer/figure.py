@@ -17,6 +17,7 @@ from ..core.errors import ArgumentError
 from ..core.spatial import Array
 from ..dynamics.dynamics import Dynamics
 from ..robot.robot import Robot, Shape
+from . import up_axis
 from .camera import frame_of
 from .mesh_files import MeshFiles, read_mesh
 
@@ -55,7 +56,9 @@ class Figure:
 
     def __init__(self, scene: viser.SceneApi, robot: Robot, dynamics: Dynamics, meshes: MeshFiles, up: Array) -> None:
         """Draw it, and a floor under it: across `up`, a unit vector (3) in the base's axes."""
-        self._scene, self._dynamics, self._meshes = scene, dynamics, meshes
+        self._scene, self._dynamics = scene, dynamics
+        self._read = cache(lambda name: read_mesh(meshes.find(name)))
+        self._turned = up_axis.is_meant(robot, self._read)
         self._links = {link.name: scene.add_frame(node_of(link.name), show_axes=False) for link in robot.links}
         self.missing: list[str] = []  # why meshes are not drawn
         self.visual = [drawn for link in robot.links for drawn in self._draw_all(link.name, link.visual, 'visual')]
@@ -100,7 +103,9 @@ class Figure:
         return Drawn(link, _corners(shape, -half, half), handle)
 
     def _draw_mesh(self, link: str, shape: Shape, name: str, place: dict[str, Any], paint: dict[str, Any]) -> Drawn:
-        mesh = read_mesh(self._meshes.find(shape.mesh))
+        mesh = self._read(shape.mesh).copy()
+        if self._turned and mesh.metadata['y_up']:
+            mesh.apply_transform(np.pad(up_axis.TURN, (0, 1)) + np.diag([0.0, 0.0, 0.0, 1.0]))
         mesh.apply_scale(shape.size)
         corners = _corners(shape, *mesh.bounds)
         if shape.rgba is not None:
@@ -147,9 +152,7 @@ class Figure:
             else:
                 handle.color = color
         lit = [drawn for drawn in self.visual if drawn.link in links]
-        self._lit = [
-            (drawn.coat(), None) if drawn.coat else (drawn.handle, tuple(drawn.handle.color)) for drawn in lit
-        ]
+        self._lit = [(drawn.coat(), None) if drawn.coat else (drawn.handle, tuple(drawn.handle.color)) for drawn in lit]
         for handle, color in self._lit:
             if color is None:
                 handle.visible = True

@@ -19,6 +19,7 @@ from ..core.errors import ArgumentError
 KINDS = ('.dae', '.stl', '.obj', '.glb')
 LARGEST = 60_000_000  # bytes of one file
 FOLDERS_ABOVE = 5  # a package of a file is looked for so far above it
+Y_UP = re.compile(rb'<up_axis>\s*Y_UP')
 UNIT = re.compile(rb'<unit\b[^>]*\bmeter\s*=\s*["\']([0-9.eE+-]+)["\']')
 
 
@@ -69,7 +70,10 @@ def _allowed(file: Path, name: str) -> Path:
 
 
 def read_mesh(file: Path) -> Any:
-    """Return a mesh (`trimesh.Trimesh`, m) with its own colours, or raise `ArgumentError`."""
+    """Return a mesh (`trimesh.Trimesh`, m) with its own colours, or raise `ArgumentError`.
+
+    Its metadata say under `y_up` whether the file calls y the axis that is up.
+    """
     import trimesh  # noqa: PLC0415 (it comes with viser, and takes its time)
 
     data = file.read_bytes()
@@ -84,4 +88,5 @@ def read_mesh(file: Path) -> Any:
     unit = UNIT.search(data[:20_000]) if file.suffix.lower() == '.dae' else None
     if unit and 0 < float(unit[1]) < 1:
         loaded.apply_scale(float(unit[1]))
+    loaded.metadata['y_up'] = bool(Y_UP.search(data[:20_000]))
     return loaded
