@@ -25,7 +25,9 @@ WITH_HANDS = """
 1. **Drag an orange ball.** You push that hand, and it yields as if it weighed nothing. With Ctrl, drag any link.
 2. **Tick *wrench*** above and drag again. Now the sensor in the wrist is heard, and the hand holds against you.
 3. **Hang a bag** on a hand, below: it sinks, for nobody knows. Tell the node, and it holds.
-4. **Untick *gravity*.** It falls (and through the floor: these equations know of none). Tick it, and press *Reset*.
+4. **Tick *what pushes it*** under *show*, and pull an elbow with Ctrl. The sensor in the wrist reads nothing, but the
+   motors feel it: the column *external* ends at the joint that you pull.
+5. **Untick *gravity*.** It falls (and through the floor: these equations know of none). Tick it, and press *Reset*.
 """
 
 WITHOUT_HANDS = """
