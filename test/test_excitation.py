@@ -114,6 +114,12 @@ def test_a_robot_that_cannot_move_is_refused_with_what_to_do() -> None:
         Search(held(replace(krang(), joints=tuple(joints)), {}, WRIST), 10.0, seed=0).best()
 
 
+def test_a_joint_that_its_friction_holds_is_named() -> None:
+    joints = [replace(j, friction=Friction(coulomb=9.5)) if j.name == 'q_7l' else j for j in wrist().joints]
+    with pytest.raises(KrangDynamicsError, match=r'holds q_7l \(friction 9\.5 N m, effort limit 10 N m\)'):
+        Search(replace(wrist(), joints=tuple(joints)), 10.0, seed=0).best()
+
+
 def test_the_trajectory_is_what_controllers_take() -> None:
     message = yaml.safe_load(trajectory_text(found(), 10.0, 20.0))
     assert message['joint_names'] == list(WRIST)
@@ -121,6 +127,9 @@ def test_the_trajectory_is_what_controllers_take() -> None:
     last = message['points'][-1]
     assert last['time_from_start'] == {'sec': 10, 'nanosec': 0}
     assert set(last) == {'positions', 'velocities', 'accelerations', 'time_from_start'}
+    for point in message['points']:
+        numbers = [*point['positions'], *point['velocities'], *point['accelerations']]
+        assert all(isinstance(x, float) for x in numbers)  # a message that checks its fields refuses 0
     position, _, _ = found().from_rest_to_rest(np.array([0.35]), 10.0)
     np.testing.assert_allclose(message['points'][7]['positions'], position[0], atol=1e-8)
 

@@ -11,12 +11,12 @@ from pathlib import Path
 import numpy as np
 
 from ..core.errors import ArgumentError
+from ..core.spatial import Array
 from ..identification.excitation import Excitation, Search
 from ..identification.excitation_run import run
 from ..identification.regressor import held
 from ..recordings.readers import write_csv
 from ..robot.robot_file import load_robot
-from ..robot.robot_writer import numbers
 from .common import command_parser, guarded, show_progress
 from .recorded import joint_angle
 
@@ -78,13 +78,18 @@ def trajectory_text(excitation: Excitation, duration: float, rate: float) -> str
     time = np.arange(round(duration * rate) + 1) / rate
     names = ', '.join(excitation.joint_names)
     lines = ['header: {stamp: {sec: 0, nanosec: 0}, frame_id: ""}', f'joint_names: [{names}]', 'points:']
-    states = (np.round(x, 9) for x in excitation.from_rest_to_rest(time, float(time[-1])))
+    states = excitation.from_rest_to_rest(time, float(time[-1]))
     for t, *state in zip(time, *states, strict=True):
         sec, nanosec = divmod(round(t * 1e9), 10**9)
         values = zip(('positions', 'velocities', 'accelerations'), state, strict=True)
-        fields = ', '.join(f'{key}: {numbers(value)}' for key, value in values)
+        fields = ', '.join(f'{key}: {_floats(value)}' for key, value in values)
         lines.append(f'- {{{fields}, time_from_start: {{sec: {sec}, nanosec: {nanosec}}}}}')
     return '\n'.join(lines) + '\n'
+
+
+def _floats(values: Array) -> str:
+    """Return a list in YAML whose every number is a float: a message that checks its fields refuses 0."""
+    return '[' + ', '.join(f'{value:.9f}' for value in values) + ']'
 
 
 if __name__ == '__main__':

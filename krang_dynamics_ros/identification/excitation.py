@@ -109,6 +109,7 @@ class Search:
 
     def best(self, progress: Callable[[str], None] | None = None) -> Excitation:
         """Return the best trajectory that was found."""
+        self._refuse_stuck()
         found: Excitation | None = None
         for k in range(DRAWS + STEPS):
             trial = self._tried(None if k < DRAWS or found is None else found, 0.3 * 0.985 ** max(0, k - DRAWS))
@@ -122,6 +123,19 @@ class Search:
                 'hold other joints elsewhere (--held)'
             )
         return found
+
+    def _refuse_stuck(self) -> None:
+        """Name the joints that cannot move because their dry friction takes all of their effort."""
+        stuck = [
+            f'{joint.name} (friction {dry:.3g} N m, effort limit {effort / MARGIN:.3g} N m)'
+            for joint, dry, effort in zip(self._robot.moving_joints, self._dry, self._effort, strict=True)
+            if dry >= effort
+        ]
+        if stuck:
+            raise KrangDynamicsError(
+                f'{self._robot.name}: friction holds {", ".join(stuck)}; correct the limits in the robot file, or '
+                'leave these joints out (--joints)'
+            )
 
     def _tried(self, near: Excitation | None, step: float) -> Excitation | None:
         n, rng = self._robot.n, self._rng
