@@ -11,7 +11,7 @@ from ..dynamics.factory import BACKENDS, dynamics_of
 from ..proof.agreement import COMPARED, TOLERANCE, Finding, Findings, prove
 from ..robot.file_text import text_of
 from ..robot.robot import Robot
-from .common import add_robot_file, command_parser, guarded, loaded, robot_path, show_progress
+from .common import add_robot_file, command_parser, guarded, loaded, robot_path, show_progress, whole_number
 
 _DESCRIPTION = """\
 Are the numbers right? Draws random states of a robot and compares Pinocchio, which the node runs on, with two
@@ -32,19 +32,12 @@ def main(argv: Sequence[str] | None = None) -> int:
         '--urdf', type=Path, help="somebody's URDF to hold against the robot file, instead of the generated one"
     )
     parser.add_argument(
-        '--states', type=_positive, default=100, metavar='N', help='how many random states (default: 100)'
+        '--states', type=whole_number(1), default=100, metavar='N', help='how many random states (default: 100)'
     )
-    parser.add_argument('--seed', type=int, default=0, help='of the random states (default: 0)')
+    parser.add_argument('--seed', type=whole_number(0), default=0, help='of the random states (default: 0)')
     parser.add_argument('--backend', choices=BACKENDS, default=BACKENDS[0], help=f'default: {BACKENDS[0]}')
     arguments = parser.parse_args(argv)
     return guarded(lambda: _check(arguments))
-
-
-def _positive(text: str) -> int:
-    number = int(text)
-    if number < 1:
-        raise argparse.ArgumentTypeError(f'{number}, must be 1 or more')
-    return number
 
 
 def _check(arguments: argparse.Namespace) -> int:

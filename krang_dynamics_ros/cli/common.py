@@ -35,6 +35,17 @@ def add_robot_file(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def whole_number(least: int) -> Callable[[str], int]:
+    """Return what reads an argument that must be a whole number, `least` or more."""
+
+    def read(text: str) -> int:
+        if not text.isdecimal() or int(text) < least:
+            raise argparse.ArgumentTypeError(f'{text}, must be a whole number, {least} or more')
+        return int(text)
+
+    return read
+
+
 def robot_path(arguments: argparse.Namespace) -> Path:
     """Return the robot file that was asked for."""
     return arguments.robot_file or krang_file()

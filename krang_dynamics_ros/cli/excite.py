@@ -17,7 +17,7 @@ from ..identification.excitation_run import run
 from ..identification.regressor import held
 from ..recordings.readers import write_csv
 from ..robot.robot_file import load_robot
-from .common import command_parser, guarded, show_progress
+from .common import command_parser, guarded, show_progress, whole_number
 from .recorded import joint_angle
 
 _DESCRIPTION = """\
@@ -40,7 +40,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument('--period', type=_positive, default=10.0, metavar='S', help='default: 10')
     parser.add_argument('--duration', type=_positive, default=30.0, metavar='S', help='default: 30')
     parser.add_argument('--rate', type=_positive, default=100.0, metavar='HZ', help='of points and rows; default: 100')
-    parser.add_argument('--seed', type=int, default=0, help='of the search (default: 0)')
+    parser.add_argument('--seed', type=whole_number(0), default=0, help='of the search (default: 0)')
     parser.add_argument('-o', '--output', type=Path, default=Path('excitation.yaml'), metavar='FILE', help='trajectory')
     parser.add_argument('--run', type=Path, metavar='CSV', help='record a simulated robot that follows it')
     parser.add_argument('--noise', type=float, default=0.02, help='of its efforts, in parts of their spread (0.02)')
