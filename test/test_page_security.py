@@ -10,6 +10,7 @@ import socket
 import threading
 from collections.abc import Callable, Iterator
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 
@@ -32,7 +33,10 @@ class Served:
 
     def __init__(self, *allowed: str, host: str = '127.0.0.1') -> None:
         self.refusals: list[str] = []
-        self.server = guarded.guarded_server(host, free_port(), Access(host, allowed), self.refusals.append)
+        self.said: list[dict[str, str]] = []
+        self.server = guarded.guarded_server(
+            host, free_port(), Access(host, allowed), self.refusals.append, self.said.append
+        )
         self.port = self.server.get_port()
         self.server.gui.add_markdown('Here is the page')
         self.pressed = threading.Event()
@@ -159,6 +163,19 @@ def test_ipv6() -> None:
 def test_names_that_cannot_be_are_refused_at_once(name: str) -> None:
     with pytest.raises(ArgumentError, match='allowed_hosts'):
         Access('127.0.0.1', [name])
+
+
+def test_only_the_pages_own_script_is_heard(served: Served) -> None:
+    """A form or an image of a stranger can ask for any address here, but with no header of its own."""
+    host = f'127.0.0.1:{served.port}'
+    path = '/said?' + quote('{"plot": "q_1l"}')
+    served.ask(host, handshake=False, path=path)
+    assert not served.said
+    connection = http.client.HTTPConnection('127.0.0.1', served.port, timeout=30)
+    connection.request('GET', path, headers={'X-Page': 'krang'})
+    assert connection.getresponse().status == FINE
+    connection.close()
+    assert served.said == [{'plot': 'q_1l'}]
 
 
 def test_the_share_request_has_nobody_who_hears_it(served: Served) -> None:

@@ -9,6 +9,7 @@ import pytest
 
 from krang_dynamics_ros.core.errors import ArgumentError
 from krang_dynamics_ros.dynamics.factory import Model, load_model
+from krang_dynamics_ros.inputs.joint_table import KNOWN_LAYOUTS
 from krang_dynamics_ros.pipeline.dynamics_parameters import MODEL
 from krang_dynamics_ros.pipeline.pipeline import Pipeline
 from krang_dynamics_ros.pipeline.settings import Settings
@@ -114,6 +115,23 @@ def test_a_clock_that_jumps_forgets_how_long_the_robot_has_stood_still(model: Mo
     robot.hear(now + MS, still)
     with pytest.raises(ArgumentError, match='no readings come'):
         robot.pipeline.inputs.zero('left', now + MS)
+
+
+def test_readings_in_two_frames_have_no_zero(model: Model) -> None:
+    robot, still = Played(model), np.zeros(17)
+    for k in range(100):
+        now = S + 10 * k * MS
+        robot.hear(now, still)
+        robot.pipeline.inputs.take_wrench('left', ['', 'R9l'][k % 2], (1.0, 2.0, 3.0), (0.0, 0.0, 0.0), now, now)
+    with pytest.raises(ArgumentError, match='readings come in several frames'):
+        robot.pipeline.inputs.zero('left', now)
+
+
+def test_publishers_that_name_their_joints_anew_take_no_more_and_more_memory(model: Model) -> None:
+    states = Played(model).pipeline.inputs.states
+    for k in range(1000):
+        states.place([f'somebody_{k}'])
+    assert len(states._layouts) <= KNOWN_LAYOUTS
 
 
 def test_what_came_is_of_use_for_as_long_as_its_longest_timeout(model: Model) -> None:

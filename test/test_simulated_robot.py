@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from krang_dynamics_ros import load_robot
+from krang_dynamics_ros.simulation import simulated_robot
 from krang_dynamics_ros.simulation.simulated_robot import LONGEST, SimulatedRobot
 from krang_dynamics_ros.simulation.simulation import STEP, Simulation
 
@@ -121,3 +122,19 @@ def test_torques_that_break_it_stop_it_until_it_is_put_somewhere() -> None:
     np.testing.assert_array_equal(robot.simulation.q, q)
     robot.reset()
     assert (robot.mode, robot.simulation.time) == ('braked', 0.0)
+
+
+def test_a_reset_sets_the_robots_own_time_back() -> None:
+    robot = arm(own_time=True)
+    go_on(robot, 0.05)
+    before = robot.stamp(robot.now)
+    robot.reset()
+    assert robot.stamp(robot.now) < before
+
+
+def test_a_machine_that_takes_too_long_makes_time_go_slower(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(simulated_robot, 'PATIENCE', 0.0)  # any machine takes longer
+    robot = arm(brakes=False)
+    for _ in range(3):
+        robot.go_on(LONGEST, ())
+    assert robot.simulation.time == pytest.approx(3 * STEP)

@@ -12,11 +12,11 @@ from krang_dynamics_ros import Inertia, Lagrangian, Robot, Wrench, load_robot
 from krang_dynamics_ros.core.errors import ArgumentError, SimulationError
 from krang_dynamics_ros.equations.frames import positions as all_positions
 from krang_dynamics_ros.equations.frames import rates
-from krang_dynamics_ros.robot.drive import Friction, Motor
+from krang_dynamics_ros.robot.drive import Friction, Motor, Presliding
 from krang_dynamics_ros.robot.robot import Limits
 from krang_dynamics_ros.robot.urdf_reader import read_description
 from krang_dynamics_ros.simulation.followers import Followers
-from krang_dynamics_ros.simulation.impulses import bounded_impulses, gauss_seidel
+from krang_dynamics_ros.simulation.impulses import SmoothFriction, bounded_impulses, gauss_seidel
 from krang_dynamics_ros.simulation.sensors import SimulatedWrist, joint_effort
 from krang_dynamics_ros.simulation.simulation import ROTOR, Simulation
 
@@ -301,3 +301,30 @@ def test_a_payload_on_the_simulated_hand_makes_it_sink(robot: Robot, rng: np.ran
     for _ in range(300):
         sim.step(known)
     assert sim.dynamics.pose(sim.q, 'R10l')[1][2] < before - 0.02
+
+
+def with_presliding() -> Robot:
+    friction = Friction(0.3, 2.0, 0.05, (Presliding(4.0, 0.01), Presliding(1.0, 0.1)))
+    robot = load_robot(FILES['arm_2r'])
+    return replace(robot, joints=tuple(replace(joint, friction=friction) for joint in robot.joints))
+
+
+def test_smooth_friction_its_slope_and_its_potential_are_of_one_function(rng: np.random.Generator) -> None:
+    friction = Simulation(with_presliding()).dynamics.friction
+    for _ in range(20):
+        z, before, dq = rng.uniform(-0.9, 0.9, (2, 2)), rng.normal(size=2), rng.normal(size=2)
+        smooth, step = SmoothFriction(friction, z, before, 1e-3), 1e-6 * np.eye(2)
+        slope = [(smooth.impulse(dq + e) - smooth.impulse(dq - e))[k] / 2e-6 for k, e in enumerate(step)]
+        np.testing.assert_allclose(smooth.slope(dq), slope, rtol=1e-5)
+        force = [(smooth.potential(dq + e) - smooth.potential(dq - e)) / 2e-6 for e in step]
+        np.testing.assert_allclose(smooth.impulse(dq), force, rtol=1e-5, atol=1e-9)
+
+
+def test_a_robot_that_is_put_somewhere_has_no_friction_left_from_before() -> None:
+    simulation = Simulation(with_presliding(), [0.3, 0.4])
+    for _ in range(50):
+        simulation.step(np.array([40.0, 20.0]))
+    moved = simulation._presliding.z
+    assert np.abs(moved).max() > 0.1
+    simulation.place([0.3, 0.4])
+    assert not simulation._presliding.z.any()
