@@ -20,6 +20,7 @@ from rclpy.parameter import Parameter
 from sensor_msgs.msg import JointState
 
 from krang_dynamics_ros import Robot, dynamics_of
+from krang_dynamics_ros.nodes.viewer_node import _up
 
 from .browser import Browser, browser
 from .robots import ROOT
@@ -135,6 +136,14 @@ def at_start(world: World) -> None:
             world.client.until(lambda: abs(world.q()[1] - 0.6) < 0.01, why='the start')
             return
     raise AssertionError('three resets, and not at the start')
+
+
+@pytest.mark.parametrize(
+    ('gravity', 'up'),
+    [((0.0, 0.0, -9.81), (0, 0, 1)), ((0.0, 4.0, 0.0), (0, -1, 0)), ((0.0,) * 3, (0, 0, 1)), ((), (0, 0, 1))],
+)
+def test_up_is_against_gravity(gravity: tuple[float, ...], up: tuple[int, ...]) -> None:
+    assert _up(gravity) == up
 
 
 def test_it_explains_itself_and_draws_the_robot(world: World) -> None:

@@ -90,6 +90,14 @@ def test_meshes_are_read_by_their_kind(tmp_path: Path, kind: str) -> None:
     np.testing.assert_allclose(mesh.extents, [1, 2, 3], rtol=1e-6)
 
 
+@pytest.mark.parametrize(('unit', 'size'), [('', 1.0), ('<unit name="centimeter" meter="0.01"/>', 0.01)])
+def test_a_collada_file_says_its_unit(unit: str, size: float, tmp_path: Path) -> None:
+    pytest.importorskip('collada', reason='pycollada is not installed: no .dae')
+    file = box_file(tmp_path / 'box.dae', 'dae')
+    file.write_text(file.read_text().replace('<up_axis>', f'{unit}<up_axis>'))
+    np.testing.assert_allclose(np.sort(read_mesh(file).extents), size * np.array([1, 2, 3]), rtol=1e-6)
+
+
 @pytest.mark.parametrize('name', ['a.stl', 'a.obj', 'a.glb', 'a.dae'])
 def test_a_mesh_that_is_none_is_refused_by_name(tmp_path: Path, name: str) -> None:
     pytest.importorskip('trimesh')
