@@ -140,6 +140,28 @@ def test_simulated_time_that_jumps_back_forgets_and_goes_on(number: int, robot: 
     assert process.end() == 0
 
 
+def test_simulated_time_that_jumps_back_forgets_what_has_no_stamp(number: int, robot: Robot) -> None:
+    process, client = Process(number, '--ros-args', '-p', 'use_sim_time:=true'), Client(number)
+    client.listen(GRAVITY)
+    client.ready()
+    clock = client.publisher(Clock, '/clock')
+
+    def say(seconds: int, part: slice) -> None:
+        clock.publish(Clock(clock=Time(sec=seconds)))
+        client.spin(0.05)
+        client.send_state(robot.joint_names[part], Q[part], stamp=Time())
+
+    client.until(lambda: client.received[GRAVITY], lambda: say(100, slice(None)))
+    for _ in range(5):
+        clock.publish(Clock(clock=Time(sec=50)))
+        client.spin(0.05)
+    client.send_state(robot.joint_names[:3], Q[:3], stamp=Time())
+    assert client.silent(GRAVITY)
+    client.until(lambda: client.received[GRAVITY], lambda: say(50, slice(None)))
+    client.close()
+    assert process.end() == 0
+
+
 def test_simulated_time_is_what_ages(number: int, robot: Robot) -> None:
     """By the time of arrival alone, for these states have no stamps."""
     process, client = Process(number, '--ros-args', '-p', 'use_sim_time:=true'), Client(number)
