@@ -104,6 +104,19 @@ def test_payloads_on_both_hands_are_in_every_term(client: Client, robot: Robot, 
     assert client.description() == urdf_text(robot)
 
 
+def test_of_messages_that_come_together_the_last_one_counts(client: Client, rng: np.random.Generator) -> None:
+    """What a hand takes up and puts down at once, it does not hold: the second message says what is so already."""
+    carry(client, left=Inertia(), right=Inertia())
+    body = random_body(rng)
+    for _ in range(10):
+        tell(client, 'left', message(body))
+        tell(client, 'left', message(Inertia()))
+    tell(client, 'right', message(body))
+    client.until(lambda: client.get('right.payload.mass') == body.m, why='the last message')
+    assert client.get('left.payload.mass') == 0
+    carry(client, right=Inertia())
+
+
 @pytest.mark.parametrize('frame', ['', 'R10l', 'R7l', 'R0'])
 def test_a_message_in_any_frame_sets_the_parameters(
     client: Client, robot: Robot, rng: np.random.Generator, frame: str
