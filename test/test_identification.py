@@ -31,6 +31,7 @@ from krang_dynamics_ros.proof.agreement import prove
 from krang_dynamics_ros.recordings.readers import read_recording
 from krang_dynamics_ros.recordings.recording import Recording, RecordingError
 from krang_dynamics_ros.robot.drive import Friction, Presliding
+from krang_dynamics_ros.robot.robot import Limits
 from krang_dynamics_ros.robot.robot_file import read_robot
 
 from .recordings import shared, waves
@@ -146,6 +147,18 @@ def test_the_file_keeps_its_text_and_reads_as_what_was_found() -> None:
     assert text.count('identified: mass') == 3
     again = robot_file_text(found, text)
     assert again.count('identified: {cutoff') == 1
+
+
+def test_a_limit_that_the_recording_goes_beyond_is_named() -> None:
+    found, limits = found_in_made(), {'q_5l': 1e4, 'q_6l': 0.5, 'q_7l': None}
+    joints = [
+        replace(joint, limits=Limits(limits[joint.name], 1.0)) if joint.name in limits else joint
+        for joint in found.robot.joints
+    ]
+    limited = replace(found, robot=replace(found.robot, joints=tuple(joints)))
+    assert [*limited.beyond_limits] == ['q_6l']
+    peak = float(np.abs(found.samples.effort[:, 1]).max())
+    assert f'# efforts of up to {peak:.4g} were recorded, and limits.effort is 0.5' in robot_file_text(limited)
 
 
 def test_a_robot_without_a_file_gets_one() -> None:

@@ -78,6 +78,8 @@ def _print(found: Identified) -> None:
         f"\n{found.combinations} of {10 * len(found.links)} combinations of the bodies' numbers are determined by the"
     )
     print('recording, the others by what was known before; every body is a possible one')
+    for name, words in found.beyond_limits.items():
+        print(f'{name}: {words}')
 
 
 def print_errors(names: Sequence[str], errors: Sequence[float], spreads: Sequence[float]) -> None:

@@ -51,6 +51,17 @@ class Identified:
         residual = self.samples.effort - self.unseen
         return np.asarray(np.sqrt(np.square(residual).mean(axis=0)) / self.samples.spread)
 
+    @property
+    def beyond_limits(self) -> dict[str, str]:
+        """What to say of joints whose recorded efforts are more than the robot file's limits allow, by name."""
+        limits = {joint.name: joint.limits.effort for joint in self.robot.joints if joint.limits}
+        peaks = zip(self.joint_names, np.abs(self.samples.effort).max(axis=0), strict=True)
+        return {
+            name: f'efforts of up to {peak:.4g} were recorded, and limits.effort is {limit:g}: correct it'
+            for name, peak in peaks
+            if (limit := limits.get(name)) is not None and peak > limit
+        }
+
     def deviation(self, joint: int, column: str) -> float:
         """Return the standard deviation of a joint's factor."""
         columns = self.structure.columns

@@ -90,7 +90,8 @@ def _joint_notes(found: Identified) -> dict[str, list[str]]:
             label = 'N^2 J_m' if column == 'rotor_inertia' else column
             deviation = number(found.deviation(j, column), 2)
             parts.append(f'{label} {number(value, 4)} +- {deviation} {units.get(column, "N m")}'.strip())
-        notes[name] = ['identified: ' + ', '.join(parts)]
+        beyond = found.beyond_limits.get(name)
+        notes[name] = ['identified: ' + ', '.join(parts), *([beyond] if beyond else [])]
     return notes
 
 

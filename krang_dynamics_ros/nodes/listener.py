@@ -88,9 +88,7 @@ class RobotListener:
         return Heard(
             q=self._drawn if known else None,
             dq=self._states.velocity if known else None,
-            torques={
-                term: _fresh(torques, now, partial=term == OBSERVED) for term, torques in self._torques.items()
-            },
+            torques={term: _fresh(torques, now, partial=term == OBSERVED) for term, torques in self._torques.items()},
             readings=_wrenches(self._hands, now),
             estimates=_wrenches(self._estimates, now),
         )
