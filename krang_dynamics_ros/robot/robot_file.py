@@ -168,13 +168,13 @@ def _axis(joint: Section) -> Array:
 
 
 def _limits(joint: Section, kind: str) -> Limits | None:
-    """Read the limits; `lower` and `upper` go together, and a prismatic joint has them (URDF wants it)."""
+    """Read the limits; what is not known is left out. `lower` and `upper` go together; a prismatic joint has them."""
     if not joint.has('limits'):
         if kind == 'prismatic':
             joint.refuse('limits', MISSING, 'must be given for a prismatic joint')
         return None
     section = joint.section('limits')
-    effort, velocity = section.number('effort', above=0), section.number('velocity', above=0)
+    effort, velocity = (section.number(key, above=0) if section.has(key) else None for key in ('effort', 'velocity'))
     lower = upper = None
     if section.has('lower') or section.has('upper') or kind == 'prismatic':
         lower, upper = section.number('lower'), section.number('upper')
