@@ -70,6 +70,19 @@ def test_bytes_are_read_as_the_library_of_bags_reads_them(told: list[tuple[str, 
             np.testing.assert_array_equal(mine, np.array(theirs, dtype=float))
 
 
+def test_messages_of_one_length_are_learnt_once_each() -> None:
+    """As of both arms' drivers, in turns; one without velocities, one without efforts."""
+    kind, x, asked = 'sensor_msgs/msg/JointState', [0.1, 0.2], []
+    told = [(['l1', 'l2'], x, x, x), (['r1', 'r2'], x, x, x), (['l1', 'l2'], x, x, []), (['l1', 'l2'], x, [], x)]
+    raws = [bytes(TYPES.serialize_cdr(joint_state(BEGIN, *one), kind)) for one in told]
+    reader = JointStateReader(lambda raw: asked.append(raw) or TYPES.deserialize_cdr(raw, kind))
+    for raw, (names, *columns) in [*zip(raws, told, strict=True)] * 5:
+        got = reader.read(raw, 0)
+        assert got.names == tuple(names)
+        assert [part.tolist() for part in got[1:4]] == columns
+    assert asked == raws
+
+
 @pytest.mark.parametrize('storage', ['MCAP', 'SQLITE3'])
 def test_gravity_of_every_state_is_the_librarys(tmp_path: Path, storage: str) -> None:
     bag = write_bag(tmp_path / 'bag', arm_states(), storage)

@@ -28,21 +28,22 @@ class JointStateReader:
 
     def __init__(self, deserialize: Callable[[bytes], Any]) -> None:
         self._deserialize = deserialize
-        self._layouts: dict[int, _Layout | None] = {}  # by length of the message; None: not one that we can read
+        self._layouts: dict[int, list[_Layout]] = {}  # by length of the message: both arms' may be as long
+        self._known = 0
 
     def read(self, raw: bytes, arrival: int) -> JointStateMessage:
         """Return the message that these bytes are."""
-        layout = self._layouts.get(len(raw))
-        if layout is None or raw[HEAD : HEAD + len(layout.head)] != layout.head:
-            return self._learn(raw, arrival)
-        message = _numbers(raw, layout, arrival)
-        return message if message is not None else self._learn(raw, arrival)
+        for layout in self._layouts.get(len(raw), ()):
+            if raw.startswith(layout.head, HEAD) and (message := _numbers(raw, layout, arrival)) is not None:
+                return message
+        return self._learn(raw, arrival)
 
     def read_run(self, raws: Sequence[bytes], arrivals: Sequence[int]) -> JointStateRun | None:
         """Return what messages of one length are, all at once; None if they are not all of one layout."""
         first = self.read(raws[0], arrivals[0])
-        layout = self._layouts.get(len(raws[0]))
-        if layout is None or layout.names != first.names:
+        same = (layout for layout in self._layouts.get(len(raws[0]), ()) if layout.names == first.names)
+        layout = next(same, None)
+        if layout is None:
             return None
         table = np.frombuffer(b''.join(raws), np.uint8).reshape(len(raws), -1)
         columns = []
@@ -50,8 +51,8 @@ class JointStateReader:
             if (_column(table, at, '<u4', 1) != count).any():
                 return None
             columns.append(_column(table, start, '<f8', count))
-        for start, same in ((0, LITTLE_ENDIAN), (HEAD, layout.head)):
-            if (table[:, start : start + len(same)] != np.frombuffer(same, np.uint8)).any():
+        for start, alike in ((0, LITTLE_ENDIAN), (HEAD, layout.head)):
+            if (table[:, start : start + len(alike)] != np.frombuffer(alike, np.uint8)).any():
                 return None
         seconds, nanoseconds = _column(table, STAMP, '<i4', 1)[:, 0], _column(table, STAMP + 4, '<u4', 1)[:, 0]
         stamp = seconds.astype(np.int64) * 1_000_000_000 + nanoseconds
@@ -64,10 +65,17 @@ class JointStateReader:
         columns = [np.asarray(x, dtype=float) for x in (told.position, told.velocity, told.effort)]
         message = JointStateMessage(tuple(told.name), columns[0], columns[1], columns[2], stamp, arrival)
         if raw[:2] == LITTLE_ENDIAN:
-            if len(self._layouts) >= KNOWN_LAYOUTS:
-                self._layouts.clear()
-            self._layouts[len(raw)] = _layout(raw, told.header.frame_id, message.names, columns)
+            self._remember(len(raw), _layout(raw, told.header.frame_id, message.names, columns))
         return message
+
+    def _remember(self, length: int, layout: _Layout | None) -> None:
+        if layout is None:
+            return
+        if self._known >= KNOWN_LAYOUTS:
+            self._layouts.clear()
+            self._known = 0
+        self._layouts.setdefault(length, []).insert(0, layout)
+        self._known += 1
 
 
 def _layout(raw: bytes, frame: str, names: Sequence[str], columns: Sequence[Array]) -> _Layout | None:
