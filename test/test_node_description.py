@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -84,6 +85,16 @@ def test_the_robot_may_come_before_the_node(number: int, client: Client) -> None
     assert gravity.name == ['hold']
     assert abs(effort(gravity)[0]) < 1e-9  # it turns about x, and its mass is on x
     assert process.end() == 0, process.output
+
+
+def test_the_hand_that_is_offered_is_the_end_that_most_joints_move(number: int, client: Client, tmp_path: Path) -> None:
+    file = tmp_path / 'hand.urdf'
+    file.write_text(HAND)
+    process = Process(number, '--ros-args', '-p', f'robot_file:={file}')
+    client.ready()
+    assert process.end() == 0, process.output
+    (line,) = [line for line in process.output.splitlines() if 'no end effectors' in line]
+    assert line.endswith('hand.link:=tip')  # three joints move it, two the other one
 
 
 def test_two_sources_of_a_robot_are_refused(number: int) -> None:

@@ -81,8 +81,9 @@ class DynamicsNode(Node):
 
 
 def offered_hands(robot: Robot) -> str:
-    """Return what to say where no hands are named: the ends of the tree, and the line that names one."""
-    ends = [link for link in robot.hands.values() if any(joint.moves for joint in robot.chain(link))]
+    """Return what to say where no hands are named: the ends of the tree, and the line that names the likeliest one."""
+    moved_by = {link: sum(joint.moves for joint in robot.chain(link)) for link in robot.hands.values()}
+    ends = sorted((link for link, joints in moved_by.items() if joints), key=moved_by.__getitem__, reverse=True)
     line = f'-p end_effectors:="[hand]" -p hand.link:={ends[0]}'
     return f'no end effectors, so no wrenches; the ends of the tree are {listed(ends)}. To have one: {line}'
 
