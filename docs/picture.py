@@ -8,7 +8,7 @@ from pathlib import Path
 
 from test.browser import browser
 from test.ros import domain
-from test.test_node_viewer import World
+from test.world import World
 
 SIZE = (1560, 1020)
 UP_AND_OUT = (-30, -60)  # pixels: where the hand is pulled

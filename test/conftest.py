@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 import pytest
@@ -31,3 +33,22 @@ def dynamics(robot: Robot) -> Dynamics:
 @pytest.fixture
 def rng() -> np.random.Generator:
     return np.random.default_rng(2015)
+
+
+@pytest.fixture(scope='module')
+def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    """Start the nodes of `make run` and a browser, once for a module of tests."""
+    from .browser import browser  # noqa: PLC0415 (what these need is not everywhere, and few tests need it)
+    from .ros import domain  # noqa: PLC0415
+    from .world import World  # noqa: PLC0415
+
+    with domain() as number, browser(str(tmp_path_factory.mktemp('profile'))) as page:
+        started = World(number, page)
+        yield started
+        started.close()
+
+
+@pytest.fixture
+def at_start(world: Any) -> None:
+    """Begin with gravity alone, at rest, where it started."""
+    world.begin()
