@@ -106,7 +106,10 @@ def test_a_page_left_open_recovers_when_the_viewer_comes_back(world: World) -> N
     world.client.until(lambda: 'wrench' in world.terms(), why='the new viewer to listen')
 
 
-@pytest.mark.parametrize('size', [(1366, 768), (1024, 768), (800, 600), (390, 844)])
+SLOW = [pytest.param(size, marks=pytest.mark.slow) for size in ((1024, 768), (800, 600))]
+
+
+@pytest.mark.parametrize('size', [(1366, 768), *SLOW, (390, 844)])
 def test_the_hands_are_seen_in_every_window_and_what_one_needs_first(world: World, size: tuple[int, int]) -> None:
     width, height = size
     metrics = {'width': width, 'height': height, 'deviceScaleFactor': 1, 'mobile': False}
