@@ -192,6 +192,13 @@ class Browser:
         sides = [x < split, x >= split]
         return [(int(np.median(x[side])), int(np.median(y[side]))) for side in sides if side.sum() > 20]
 
+    def cut(self) -> bool:
+        """Whether metal or a ball reaches the left or the right edge of where the robot is."""
+        r, _, b = np.moveaxis(self.picture(), -1, 0)
+        seen = np.flatnonzero((r < 255).any(axis=0))
+        edges = np.r_[seen[:6], seen[-6:]]
+        return bool((r[:, edges] - b[:, edges] > 60).any())
+
     def green(self) -> int:
         """How many pixels have the colour of an estimated wrench."""
         r, g, b = np.moveaxis(self.picture(), -1, 0)

@@ -116,6 +116,8 @@ def test_the_hands_are_seen_in_every_window_and_what_one_needs_first(world: Worl
     world.page.driver.execute_cdp_cmd('Emulation.setDeviceMetricsOverride', metrics)
     world.page.open(8100 + world.number)
     world.page.until(lambda: len(world.page.balls()) == 2, f'two balls at {size}')
+    if width > 600:  # below, a sheet covers some of it
+        world.page.until(lambda: not world.page.cut(), f'all of the robot at {size}')
     if width > 1000:
         for words in ('Reset', 'wrench'):
             assert 0 < world.page.script(f'{FIND_ANY} return bottom(arguments[0])', words) < height

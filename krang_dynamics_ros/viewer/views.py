@@ -15,6 +15,7 @@ from .camera import FIELD, Window, frame_of, framed
 PHONE = 576  # pixels: viser's page has a sheet below instead of panels if the window is not wider
 SHEET = 0.42  # of such a window's height, as in page.css
 NARROW = 460  # pixels: a robot between panels should have more
+OFF = 0.15  # of its distance: a camera that is not farther from where it was put has not been moved
 
 
 @dataclass
@@ -23,8 +24,12 @@ class Viewer:
 
     first: tuple[int, int]
     size: tuple[int, int]
-    put: list[Array]
+    put: list[tuple[Array, float]]  # where, and how far from what it looks at, m
     folded: bool = False
+
+    def has_not_moved(self, position: Array) -> bool:
+        """Whether the camera still stands where we put it; viser's page puts it a few per cent off."""
+        return any(np.linalg.norm(position - where) < OFF * distance for where, distance in self.put)
 
     def has_shape_of(self, width: int, height: int) -> bool:
         """Whether a picture of this size is the last one, or that one in fewer pixels: viser's page saves when slow."""
@@ -73,7 +78,9 @@ class Views:
 
     def _on_connect(self, client: viser.ClientHandle) -> None:
         size = (client.camera.image_width, client.camera.image_height)
-        self._viewers[client.client_id] = Viewer(size, size, [self._server.initial_camera.position])
+        first = self._server.initial_camera
+        put = [(first.position, float(np.linalg.norm(first.position - first.look_at)))]
+        self._viewers[client.client_id] = Viewer(size, size, put)
         self._frame(client)
         client.camera.on_update(lambda _: self._on_camera(client))
         self._on_camera(client)  # its window may have changed in between
@@ -87,7 +94,7 @@ class Views:
             return
         viewer.size = (camera.image_width, camera.image_height)
         self._fold(client, viewer)
-        if any(np.allclose(camera.position, position, atol=1e-3) for position in viewer.put):
+        if viewer.has_not_moved(camera.position):
             self._frame(client)
 
     def _fold(self, client: viser.ClientHandle, viewer: Viewer) -> None:
@@ -107,7 +114,7 @@ class Views:
             return
         direction = self._to_camera if to_camera is None else to_camera
         position, target = framed(self._points, direction, self._up, viewer.window)
-        viewer.put = [*viewer.put[-9:], position]
+        viewer.put = [*viewer.put[-9:], (position, float(np.linalg.norm(position - target)))]
         camera = client.camera
         with client.atomic():
             camera.fov, camera.up_direction = FIELD, self._up
