@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..core.spatial import Array
+from .message_cdr import LITTLE_ENDIAN, STAMP, stamp_of
 from .messages import JointStateMessage, JointStateRun
 
-LITTLE_ENDIAN = b'\x00\x01'
-STAMP, HEAD = 4, 12  # where the stamp stands, and what follows it: frame and names
+HEAD = 12  # where the frame and the names stand, behind the stamp
 KNOWN_LAYOUTS = 64
 
 
@@ -61,9 +61,8 @@ class JointStateReader:
 
     def _learn(self, raw: bytes, arrival: int) -> JointStateMessage:
         told = self._deserialize(raw)
-        stamp = told.header.stamp.sec * 1_000_000_000 + told.header.stamp.nanosec
         columns = [np.asarray(x, dtype=float) for x in (told.position, told.velocity, told.effort)]
-        message = JointStateMessage(tuple(told.name), columns[0], columns[1], columns[2], stamp, arrival)
+        message = JointStateMessage(tuple(told.name), columns[0], columns[1], columns[2], stamp_of(told), arrival)
         if raw[:2] == LITTLE_ENDIAN:
             self._remember(len(raw), _layout(raw, told.header.frame_id, message.names, columns))
         return message

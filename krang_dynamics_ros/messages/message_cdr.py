@@ -21,7 +21,7 @@ def read_wrench(read: Read, hand: str, raw: bytes, arrival: int) -> WrenchMessag
             return _wrench(hand, raw, arrival)
     told = read(raw)
     f, m = told.wrench.force, told.wrench.torque
-    return WrenchMessage(hand, told.header.frame_id, (f.x, f.y, f.z), (m.x, m.y, m.z), _stamp(told), arrival)
+    return WrenchMessage(hand, told.header.frame_id, (f.x, f.y, f.z), (m.x, m.y, m.z), stamp_of(told), arrival)
 
 
 def _wrench(hand: str, raw: bytes, arrival: int) -> WrenchMessage:
@@ -36,7 +36,7 @@ def _imu(read: Read, _: str, raw: bytes, arrival: int) -> ImuMessage:
     told = read(raw)
     o = told.orientation
     covariances = (float(told.orientation_covariance[0]), float(told.angular_velocity_covariance[0]))
-    return ImuMessage((o.w, o.x, o.y, o.z), told.angular_velocity.y, covariances, _stamp(told), arrival)
+    return ImuMessage((o.w, o.x, o.y, o.z), told.angular_velocity.y, covariances, stamp_of(told), arrival)
 
 
 def _payload(read: Read, hand: str, raw: bytes, arrival: int) -> PayloadMessage:
@@ -46,7 +46,8 @@ def _payload(read: Read, hand: str, raw: bytes, arrival: int) -> PayloadMessage:
     return PayloadMessage(hand, told.header.frame_id, i.m, (i.com.x, i.com.y, i.com.z), inertia, arrival)
 
 
-def _stamp(told: Any) -> int:
+def stamp_of(told: Any) -> int:
+    """Return the stamp of a message that the library read, ns."""
     return int(told.header.stamp.sec * 1_000_000_000 + told.header.stamp.nanosec)
 
 
