@@ -116,9 +116,9 @@ class Client(Node):
     def _send(self, counts: bool) -> None:
         now = time.time_ns()
         self._message.header.stamp.sec, self._message.header.stamp.nanosec = divmod(now, 10**9)
-        sine = 0.1 * np.sin(now * 1e-9 + np.arange(17))
-        self._message.position = array('d', (BENT + sine).tobytes())
-        self._message.velocity = self._message.effort = array('d', sine.tobytes())
+        phase = now % 10**12 * 1e-9 + np.arange(17)
+        self._message.position = array('d', (BENT + 0.1 * np.sin(phase)).tobytes())
+        self._message.velocity = self._message.effort = array('d', (0.1 * np.cos(phase)).tobytes())
         for publisher in self._wrenches:
             push = WrenchStamped()
             push.header.stamp = self._message.header.stamp

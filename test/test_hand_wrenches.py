@@ -62,6 +62,12 @@ def test_a_straight_arm_is_not_told_nor_one_without_enough_efforts(dynamics: Dyn
     assert HandWrenches(dynamics, {}).estimate(bent, torque) == {}
 
 
+@pytest.mark.filterwarnings('ignore:overflow', 'ignore:invalid')
+def test_a_wrench_beyond_all_numbers_is_not_told(dynamics: Dynamics) -> None:
+    told = HandWrenches(dynamics, HANDS).estimate(np.linspace(-1, 1, 17), np.full(17, 1.7e308))
+    assert [estimate.wrench for estimate in told.values()] == [None, None]
+
+
 @pytest.mark.parametrize('noise', [0.0, 1.0])
 @pytest.mark.parametrize('poses', [4, pytest.param(50, marks=pytest.mark.slow)])
 def test_in_closed_loop_20_newton_on_each_hand_are_told(

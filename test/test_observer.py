@@ -166,3 +166,28 @@ def test_a_model_that_changes_while_the_robot_moves_makes_no_jump(dynamics: Dyna
         q, dq = Q + k * 0.002 * np.full(17, 0.5), np.full(17, 0.5)
         observer(State(q, dq, effort=dynamics.Q(q) + dynamics.coriolis_torque(q, dq), stamp=1 + k * 2_000_000))
     assert np.abs(observer.torque).max() < 1e-2
+
+
+def moving(dynamics: Dynamics, coarse: np.ndarray) -> Iterator[State]:
+    """Yield states of a smooth movement whose positions are read in coarse steps, rad, always in the same arrays."""
+    q, dq, phase = np.zeros(17), np.zeros(17), np.arange(17)
+    for k in range(400):
+        turn = 3e-3 * k + phase
+        q[:], dq[:] = Q + 0.2 * np.sin(turn), 0.6 * np.cos(turn)
+        effort = dynamics.inverse_dynamics(q, dq, -1.8 * np.sin(turn))
+        q[:] = np.round(q / coarse) * coarse
+        yield State(q, dq, effort=effort, stamp=1 + k * 1_000_000)
+
+
+@pytest.mark.parametrize(
+    ('hands', 'others', 'shows'), [(1e-9, 1e-9, 1e-3), (1e-3, 1e-3, 0.5), (5e-3, 5e-3, 2.0), (5e-3, 1e-9, 0.02)]
+)
+def test_coarse_positions_are_no_bends(dynamics: Dynamics, hands: float, others: float, shows: float) -> None:
+    """Taken for a bend, a step of 5 mrad would show as 60 N m. What is read well stays as it is read."""
+    coarse = np.full(17, others)
+    coarse[[9, 16]] = hands  # the last joints, which move little
+    observer = MomentumObserver(dynamics)
+    observer.gain = 100.0
+    for state in moving(dynamics, coarse):
+        observer(state)
+        assert np.abs(observer.torque).max() < shows

@@ -17,7 +17,7 @@ def coulomb(dq: ArrayLike, over: ArrayLike = 0.0) -> Array:
     Sign jumps at standstill, where a measured velocity is noise; tanh passes through zero instead.
     """
     velocity, width = np.asarray(dq, dtype=float), np.asarray(over, dtype=float)
-    if not width.any():
+    if not np.count_nonzero(width):
         return np.asarray(np.sign(velocity))
     smooth = width > 0
     return np.where(smooth, np.tanh(velocity / np.where(smooth, width, 1.0)), np.sign(velocity))

@@ -45,15 +45,14 @@ class MomentumObserver:
         self.effort_scale: Array = np.ones(dynamics.n)
         self.longest = 0.1  # s: after a gap longer than this it begins anew
         self._past = PreslidingState(dynamics.friction)
-        self._path = Path(dynamics.n)
-        self._q = self._dq = self._input_before = np.zeros(dynamics.n)
+        self._path = Path()
+        self._input_before = np.zeros(dynamics.n)
         self.restart()
 
     def restart(self) -> None:
         """Forget everything: an estimate comes again when the observer has settled."""
         self._stamp = NEVER
         self.gap = 0.0  # s, between two stamps, that made it begin anew; zero if something else did
-        self._path.forget()
         self._settling = np.zeros(self.dynamics.n)  # s that each joint has been followed for
         self.torque = np.zeros(self.dynamics.n)
         self.acceleration = np.zeros(self.dynamics.n)  # of each joint, through the same low pass
@@ -68,7 +67,7 @@ class MomentumObserver:
             self.restart()
             return None
         self._follow(state.q, state.dq, effort, state.stamp)
-        settled = self._settling * self.gain >= SETTLED
+        settled = self._settling >= SETTLED / self.gain
         return self.torque.copy() if settled.all() else _any(np.where(settled, self.torque, np.nan))
 
     def unsettled(self, state: State) -> float:
@@ -86,17 +85,21 @@ class MomentumObserver:
         elif dt <= 0:
             return  # a part of a state that came late, or twice: the next one has it
         input_ = effort - self._friction(q, dq, stamp)
-        if self._stamp != NEVER:
-            acceleration = (dq - self._dq) / dt
-            torque = self._mean_torque(q, dq, dt, acceleration) - (self._input_before + input_) / 2
-            self._filter(torque, acceleration, dt)
-        self._q, self._dq, self._stamp, self._input_before = q.copy(), dq.copy(), stamp, input_
+        if self._stamp == NEVER:
+            self._path.begin(q, dq)
+        else:
+            torque, acceleration = self._means(*self._path.step(q, dq, dt))
+            self._filter(torque - (self._input_before + input_) / 2, acceleration, dt)
+        self._stamp, self._input_before = stamp, input_
 
-    def _mean_torque(self, q: Array, dq: Array, dt: float, acceleration: Array) -> Array:
-        """Return the mean of A ddq + C dq + Q (n) over a step, without rotors where a sensor is behind the gear."""
-        path = zip(*self._path.step(self._q, self._dq, q, dq, dt), strict=True)
-        mean = WEIGHTS @ [self.dynamics.inverse_dynamics(*point) for point in path]
-        return mean if self.source == 'motor' else mean - self.dynamics.rotor_inertia * acceleration
+    def _means(self, q: Array, dq: Array, ddq: Array) -> tuple[Array, Array]:
+        """Return the means over a step, from points (3, n): of A ddq + C dq + Q (n), and of ddq.
+
+        Rotors are left out of the first where a sensor is behind the gear.
+        """
+        torque = WEIGHTS @ [self.dynamics.inverse_dynamics(*point) for point in zip(q, dq, ddq, strict=True)]
+        acceleration = WEIGHTS @ ddq
+        return torque if self.source == 'motor' else torque - self.dynamics.rotor_inertia * acceleration, acceleration
 
     def _filter(self, torque: Array, acceleration: Array, dt: float) -> None:
         part = -expm1(-self.gain * dt)

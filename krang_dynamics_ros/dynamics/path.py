@@ -4,7 +4,8 @@ t goes from 0 to 1 over a step:
 
     q(t) = q0 + v t + change t^2 / 2 + bend t^2 (3 - 2 t) + (a + b t) t^2 (1 - t)^2
 
-It goes through both states, positions and velocities; a and b make it go through the state before as well.
+It goes through both states, positions and velocities; a and b make it go through the state before as well. All five are
+linear in five measured velocities, so positions, velocities and accelerations come from one product of matrices.
 """
 
 from __future__ import annotations
@@ -23,45 +24,53 @@ _SHAPES = [
 _POSITION, _VELOCITY, _ACCELERATION = (
     np.array([shape.deriv(order)(POINTS) for shape in _SHAPES]).T for order in range(3)
 )
+_BENT = _VELOCITY * [0, 0, 1, 1, 1]  # what bend, a and b make of the velocities
+_MOST = np.array([[0, 1, 0, 0, 0], [0.1, 0.05, 0, 0, 0]])  # change, and a tenth of the mean velocity without bends
+_ALL = np.vstack([_POSITION, _VELOCITY, _ACCELERATION, _BENT, _MOST])
+_OF_STEP = np.array([[0, 0, 1, 0, 0], [0, 0, -1, 0, 1], [0, 0, -0.5, 1, -0.5]])  # v, change, bend; over dt
+_WITHOUT_BEFORE, _BENDS = _ALL[:, :3] @ _OF_STEP, _ALL[:, 3:].copy()
+_STRAIGHT = _ALL[:9, :2] @ _OF_STEP[:2]
 
 
 class Path:
     """The path of n joints, step by step."""
 
-    def __init__(self, n: int) -> None:
-        self._terms = np.zeros((5, n))  # v, change, bend, a, b
-        self._smooth, self._bent = self._terms[:2], self._terms[2:]
-        self._before: tuple[Array, Array, float] | None = None  # q0, dq0, dt of the step before
+    def begin(self, q: Array, dq: Array) -> None:
+        """Begin at a state (n, n); know of none before."""
+        self._q, self._dq = q.copy(), dq.copy()
+        self._before: tuple[Array, Array, float] | None = None  # dq_before, mean velocity since, and for how long
 
-    def forget(self) -> None:
-        """Know of no state before."""
-        self._before = None
+    def step(self, q: Array, dq: Array, dt: float) -> tuple[Array, Array, Array]:
+        """Go on to a state after dt (s); return positions, velocities, accelerations (3, n) at `POINTS` of the step."""
+        q0, mean, weights = self._q, (q - self._q) / dt, _WITHOUT_BEFORE
+        dq_before, mean_before, dt_before = self._before or (dq, dq, dt)
+        if self._before:
+            weights = weights + _BENDS @ _through_before(dt_before / dt)
+        measured = np.array([dq_before, mean_before, self._dq, mean, dq])
+        path = _straightened(weights @ measured, measured)
+        self._before, self._q, self._dq = (self._dq, mean, dt), q.copy(), measured[4]
+        return q0 + dt * path[:3], path[3:6], path[6:9] / dt
 
-    def step(self, q0: Array, dq0: Array, q1: Array, dq1: Array, dt: float) -> tuple[Array, Array, Array]:
-        """Return positions, velocities and accelerations (3, n) at `POINTS` of a step that takes dt (s)."""
-        v, change, bend, a, b = self._terms
-        v[:], change[:] = dt * dq0, dt * (dq1 - dq0)
-        bend[:] = q1 - q0 - v - change / 2  # what even acceleration does not explain
-        a[:] = b[:] = 0.0
-        if self._before is not None:
-            q, dq, dt_before = self._before
-            rho = dt_before / dt
-            w = (rho + rho * rho) ** 2
-            a[:] = (q - q0 + rho * v - rho**2 / 2 * change - rho**2 * (3 + 2 * rho) * bend) / w
-            b[:] = (dt * dq - v + rho * change + 6 * rho * (1 + rho) * bend) / w + (2 / rho + 2 / (1 + rho)) * a
-            a += rho * b
-        self._before = q0, dq0, dt
-        self._straighten()
-        return q0 + _POSITION @ self._terms, _VELOCITY @ self._terms / dt, _ACCELERATION @ self._terms / dt**2
 
-    def _straighten(self) -> None:
-        """Keep what bends the path within what a smooth movement has.
+def _through_before(rho: float) -> Array:
+    """Return a and b over dt (2, 5), of what is measured; the step before took `rho` times as long."""
+    s = 1 + rho
+    a = [1 / rho / s**2, -(3 + 5 * rho) / rho / s**3, 2 / rho, -(3 + 9 * rho + 4 * rho**2) / s**3, (1 + 2 * rho) / s**2]
+    b = [1 / (rho * s) ** 2, -2 * (1 + 2 * rho) / rho**2 / s**3, 1 / rho**2, -2 * (2 + rho) / s**3, 1 / s**2]
+    return np.array([a, b])
 
-        Stamps that jitter, and positions in coarse steps, look like bends of any size.
-        """
-        v, change = self._smooth
-        most = np.abs(change) + 0.1 * np.abs(v + change / 2)
-        largest = np.abs(_VELOCITY[:, 2:] @ self._bent).max(axis=0)
-        beyond = largest > most
-        if beyond.any():
-            self._bent[:, beyond] *= most[beyond] / largest[beyond]
+
+def _straightened(path: Array, measured: Array) -> Array:
+    """Keep what bends the path within what a smooth movement has.
+
+    Stamps that jitter, and positions in coarse steps, look like bends of any size.
+    """
+    size = np.abs(path[9:])
+    most = size[3] + size[4]
+    beyond = size[:3] > most
+    if np.count_nonzero(beyond):
+        part = np.ones(len(most))
+        np.divide(most, size[:3].max(axis=0), out=part, where=beyond.any(axis=0))
+        straight = _STRAIGHT @ measured
+        path[:9] = straight + part * (path[:9] - straight)
+    return path

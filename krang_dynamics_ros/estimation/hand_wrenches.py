@@ -8,8 +8,8 @@ of one newton on it leaves in the joints at least, beyond what wrenches on the o
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
-from functools import cache, cached_property, partial
+from collections.abc import Mapping
+from functools import cached_property
 
 import numpy as np
 
@@ -21,19 +21,30 @@ ROUNDING = 1e-12  # of J J^T, m^2
 DIRECTIONS = ('x', 'y', 'z', 'about x', 'about y', 'about z')
 
 
+class _Shown:
+    """What wrenches on all hands show in the joints: J J^T, moments over LEVER, m^2."""
+
+    def __init__(self, J: Array) -> None:
+        self.squared = J @ J.T
+
+    @cached_property
+    def inverse(self) -> Array:
+        """The inverse: of a hand's block, that of its J J^T less what other hands explain."""
+        return np.asarray(np.linalg.inv(self.squared + ROUNDING * np.eye(len(self.squared))))
+
+
 class Estimate:
     """What is told of one hand's wrench."""
 
-    def __init__(self, wrench: Array, alone: Callable[[], Array], told: Callable[[Estimate], bool]) -> None:
-        """`alone` returns the inverse (6, 6) of the hand's J J^T less what other hands explain."""
-        self._alone = alone
-        known = math.isfinite(wrench @ wrench) and told(self)
-        self.wrench: Array | None = wrench if known else None
+    def __init__(self, wrench: Array, shown: _Shown, place: slice) -> None:
+        """Take what the hand's rows of the whole problem, at `place`, say."""
+        self._shown, self._place = shown, place
+        self.wrench: Array | None = wrench
         """[force; moment] (6) of the WORLD on the hand, N and N m, in its axes, about its origin; None: not told."""
 
     @cached_property
     def _worst(self) -> tuple[float, Array]:
-        values, vectors = np.linalg.eigh(self._alone())
+        values, vectors = np.linalg.eigh(self._shown.inverse[self._place, self._place])
         return float(values[-1]), vectors[:, -1]
 
     @property
@@ -41,6 +52,11 @@ class Estimate:
         """The smallest singular value, m."""
         largest = self._worst[0]
         return math.sqrt(max(0.0, 1 / largest - ROUNDING)) if largest > 0 else 0.0
+
+    def hold_to(self, least: float) -> None:
+        """Tell no wrench where the smallest singular value is less than this, m, or the wrench is not finite."""
+        if self.wrench is not None and not (np.isfinite(self.wrench).all() and self.smallest >= least):
+            self.wrench = None
 
     @property
     def weakest(self) -> Array:
@@ -75,17 +91,13 @@ class HandWrenches:
         if not math.isfinite(torque @ torque):
             known = np.isfinite(torque)
             J, torque = J[:, known], torque[known]
-        shows = J @ J.T
-        damped = np.linalg.inv(shows + self.damping**2 * self._unit)
+        shown = _Shown(J)
+        damped = np.linalg.inv(shown.squared + self.damping**2 * self._unit)
         f = damped @ (J @ torque) * self._scale
-        alone = cache(lambda: np.linalg.inv(shows + ROUNDING * self._unit))
+        told = {name: Estimate(f[place], shown, place) for name, place in self._places.items()}
         # No singular value of all hands together is smaller than this bound, which costs nothing.
-        clearly = 1 / damped.trace() - self.damping**2 >= self.least**2
-        return {
-            name: Estimate(f[place], partial(_block, alone, place), lambda e: clearly or e.smallest >= self.least)
-            for name, place in self._places.items()
-        }
-
-
-def _block(matrix: Callable[[], Array], place: slice) -> Array:
-    return matrix()[place, place]
+        clearly = 1 / np.vdot(damped, self._unit) - self.damping**2 >= self.least**2
+        if not (clearly and math.isfinite(f @ f)):
+            for estimate in told.values():
+                estimate.hold_to(self.least)
+        return told

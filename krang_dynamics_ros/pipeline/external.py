@@ -52,6 +52,7 @@ class External:
         even, accelerating = (self._of_all(key) for key in parameters.THRESHOLDS)
         detector.even = np.where(even > 0, even, np.inf)
         detector.accelerating = np.where(accelerating > 0, accelerating, detector.even)
+        self._explaining = [hand for name, hand in self._hands.items() if settings[f'{name}.sensor.explains']]
 
     def _of_all(self, key: str) -> Array:
         return np.array([self._settings[f'joints.{name}.{key}'] for name in self._dynamics.joint_names])
@@ -64,13 +65,12 @@ class External:
 
     def _rest_of(self, torques: Torques) -> Array | None:
         torque, state = torques.term('external'), torques.state
-        explaining = [hand for name, hand in self._hands.items() if self._settings[f'{name}.sensor.explains']]
-        if not explaining:
+        if not self._explaining:
             self.silent = ()
             return torque
         read = {wrench.link: wrench for wrench in state.wrenches}
-        self.silent = tuple(hand.name for hand in explaining if hand.link not in read)
-        wrenches = [read[hand.link] for hand in explaining if hand.link in read]
+        self.silent = tuple(hand.name for hand in self._explaining if hand.link not in read)
+        wrenches = [read[hand.link] for hand in self._explaining if hand.link in read]
         by_world = -self._dynamics.wrench_torque(state.q, wrenches)  # the state has what the robot applies
         observer = self.observer
         if observer.source != 'external':
