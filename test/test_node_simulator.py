@@ -91,10 +91,10 @@ def status(client: Client, name: str) -> DiagnosticStatus:
     return client.diagnostics.get(name, DiagnosticStatus())
 
 
-def paused(number: int) -> tuple[Client, Watcher, Process]:
+def paused(number: int, *more: str) -> tuple[Client, Watcher, Process]:
     client = Client(number)
     watcher = Watcher(client)
-    sim = simulator(number)
+    sim = simulator(number, *more)
     watcher.now()
     call(client, 'pause')
     return client, watcher, sim
@@ -204,6 +204,22 @@ def test_the_wrist_reads_the_push_in_the_hands_axes(number: int, robot: Robot) -
     client.until(read, lambda: push.publish(message), 'the wrist to feel the push')
     assert watcher.readings[-1].header.frame_id == 'R10l'
     client.until(lambda: watcher.readings[-1].wrench.force.x == 0, why='the push to end when it stops coming')
+    assert sim.end() == 0
+    client.close()
+
+
+@pytest.mark.parametrize('topic', ['push', 'push/left'])
+def test_a_reset_ends_every_push(number: int, topic: str) -> None:
+    client, watcher, sim = paused(number, '-p', 'timeout:=10.0', '-p', 'effort:=joint')
+    call(client, 'reset')
+    standing = watcher.efforts()
+    push, message = client.publisher(WrenchStamped, topic), WrenchStamped()
+    message.header.frame_id, message.wrench.force.x = 'R10l', 20.0
+    client.until(
+        lambda: np.abs(watcher.efforts() - standing).max() > 1, lambda: push.publish(message), 'the push to be felt'
+    )
+    call(client, 'reset')
+    np.testing.assert_allclose(watcher.efforts(), standing, atol=1e-6)
     assert sim.end() == 0
     client.close()
 

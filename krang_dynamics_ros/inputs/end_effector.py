@@ -10,6 +10,7 @@ import numpy as np
 
 from ..core.errors import did_you_mean
 from ..core.inertia import Inertia
+from ..core.limits import LARGEST
 from ..core.spatial import Array
 from ..core.wrench import Load, Wrench
 from .joint_table import NEVER
@@ -21,7 +22,6 @@ MomentAbout = Literal['frame', 'hand']
 SENSES: tuple[str, ...] = get_args(Sense)
 MOMENTS_ABOUT: tuple[str, ...] = get_args(MomentAbout)
 _NOTHING = Inertia()
-LARGEST = 1e6  # N, N m: what is beyond is no wrench on a hand, but a fault
 
 Weigh = Callable[[Sequence[Load]], Sequence[Array]]
 """What gravity does to bodies that links carry: `Dynamics.weights` at a pose."""

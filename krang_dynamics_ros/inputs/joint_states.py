@@ -8,8 +8,9 @@ from collections.abc import Collection, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from ..core.limits import LARGEST
 from ..core.spatial import Array
-from .joint_table import LARGEST, NEVER, JointTable, Layout
+from .joint_table import NEVER, JointTable, Layout
 
 Stamps = NDArray[np.int64]
 

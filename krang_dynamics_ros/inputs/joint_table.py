@@ -13,10 +13,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ..core.limits import LARGEST
 from ..core.spatial import Array
 from .refusals import Refusals
 
-LARGEST = 1e6  # rad, m, rad/s, m/s, N m, N: what is beyond is no number of a robot, but a fault
 KNOWN_LAYOUTS = 64  # lists of names that are remembered; a few publishers need a few
 NEVER = -(2**62)
 

@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..core.spatial import Array
-from .message_cdr import LITTLE_ENDIAN, STAMP, stamp_of
+from .fields import SECOND, stamp_of
+from .message_cdr import LITTLE_ENDIAN, STAMP
 from .messages import JointStateMessage, JointStateRun
 
 HEAD = 12  # where the frame and the names stand, behind the stamp
@@ -55,7 +56,7 @@ class JointStateReader:
             if (table[:, start : start + len(alike)] != np.frombuffer(alike, np.uint8)).any():
                 return None
         seconds, nanoseconds = _column(table, STAMP, '<i4', 1)[:, 0], _column(table, STAMP + 4, '<u4', 1)[:, 0]
-        stamp = seconds.astype(np.int64) * 1_000_000_000 + nanoseconds
+        stamp = seconds.astype(np.int64) * SECOND + nanoseconds
         position, velocity, effort = columns
         return JointStateRun(layout.names, position, velocity, effort, stamp, np.array(arrivals, dtype=np.int64))
 
@@ -110,7 +111,7 @@ def _numbers(raw: bytes, layout: _Layout, arrival: int) -> JointStateMessage | N
             return None
         columns.append(np.frombuffer(raw, '<f8', count, start))
     second, nanosecond = struct.unpack_from('<iI', raw, STAMP)
-    stamp = second * 1_000_000_000 + nanosecond
+    stamp = second * SECOND + nanosecond
     return JointStateMessage(layout.names, columns[0], columns[1], columns[2], stamp, arrival)
 
 

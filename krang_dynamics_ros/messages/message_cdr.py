@@ -7,6 +7,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
+from .fields import SECOND, imu_of, stamp_of, wrench_of
 from .messages import ImuMessage, Message, PayloadMessage, WrenchMessage
 
 LITTLE_ENDIAN = b'\0\1'
@@ -20,8 +21,7 @@ def read_wrench(read: Read, hand: str, raw: bytes, arrival: int) -> WrenchMessag
         with suppress(struct.error, UnicodeDecodeError):  # then it is for the library to say what is wrong
             return _wrench(hand, raw, arrival)
     told = read(raw)
-    f, m = told.wrench.force, told.wrench.torque
-    return WrenchMessage(hand, told.header.frame_id, (f.x, f.y, f.z), (m.x, m.y, m.z), stamp_of(told), arrival)
+    return WrenchMessage(hand, *wrench_of(told), stamp_of(told), arrival)
 
 
 def _wrench(hand: str, raw: bytes, arrival: int) -> WrenchMessage:
@@ -29,14 +29,12 @@ def _wrench(hand: str, raw: bytes, arrival: int) -> WrenchMessage:
     end = FRAME + 4 + length
     numbers = struct.unpack_from('<6d', raw, end + -(end - STAMP) % 8)
     frame = raw[FRAME + 4 : end - 1].decode()
-    return WrenchMessage(hand, frame, numbers[:3], numbers[3:], seconds * 1_000_000_000 + nanoseconds, arrival)
+    return WrenchMessage(hand, frame, numbers[:3], numbers[3:], seconds * SECOND + nanoseconds, arrival)
 
 
 def _imu(read: Read, _: str, raw: bytes, arrival: int) -> ImuMessage:
     told = read(raw)
-    o = told.orientation
-    covariances = (float(told.orientation_covariance[0]), float(told.angular_velocity_covariance[0]))
-    return ImuMessage((o.w, o.x, o.y, o.z), told.angular_velocity.y, covariances, stamp_of(told), arrival)
+    return ImuMessage(*imu_of(told), stamp_of(told), arrival)
 
 
 def _payload(read: Read, hand: str, raw: bytes, arrival: int) -> PayloadMessage:
@@ -44,11 +42,6 @@ def _payload(read: Read, hand: str, raw: bytes, arrival: int) -> PayloadMessage:
     i = told.inertia
     inertia = (i.ixx, i.ixy, i.ixz, i.iyy, i.iyz, i.izz)
     return PayloadMessage(hand, told.header.frame_id, i.m, (i.com.x, i.com.y, i.com.z), inertia, arrival)
-
-
-def stamp_of(told: Any) -> int:
-    """Return the stamp of a message that the library read, ns."""
-    return int(told.header.stamp.sec * 1_000_000_000 + told.header.stamp.nanosec)
 
 
 READERS: dict[str, Callable[[Read, str, bytes, int], Message]] = {

@@ -16,9 +16,10 @@ from rclpy.signals import SignalHandlerOptions
 from sensor_msgs.msg import Imu, JointState
 
 from ..calibration.sampler import Sampler
+from ..messages.fields import imu_of, stamp_of, wrench_of
 from ..pipeline.pipeline import Pipeline
 from .remote_parameters import RemoteParameters
-from .topics import INPUT, imu_of, nanoseconds, wrench_of
+from .topics import INPUT
 
 SHOW = 0.2  # s between two looks at the table
 GLOBAL = ('robot_file', 'robot_description', 'gravity', 'end_effectors', 'imu_joint', 'state_timeout')
@@ -87,14 +88,14 @@ class _Ears:
 
     def _on_joint_state(self, message: JointState) -> None:
         columns = (np.asarray(message.position), np.asarray(message.velocity), np.asarray(message.effort))
-        self._pipeline.take_joint_state(message.name, *columns, nanoseconds(message.header.stamp), self._now())
+        self._pipeline.take_joint_state(message.name, *columns, stamp_of(message), self._now())
 
     def _on_wrench(self, message: WrenchStamped) -> None:
         now, hand = self._now(), self._sampler.hand.name
-        stamp = nanoseconds(message.header.stamp)
+        stamp = stamp_of(message)
         self._pipeline.inputs.take_wrench(hand, *wrench_of(message), stamp, now)
         if self._sampler.look(now):
             self._changed(True)
 
     def _on_imu(self, message: Imu) -> None:
-        self._pipeline.inputs.take_imu(*imu_of(message), nanoseconds(message.header.stamp), self._now())
+        self._pipeline.inputs.take_imu(*imu_of(message), stamp_of(message), self._now())

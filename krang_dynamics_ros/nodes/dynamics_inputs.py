@@ -16,11 +16,12 @@ from rclpy.serialization import deserialize_message
 from sensor_msgs.msg import Imu, JointState
 
 from ..dynamics.terms import Torques
+from ..messages.fields import imu_of, stamp_of
 from ..messages.joint_state_cdr import JointStateReader
 from ..messages.message_cdr import read_wrench
 from ..pipeline.pipeline import Pipeline
 from .payload_input import PayloadInput
-from .topics import INPUT, imu_of, nanoseconds
+from .topics import INPUT
 from .wrist_topics import WristTopics
 
 NO_MESSAGE = "bytes that are no message of the topic's type"
@@ -81,4 +82,4 @@ class DynamicsInputs:
             wrist.publish(message)
 
     def _on_imu(self, message: Imu) -> None:
-        self._pipeline.inputs.take_imu(*imu_of(message), nanoseconds(message.header.stamp), self.now())
+        self._pipeline.inputs.take_imu(*imu_of(message), stamp_of(message), self.now())

@@ -14,10 +14,10 @@ from ..core.wrench import Wrench
 from ..dynamics.dynamics import Dynamics
 from ..inputs.end_effector import EndEffector
 from ..inputs.joint_states import JointStates, JointTorques
+from ..messages.fields import wrench_of
 from ..viewer.bars import ALWAYS, OBSERVED
 from ..viewer.snapshot import Heard
 from .polling import PolledTopic, PolledTopics
-from .topics import wrench_of
 
 FRESH = 0.5  # s: what was said longer ago is not shown as so
 PARTS = 10  # messages: a state may come in parts from several publishers

@@ -15,11 +15,12 @@ from rclpy.node import Node
 from ..core.inertia import Inertia
 from ..core.wrench import Wrench
 from ..inputs.end_effector import EndEffector
+from ..messages.fields import wrench_of
 from ..pipeline.settings import Settings
 from ..simulation.sensors import SimulatedWrist
 from ..simulation.simulation import Simulation
 from .simulator_parameters import of_hand, wrist
-from .topics import INPUT, wrench_message, wrench_of
+from .topics import INPUT, wrench_message
 
 
 class SimulatorHands:

@@ -20,6 +20,7 @@ from std_srvs.srv import Trigger
 from ..core.errors import ArgumentError, listed
 from ..core.spatial import Array
 from ..core.wrench import Wrench
+from ..messages.fields import stamp_of
 from ..pipeline.spec import named
 from ..robot.robot_file import load_robot
 from ..simulation.followers import Followers
@@ -33,7 +34,7 @@ from .run import run
 from .simulator_diagnostics import SimulatorHealth
 from .simulator_hands import SimulatorHands
 from .simulator_parameters import PARAMETERS
-from .topics import INPUT, nanoseconds
+from .topics import INPUT
 
 
 class SimulatorNode(Node):
@@ -120,7 +121,7 @@ class SimulatorNode(Node):
         return response
 
     def _on_torque(self, message: JointState) -> None:
-        self.robot.take(message.name, np.asarray(message.effort), nanoseconds(message.header.stamp))
+        self.robot.take(message.name, np.asarray(message.effort), stamp_of(message))
 
     def _on_pose(self, message: JointState) -> None:
         try:

@@ -7,6 +7,7 @@ from typing import Any
 
 from ..core.errors import ArgumentError
 from ..core.inertia import Inertia
+from ..core.limits import LARGEST
 from ..inputs.wrist_sensor import WristSensor
 from ..pipeline.dynamics_parameters import of_payload, of_tool
 from ..pipeline.payloads import Told
@@ -22,15 +23,15 @@ PARAMETERS = (
     Spec('publish_clock', False, 'publish simulated time on `/clock`, and stamp with it'),
     Spec('timeout', 0.1, 'torques (by simulated time) and pushes count as none after this, s', least=0.001, most=10.0),
     Spec('brakes', False, 'stand still whenever there are no torques; without brakes the joints are slack then'),
-    Spec('viscous', 0.0, 'viscous friction of every joint besides its own, N m s/rad', least=0.0, most=1e6),
-    Spec('coulomb', 0.0, 'Coulomb friction of every joint besides its own, N m', least=0.0, most=1e6),
+    Spec('viscous', 0.0, 'viscous friction of every joint besides its own, N m s/rad', least=0.0, most=LARGEST),
+    Spec('coulomb', 0.0, 'Coulomb friction of every joint besides its own, N m', least=0.0, most=LARGEST),
     Spec('start.names', NONE, 'joints that start elsewhere than where the robot file says, or than at zero'),
     Spec('start.positions', [0.0], 'where those start, rad or m'),
     Spec(
         'effort', 'joint', 'of `joint_states`: what sensors in the joints read, or what the motors give, before '
         'rotors, friction and brakes', live=True, choices=('joint', 'motor'),
     ),
-    Spec('effort_noise', 0.0, 'standard deviation of each effort, N m', live=True, least=0.0, most=1e6),
+    Spec('effort_noise', 0.0, 'standard deviation of each effort, N m', live=True, least=0.0, most=LARGEST),
 )  # fmt: skip
 
 

@@ -16,35 +16,16 @@ from rclpy.node import Node
 from rclpy.qos import QoSProfile, ReliabilityPolicy
 from rclpy.qos_overriding_options import QoSOverridingOptions
 from rclpy.serialization import serialize_message
-from sensor_msgs.msg import Imu, JointState
+from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray, MultiArrayDimension
 
 from ..core.spatial import Array
+from ..messages.fields import SECOND
 
 # Best effort takes what any sender offers; ten deep, so that parts of a state do not push each other out.
 INPUT = QoSProfile(depth=10, reliability=ReliabilityPolicy.BEST_EFFORT)
 OUTPUT = QoSProfile(depth=1)  # reliable: RViz's Effort display and most tools ask for it
-SECOND = 1_000_000_000  # ns
 STAMP = Struct('=iI')  # builtin_interfaces/Time as it is serialized: s, ns
-
-Numbers = tuple[float, float, float]
-
-
-def nanoseconds(stamp: Time) -> int:
-    """Return a stamp as whole nanoseconds."""
-    return int(stamp.sec * SECOND + stamp.nanosec)
-
-
-def wrench_of(message: WrenchStamped) -> tuple[str, Numbers, Numbers]:
-    """Return the frame, the force (N) and the moment (N m) of a message."""
-    f, m = message.wrench.force, message.wrench.torque
-    return message.header.frame_id, (f.x, f.y, f.z), (m.x, m.y, m.z)
-
-
-def imu_of(message: Imu) -> tuple[tuple[float, float, float, float], float, tuple[float, float]]:
-    """Return the orientation (w, x, y, z), the pitch rate (rad/s), and the first entry of the covariance of each."""
-    o, covariances = message.orientation, (message.orientation_covariance, message.angular_velocity_covariance)
-    return (o.w, o.x, o.y, o.z), message.angular_velocity.y, (covariances[0][0], covariances[1][0])
 
 
 def wrench_message(frame_id: str, stamp: Time, numbers: Sequence[float]) -> WrenchStamped:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..core.errors import ArgumentError
+from ..core.limits import LARGEST
 from ..core.spatial import Array
 from ..dynamics.factory import Model
 from ..dynamics.state import State
@@ -20,7 +21,6 @@ from .spec import named
 
 Clock = Callable[[], float]  # seconds, steady
 Measured = Callable[[State], Array | None]
-LARGEST = 1e6  # N m, N
 
 
 class Commanding:

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ..core.errors import ArgumentError
+from ..core.limits import LARGEST
 from ..dynamics.dynamics import Dynamics
 from ..dynamics.factory import BACKENDS, Model, load_model
 from ..dynamics.terms import SUMMED
@@ -22,7 +23,6 @@ JOINT_SETTINGS = {
 }
 FRICTION_SETTINGS = ('viscous', 'coulomb', 'coulomb_velocity')
 NO_PRESLIDING = [0.0, 0.001]  # a torque of zero
-LARGEST = 1e6  # of any of a joint's settings
 URDFS = "the URDF's"
 
 MODEL = (
@@ -118,7 +118,7 @@ def of_payload(name: str) -> list[Spec]:
     return [
         Spec(
             f'{name}.payload.mass', 0.0, 'what the hand holds, kg, beside what the model has; 0: nothing',
-            live=True, least=0.0, most=1e6,
+            live=True, least=0.0, most=LARGEST,
         ),
         Spec(f'{name}.payload.com', [0.0] * 3, "its centre of mass in the hand's frame, m", live=True, count=3),
         Spec(

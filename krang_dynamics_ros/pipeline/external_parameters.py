@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ..core.limits import LARGEST
 from ..dynamics.observer import EFFORT_SOURCES
 from .spec import Spec
 
@@ -26,7 +27,7 @@ SETTINGS = (
     Spec('contact.floor', 0.5, 'and this besides, N m (N)', live=True, least=0.0, most=1e3),
     Spec(
         'contact.acceleration', 1.0, 'a robot with a joint beyond this accelerates, rad/s^2 (m/s^2)',
-        live=True, least=0.0, most=1e6,
+        live=True, least=0.0, most=LARGEST,
     ),
 )  # fmt: skip
 THRESHOLDS = ('contact_threshold', 'contact_threshold_accelerating')
@@ -47,15 +48,15 @@ def of_joint(name: str) -> list[Spec]:
     return [
         Spec(
             f'joints.{name}.effort_scale', 1.0, 'N m (N) for one of what `effort` has, such as amperes',
-            live=True, least=-1e6, most=1e6,
+            live=True, least=-LARGEST, most=LARGEST,
         ),
         Spec(
             f'joints.{name}.{THRESHOLDS[0]}', 0.0, 'an external torque beyond this is contact, N m (N); 0: not known',
-            live=True, least=0.0, most=1e6,
+            live=True, least=0.0, most=LARGEST,
         ),
         Spec(
             f'joints.{name}.{THRESHOLDS[1]}', 0.0, 'the same while the robot accelerates; 0: as while it does not',
-            live=True, least=0.0, most=1e6,
+            live=True, least=0.0, most=LARGEST,
         ),
     ]  # fmt: skip
 

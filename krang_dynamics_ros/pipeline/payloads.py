@@ -9,13 +9,13 @@ import numpy as np
 
 from ..core.errors import ArgumentError
 from ..core.inertia import Inertia, InertiaRamp, possible
+from ..core.limits import LARGEST
 from ..core.spatial import Array, symmetric, upper_triangle
 from ..dynamics.dynamics import Dynamics
 from ..inputs.end_effector import EndEffector
 from ..inputs.refusals import Refusals
 from .settings import Settings
 
-LARGEST = 1e6  # kg, m, kg m^2: what is beyond is no payload, but a fault
 SAME = 1e-12  # of the largest number: two payloads that differ by less are one
 
 

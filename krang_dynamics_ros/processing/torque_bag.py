@@ -11,11 +11,12 @@ import numpy as np
 
 from ..core.optional import optional
 from ..core.spatial import Array
+from ..messages.fields import SECOND
+from ..messages.message_cdr import STAMP
 from .states import States
 
 rosbag2 = optional('rosbags.rosbag2', 'recordings')
 typesys = optional('rosbags.typesys', 'recordings')
-STAMP, SECOND = 4, 1_000_000_000  # where a message's stamp stands, and how many ns a second has
 VERSION = 9  # of the bag's metadata, which Jazzy writes
 
 

@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..core.errors import KrangDynamicsError, unknown_name
+from ..core.limits import LARGEST
 from ..core.spatial import Array
 
 Rows = NDArray[np.bool_]
-LARGEST = 1e6  # rad, m, rad/s, N m, N: what is beyond is no number of a robot, but a fault
 
 
 class RecordingError(KrangDynamicsError):

@@ -1,0 +1,27 @@
+"""What the fields of a message say that the library has read: numbers of our own, whatever the message's class."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .messages import Three
+
+SECOND = 1_000_000_000  # ns
+
+
+def stamp_of(told: Any) -> int:
+    """Return the stamp of a message with a header, ns."""
+    return int(told.header.stamp.sec * SECOND + told.header.stamp.nanosec)
+
+
+def wrench_of(told: Any) -> tuple[str, Three, Three]:
+    """Return the frame, the force (N) and the moment (N m) of a WrenchStamped."""
+    f, m = told.wrench.force, told.wrench.torque
+    return told.header.frame_id, (f.x, f.y, f.z), (m.x, m.y, m.z)
+
+
+def imu_of(told: Any) -> tuple[tuple[float, float, float, float], float, tuple[float, float]]:
+    """Return the orientation (w, x, y, z), the pitch rate (rad/s), and the first entry of the covariance of each."""
+    o = told.orientation
+    covariances = (float(told.orientation_covariance[0]), float(told.angular_velocity_covariance[0]))
+    return (o.w, o.x, o.y, o.z), told.angular_velocity.y, covariances
