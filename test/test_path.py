@@ -25,22 +25,24 @@ def test_a_polynomial_through_the_states_comes_back(rng: np.random.Generator, kn
     def at(order: int, t: object) -> np.ndarray:
         return np.array([move.deriv(order)(t) for move in moves])
 
-    path = Path(4)
+    path = Path()
+    path.begin(at(0, times[0]), at(1, times[0]))
     for start, end in pairwise(times):
-        found = path.step(at(0, start), at(1, start), at(0, end), at(1, end), end - start)
+        found = path.step(at(0, end), at(1, end), end - start)
     for order, values in enumerate(found):
         np.testing.assert_allclose(values, at(order, start + POINTS * (end - start)).T, rtol=1e-9, atol=1e-9)
-    path.forget()
-    still = path.step(np.ones(4), np.zeros(4), np.ones(4), np.zeros(4), 1e-3)
+    path.begin(np.ones(4), np.zeros(4))
+    still = path.step(np.ones(4), np.zeros(4), 1e-3)
     np.testing.assert_allclose(still[0], 1)
     np.testing.assert_allclose(still[1:], 0, atol=1e-12)
 
 
 @pytest.mark.parametrize('before', [1e-6, 1e-3, 1.0])
 def test_positions_in_coarse_steps_are_no_velocity(before: float) -> None:
-    path, dq, dt = Path(3), np.array([0.1, -0.1, 0.0]), 2e-3
+    path, dq, dt = Path(), np.array([0.1, -0.1, 0.0]), 2e-3
     step = np.full(3, 0.05)  # of a poor encoder: 25 rad/s, if it were believed
-    path.step(np.zeros(3), dq, dq * before, dq, before)
-    _, velocities, accelerations = path.step(dq * before, dq, dq * (before + dt) + step, dq, dt)
+    path.begin(np.zeros(3), dq)
+    path.step(dq * before, dq, before)
+    _, velocities, accelerations = path.step(dq * (before + dt) + step, dq, dt)
     assert (np.abs(velocities - dq) <= 0.1001 * np.abs(dq)).all()
     np.testing.assert_allclose(WEIGHTS @ accelerations, 0, atol=1e-9)
