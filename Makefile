@@ -25,7 +25,7 @@ run: $(RUNS)  ## a simulated Krang in the browser; PORT=8081 for another port, R
 
 MARK ?= not slow
 test: $(TESTS)  ## run the tests, in parallel; MARK=slow runs the slow ones
-	@$(BIN)/python -m pytest -q -n auto --dist loadfile -m "$(MARK)"
+	@$(BIN)/python -m pytest -q -n $$(($$(nproc) + 1)) --dist loadfile -m "$(MARK)"  # one more: nodes wait a lot
 
 lint: $(TESTS)  ## ruff and mypy
 	@$(BIN)/ruff check .
