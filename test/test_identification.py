@@ -20,7 +20,8 @@ from krang_dynamics_ros.identification.bodies_prior import (
     pseudo_inertia,
     stiffness,
 )
-from krang_dynamics_ros.identification.identify import Identified, identify
+from krang_dynamics_ros.identification.identified import Identified
+from krang_dynamics_ros.identification.identify import identify
 from krang_dynamics_ros.identification.phases import period
 from krang_dynamics_ros.identification.predict import predict
 from krang_dynamics_ros.identification.regressor import held

@@ -12,7 +12,8 @@ from krang_dynamics_ros import Robot, krang
 from krang_dynamics_ros.core.inertia import Inertia
 from krang_dynamics_ros.identification.excitation import Search
 from krang_dynamics_ros.identification.excitation_run import run
-from krang_dynamics_ros.identification.identify import Identified, identify
+from krang_dynamics_ros.identification.identified import Identified
+from krang_dynamics_ros.identification.identify import identify
 from krang_dynamics_ros.identification.predict import predict
 from krang_dynamics_ros.identification.regressor import held, moved_links, parameters_of, regressor
 from krang_dynamics_ros.recordings.recording import Recording

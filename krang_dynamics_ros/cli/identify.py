@@ -9,7 +9,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from ..core.errors import ArgumentError
-from ..identification.identify import Identified, identify
+from ..identification.identified import Identified
+from ..identification.identify import identify
 from ..identification.report import identification_report
 from ..identification.robot_file_out import check_like, robot_file_text
 from ..robot.file_text import is_xml, text_of

@@ -8,6 +8,8 @@ is tr K - log det K - 4, and the logarithm keeps every body strictly possible.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from ..core.errors import KrangDynamicsError
@@ -50,22 +52,23 @@ def _solve(M: Array, b: Array, P: Array, at: Array, known: Known, structure: Str
     divergence = sum(cp.trace(K) - cp.log_det(K) for K in bodies)
     squares = cp.sum_squares(R @ x - d) + cp.sum_squares(prior)
     guarded = np.flatnonzero(np.tile(never_negative(structure), len(scale) // len(structure.columns)))
-    problem = cp.Problem(
-        cp.Minimize(0.5 * squares * structure.spread**2 + divergence),  # so scaled, the solver finds it exactly
-        [factors[guarded] >= 0],
-    )
-    try:
-        problem.solve(solver='CLARABEL')
-    except cp.SolverError as error:
-        raise KrangDynamicsError(f'no possible bodies were found: {error}') from None
-    if problem.status not in ('optimal', 'optimal_inaccurate'):
-        raise KrangDynamicsError(f'no possible bodies were found: the solver says {problem.status}')
+    cost = 0.5 * squares * structure.spread**2 + divergence  # so scaled, the solver finds it exactly
+    _minimize(cp.Problem(cp.Minimize(cost), [factors[guarded] >= 0]))
     phi = [
         parameters_of_pseudo_inertia(L @ np.asarray(K.value) @ L.T) for K, L in zip(bodies, known.factors, strict=True)
     ]
     found = scale * np.asarray(factors.value)
     found[guarded] = np.maximum(found[guarded], 0.0)
     return np.concatenate([*phi, found])
+
+
+def _minimize(problem: Any) -> None:
+    try:
+        problem.solve(solver='CLARABEL')
+    except cp.SolverError as error:
+        raise KrangDynamicsError(f'no possible bodies were found: {error}') from None
+    if problem.status not in ('optimal', 'optimal_inaccurate'):
+        raise KrangDynamicsError(f'no possible bodies were found: the solver says {problem.status}')
 
 
 def _parameters_of_K(L: Array) -> Array:

@@ -47,23 +47,30 @@ def predict(robot: Robot, recording: Recording, angles: Mapping[str, float] | No
     """Predict the effort in every row; a row that a logger repeated gets what the row before it got."""
     arm = held(robot, angles or {}, recording.joint_names)
     smoothed = Smoothed(recording, robot.cutoff or CUTOFF)
-    row = np.cumsum(smoothed.new) - 1  # of the motion, by row of the recording
-    motion, z = smoothed.motion, None
-    friction = FrictionModel(arm.viscous, arm.coulomb)
-    friction.take([joint.friction for joint in arm.moving_joints])
-    friction.coulomb_velocity = doubtful(motion.dq, friction.coulomb_velocity)
-    if friction.has_state:
-        z = np.stack(
-            [
-                presliding_history(recording.position[:, [j]], delta.tolist())[smoothed.new, 0]
-                for j, delta in enumerate(friction.delta)
-            ],
-            axis=1,
-        )
-    equations = NewtonEuler(arm)
-    torque = equations.inverse_dynamics(motion.q, motion.dq, motion.ddq) + friction.torque(motion.dq, z)
+    motion, equations, friction = smoothed.motion, NewtonEuler(arm), _friction(arm, smoothed)
+    torque = equations.inverse_dynamics(motion.q, motion.dq, motion.ddq)
+    torque += friction.torque(motion.dq, _presliding(friction, recording, smoothed))
     if friction.shares_load:
         load = equations.inverse_dynamics(motion.q, motion.dq, np.zeros_like(motion.ddq))
-        torque = torque + friction.hidden_load(motion.dq, load)
-    torque = torque + np.array([joint.motor.effort_offset for joint in arm.moving_joints])
+        torque += friction.hidden_load(motion.dq, load)
+    torque += np.array([joint.motor.effort_offset for joint in arm.moving_joints])
+    row = np.cumsum(smoothed.new) - 1  # of the motion, by row of the recording
     return Prediction(recording, torque[row], motion.dq[row])
+
+
+def _friction(arm: Robot, smoothed: Smoothed) -> FrictionModel:
+    friction = FrictionModel(arm.viscous, arm.coulomb)
+    friction.take([joint.friction for joint in arm.moving_joints])
+    friction.coulomb_velocity = doubtful(smoothed.motion.dq, friction.coulomb_velocity)
+    return friction
+
+
+def _presliding(friction: FrictionModel, recording: Recording, smoothed: Smoothed) -> Array | None:
+    """Return z of every row that is new (rows, joints, k), or None if no friction has any."""
+    if not friction.has_state:
+        return None
+    histories = [
+        presliding_history(recording.position[:, [j]], delta.tolist())[smoothed.new, 0]
+        for j, delta in enumerate(friction.delta)
+    ]
+    return np.stack(histories, axis=1)

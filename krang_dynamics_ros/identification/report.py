@@ -7,7 +7,7 @@ import numpy as np
 from ..core.spatial import Array, upper_triangle
 from ..recordings.report_page import Line, Page
 from ..robot.robot_writer import number
-from .identify import Identified
+from .identified import Identified
 
 POINTS = 1500  # at most in a chart: more are hidden behind each other
 NUMBERS = ('mass', 'com x', 'com y', 'com z', 'Ixx', 'Ixy', 'Ixz', 'Iyy', 'Iyz', 'Izz')

@@ -13,7 +13,7 @@ from ..core.spatial import Array
 from ..robot.robot import Link, Robot
 from ..robot.robot_file import read_robot
 from ..robot.robot_writer import number, robot_text
-from .identify import Identified
+from .identified import Identified
 from .robot_file_edits import edited
 
 
