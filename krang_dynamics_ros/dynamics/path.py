@@ -5,7 +5,8 @@ t goes from 0 to 1 over a step:
     q(t) = q0 + v t + change t^2 / 2 + bend t^2 (3 - 2 t) + (a + b t) t^2 (1 - t)^2
 
 It goes through both states, positions and velocities; a and b make it go through the state before as well. All five are
-linear in five measured velocities, so positions, velocities and accelerations come from one product of matrices.
+linear in five measured velocities: dq_before, the mean velocity from there to q0, dq0, the mean velocity to q1, dq1. So
+positions, velocities and accelerations come from one product of matrices.
 """
 
 from __future__ import annotations
@@ -26,9 +27,9 @@ _POSITION, _VELOCITY, _ACCELERATION = (
 )
 _BENT = _VELOCITY * [0, 0, 1, 1, 1]  # what bend, a and b make of the velocities
 _MOST = np.array([[0, 1, 0, 0, 0], [0.1, 0.05, 0, 0, 0]])  # change, and a tenth of the mean velocity without bends
-_ALL = np.vstack([_POSITION, _VELOCITY, _ACCELERATION, _BENT, _MOST])
-_OF_STEP = np.array([[0, 0, 1, 0, 0], [0, 0, -1, 0, 1], [0, 0, -0.5, 1, -0.5]])  # v, change, bend; over dt
-_WITHOUT_BEFORE, _BENDS = _ALL[:, :3] @ _OF_STEP, _ALL[:, 3:].copy()
+_ALL = np.vstack([_POSITION, _VELOCITY, _ACCELERATION, _BENT, _MOST])  # rows 0-2, 3-5, 6-8, 9-11, 12-13
+_OF_STEP = np.array([[0, 0, 1, 0, 0], [0, 0, -1, 0, 1], [0, 0, -0.5, 1, -0.5]])  # v, change, bend over dt, of measured
+_WITHOUT_BEFORE, _BY_BEFORE = _ALL[:, :3] @ _OF_STEP, _ALL[:, 3:].copy()
 _STRAIGHT = _ALL[:9, :2] @ _OF_STEP[:2]
 
 
@@ -42,18 +43,18 @@ class Path:
 
     def step(self, q: Array, dq: Array, dt: float) -> tuple[Array, Array, Array]:
         """Go on to a state after dt (s); return positions, velocities, accelerations (3, n) at `POINTS` of the step."""
-        q0, mean, weights = self._q, (q - self._q) / dt, _WITHOUT_BEFORE
+        q0, mean, of_measured = self._q, (q - self._q) / dt, _WITHOUT_BEFORE
         dq_before, mean_before, dt_before = self._before or (dq, dq, dt)
         if self._before:
-            weights = weights + _BENDS @ _through_before(dt_before / dt)
+            of_measured = of_measured + _BY_BEFORE @ _through_before(dt_before / dt)
         measured = np.array([dq_before, mean_before, self._dq, mean, dq])
-        path = _straightened(weights @ measured, measured)
+        path = _straightened(of_measured @ measured, measured)
         self._before, self._q, self._dq = (self._dq, mean, dt), q.copy(), measured[4]
         return q0 + dt * path[:3], path[3:6], path[6:9] / dt
 
 
 def _through_before(rho: float) -> Array:
-    """Return a and b over dt (2, 5), of what is measured; the step before took `rho` times as long."""
+    """Return what a and b over dt are (2, 5) of what is measured; the step before took `rho` times as long."""
     s = 1 + rho
     a = [1 / rho / s**2, -(3 + 5 * rho) / rho / s**3, 2 / rho, -(3 + 9 * rho + 4 * rho**2) / s**3, (1 + 2 * rho) / s**2]
     b = [1 / (rho * s) ** 2, -2 * (1 + 2 * rho) / rho**2 / s**3, 1 / rho**2, -2 * (2 + rho) / s**3, 1 / s**2]
@@ -66,11 +67,11 @@ def _straightened(path: Array, measured: Array) -> Array:
     Stamps that jitter, and positions in coarse steps, look like bends of any size.
     """
     size = np.abs(path[9:])
-    most = size[3] + size[4]
-    beyond = size[:3] > most
+    bent, most = size[:3], size[3] + size[4]
+    beyond = bent > most
     if np.count_nonzero(beyond):
         part = np.ones(len(most))
-        np.divide(most, size[:3].max(axis=0), out=part, where=beyond.any(axis=0))
+        np.divide(most, bent.max(axis=0), out=part, where=beyond.any(axis=0))
         straight = _STRAIGHT @ measured
         path[:9] = straight + part * (path[:9] - straight)
     return path
