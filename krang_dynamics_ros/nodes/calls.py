@@ -86,8 +86,8 @@ class ParametersOf:
 
     @property
     def there(self) -> bool:
-        """Whether that node is there."""
-        return self._calls.ready(self._get)
+        """Whether that node is there, and can be asked and told."""
+        return self._calls.ready(self._get) and self._calls.ready(self._set)
 
     def get(self, names: Sequence[str], then: Callable[[list[Any]], None], lost: Done) -> None:
         """Ask for values; `then` gets all of them, or an empty list if the node does not have every one."""
