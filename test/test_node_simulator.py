@@ -20,7 +20,8 @@ from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import JointState
 from std_srvs.srv import Trigger
 
-from krang_dynamics_ros import Inertia, Robot, dynamics_of
+from krang_dynamics_ros import Inertia, Robot, Wrench, dynamics_of
+from krang_dynamics_ros.messages.fields import stamp_of
 
 from .robots import ROOT
 from .ros import Client, Process, domain, environment
@@ -84,6 +85,14 @@ def trigger(client: Client, name: str) -> Trigger.Response:
 
 def call(client: Client, name: str) -> None:
     assert trigger(client, name).success
+
+
+def reset(client: Client, watcher: Watcher) -> JointState:
+    """Reset it, and return a state from after that: others may still be on their way."""
+    call(client, 'reset')
+    done = time.time_ns()
+    client.until(lambda: watcher.states and stamp_of(watcher.states[-1]) > done, why='a state from after the reset')
+    return watcher.states[-1]
 
 
 def status(client: Client, name: str) -> DiagnosticStatus:
@@ -209,17 +218,22 @@ def test_the_wrist_reads_the_push_in_the_hands_axes(number: int, robot: Robot) -
 
 
 @pytest.mark.parametrize('topic', ['push', 'push/left'])
-def test_a_reset_ends_every_push(number: int, topic: str) -> None:
+def test_a_reset_ends_every_push(number: int, robot: Robot, topic: str) -> None:
     client, watcher, sim = paused(number, '-p', 'timeout:=10.0', '-p', 'effort:=joint')
-    call(client, 'reset')
-    standing = watcher.efforts()
-    push, message = client.publisher(WrenchStamped, topic), WrenchStamped()
-    message.header.frame_id, message.wrench.force.x = 'R10l', 20.0
-    client.until(
-        lambda: np.abs(watcher.efforts() - standing).max() > 1, lambda: push.publish(message), 'the push to be felt'
-    )
-    call(client, 'reset')
-    np.testing.assert_allclose(watcher.efforts(), standing, atol=1e-6)
+    start, message = reset(client, watcher), WrenchStamped()
+    q, standing = np.array(start.position), np.array(start.effort)
+    push, message.header.frame_id = client.publisher(WrenchStamped, topic), 'R10l'
+
+    def more() -> None:
+        message.wrench.force.x += 1.0
+        push.publish(message)
+
+    def all_felt() -> bool:  # the last one too: none is on its way any more
+        by_push = dynamics_of(robot).wrench_torque(q, [Wrench('R10l', [message.wrench.force.x, 0, 0])])
+        return np.allclose(watcher.efforts(), standing - by_push, atol=1e-9)
+
+    client.until(all_felt, more, 'the pushes to be felt')
+    np.testing.assert_allclose(np.array(reset(client, watcher).effort), standing, atol=1e-9)
     assert sim.end() == 0
     client.close()
 
