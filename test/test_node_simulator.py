@@ -164,8 +164,7 @@ def test_torques_without_measure_break_it_until_a_reset(number: int, robot: Robo
     assert status(client, 'simulation').level == DiagnosticStatus.ERROR
     assert np.isfinite(watcher.now()).all()
     assert not trigger(client, 'resume').success
-    call(client, 'reset')
-    np.testing.assert_array_equal(watcher.now(), dynamics_of(robot).vector(START))
+    np.testing.assert_array_equal(reset(client, watcher).position, dynamics_of(robot).vector(START))
     client.until(lambda: 'the brakes are closed' in status(client, 'simulation').message, why='it to stand')
     assert sim.end() == 0
     assert 'Traceback' not in sim.output
@@ -198,8 +197,7 @@ def test_torques_for_a_state_from_before_a_pose_are_dropped(number: int, robot: 
 
 def test_the_wrist_reads_the_push_in_the_hands_axes(number: int, robot: Robot) -> None:
     client, watcher, sim = paused(number)
-    call(client, 'reset')
-    q = watcher.now()
+    q = np.array(reset(client, watcher).position)
     R, _ = dynamics_of(robot).pose(q, 'R10l')
     push = client.publisher(WrenchStamped, 'push/left')
     message = WrenchStamped()

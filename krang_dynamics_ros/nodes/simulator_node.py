@@ -20,7 +20,7 @@ from std_srvs.srv import Trigger
 from ..core.errors import ArgumentError, listed
 from ..core.spatial import Array
 from ..core.wrench import Wrench
-from ..messages.fields import stamp_of
+from ..messages.fields import SECOND, stamp_of
 from ..pipeline.spec import named
 from ..robot.robot_file import load_robot
 from ..simulation.followers import Followers
@@ -170,7 +170,7 @@ class SimulatorNode(Node):
 
     def _stamp(self) -> Time:
         now = self.robot.now if self._ticker else int(self.get_clock().now().nanoseconds)
-        seconds, rest = divmod(self.robot.stamp(now), 10**9)
+        seconds, rest = divmod(self.robot.stamp(now), SECOND)
         stamp = Time(sec=seconds, nanosec=rest)
         if self._ticker:
             self._ticker.publish(Clock(clock=stamp))
