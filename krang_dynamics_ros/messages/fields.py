@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from .messages import Three
+from .messages import Six, Three
 
 SECOND = 1_000_000_000  # ns
 
@@ -25,3 +25,9 @@ def imu_of(told: Any) -> tuple[tuple[float, float, float, float], float, tuple[f
     o = told.orientation
     covariances = (float(told.orientation_covariance[0]), float(told.angular_velocity_covariance[0]))
     return (o.w, o.x, o.y, o.z), told.angular_velocity.y, covariances
+
+
+def payload_of(told: Any) -> tuple[str, float, Three, Six]:
+    """Return the frame, mass (kg), centre of mass (m) and inertia about it (xx xy xz yy yz zz) of an InertiaStamped."""
+    i = told.inertia
+    return told.header.frame_id, i.m, (i.com.x, i.com.y, i.com.z), (i.ixx, i.ixy, i.ixz, i.iyy, i.iyz, i.izz)

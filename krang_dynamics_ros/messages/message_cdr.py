@@ -7,7 +7,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
-from .fields import SECOND, imu_of, stamp_of, wrench_of
+from .fields import SECOND, imu_of, payload_of, stamp_of, wrench_of
 from .messages import ImuMessage, Message, PayloadMessage, WrenchMessage
 
 LITTLE_ENDIAN = b'\0\1'
@@ -38,10 +38,7 @@ def _imu(read: Read, _: str, raw: bytes, arrival: int) -> ImuMessage:
 
 
 def _payload(read: Read, hand: str, raw: bytes, arrival: int) -> PayloadMessage:
-    told = read(raw)
-    i = told.inertia
-    inertia = (i.ixx, i.ixy, i.ixz, i.iyy, i.iyz, i.izz)
-    return PayloadMessage(hand, told.header.frame_id, i.m, (i.com.x, i.com.y, i.com.z), inertia, arrival)
+    return PayloadMessage(hand, *payload_of(read(raw)), arrival)
 
 
 READERS: dict[str, Callable[[Read, str, bytes, int], Message]] = {

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from ..core.spatial import Array
 
 Three = tuple[float, float, float]
+Six = tuple[float, float, float, float, float, float]
 
 
 class JointStateMessage(NamedTuple):
@@ -53,7 +54,7 @@ class PayloadMessage(NamedTuple):
     frame: str
     mass: float
     com: Three
-    inertia: tuple[float, float, float, float, float, float]
+    inertia: Six
     arrival: int
 
 

@@ -13,6 +13,7 @@ from rclpy.qos import QoSProfile
 from rclpy.qos_overriding_options import QoSOverridingOptions
 
 from ..core.spatial import Array
+from ..messages.fields import payload_of
 from ..pipeline.payloads import Payloads, Told
 from ..pipeline.robot_inputs import RobotInputs
 
@@ -35,10 +36,9 @@ class PayloadInput:
             node.create_timer(PERIOD, self._set, clock=Clock(clock_type=ClockType.STEADY_TIME))
 
     def _on_payload(self, hand: str, message: InertiaStamped) -> None:
-        i = message.inertia
-        told = Told(i.m, [i.com.x, i.com.y, i.com.z], [i.ixx, i.ixy, i.ixz, i.iyy, i.iyz, i.izz])
-        frame, refused = message.header.frame_id, self._payloads.refusals[hand].count
-        values = self._payloads.read(hand, frame, told, self._positions())
+        frame, mass, com, inertia = payload_of(message)
+        refused = self._payloads.refusals[hand].count
+        values = self._payloads.read(hand, frame, Told(mass, com, inertia), self._positions())
         if values is not None:
             self._waiting[hand] = values
         elif self._payloads.refusals[hand].count == refused:  # it is what the parameters say
