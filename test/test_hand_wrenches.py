@@ -48,6 +48,15 @@ def test_the_smallest_singular_value_is_what_the_other_hand_cannot_explain(dynam
     assert np.linalg.norm(estimate.weakest @ rest) == pytest.approx(smallest, rel=1e-6)
 
 
+def test_what_is_asked_later_is_of_the_state_then(dynamics: Dynamics) -> None:
+    """Diagnostics ask a second later; arrays of states may be used again."""
+    q, torque = np.linspace(-1, 1, 17), np.ones(17)
+    now, later = (HandWrenches(dynamics, HANDS).estimate(q, torque)['left'] for _ in range(2))
+    smallest = now.smallest
+    q[:], torque[5] = 0.0, np.nan
+    assert later.smallest == smallest
+
+
 def test_a_straight_arm_is_not_told_nor_one_without_enough_efforts(dynamics: Dynamics) -> None:
     estimator, bent = HandWrenches(dynamics, HANDS), np.linspace(-1, 1, 17)
     for estimate in estimator.estimate(np.zeros(17), np.ones(17)).values():

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from numpy.polynomial import Polynomial
 
-from krang_dynamics_ros.dynamics.path import POINTS, WEIGHTS, Path
+from krang_dynamics_ros.core.path import POINTS, WEIGHTS, Path
 
 
 def test_its_mean_is_exact_to_the_fifth_power() -> None:
@@ -28,11 +28,11 @@ def test_a_polynomial_through_the_states_comes_back(rng: np.random.Generator, kn
     path = Path()
     path.begin(at(0, times[0]), at(1, times[0]))
     for start, end in pairwise(times):
-        found = path.step(at(0, end), at(1, end), end - start)
+        found = path.step(at(0, end), at(1, end), end - start).points()
     for order, values in enumerate(found):
         np.testing.assert_allclose(values, at(order, start + POINTS * (end - start)).T, rtol=1e-9, atol=1e-9)
     path.begin(np.ones(4), np.zeros(4))
-    still = path.step(np.ones(4), np.zeros(4), 1e-3)
+    still = path.step(np.ones(4), np.zeros(4), 1e-3).points()
     np.testing.assert_allclose(still[0], 1)
     np.testing.assert_allclose(still[1:], 0, atol=1e-12)
 
@@ -43,6 +43,6 @@ def test_positions_in_coarse_steps_are_no_velocity(before: float) -> None:
     step = np.full(3, 0.05)  # of a poor encoder: 25 rad/s, if it were believed
     path.begin(np.zeros(3), dq)
     path.step(dq * before, dq, before)
-    _, velocities, accelerations = path.step(dq * (before + dt) + step, dq, dt)
+    _, velocities, accelerations = path.step(dq * (before + dt) + step, dq, dt).points()
     assert (np.abs(velocities - dq) <= 0.1001 * np.abs(dq)).all()
     np.testing.assert_allclose(WEIGHTS @ accelerations, 0, atol=1e-9)

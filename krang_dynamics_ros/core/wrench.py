@@ -48,6 +48,9 @@ class Wrench:
         return vector
 
 
+LEVER = 0.3  # m; a forearm's: where a moment counts as much as a force
+
+
 class Place(NamedTuple):
     """Which link feels a wrench, and how it is given: as a `Wrench` is."""
 

@@ -9,7 +9,7 @@ Units: m, kg, s, rad, N, N m. "Base" is the link without a parent, which does no
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Literal
 
 import numpy as np
@@ -18,8 +18,9 @@ from numpy.typing import ArrayLike
 
 from ..core.errors import ArgumentError, SingularityError, unknown_name
 from ..core.inertia import Inertia
+from ..core.path import WEIGHTS, Step
 from ..core.spatial import Array
-from ..core.wrench import Load, Wrench, WrenchRows
+from ..core.wrench import LEVER, Load, Wrench, WrenchRows
 from .pinocchio_model import PinocchioModel
 
 Frame = Literal['base', 'link']
@@ -60,6 +61,10 @@ class Dynamics(PinocchioModel):
     def inverse_dynamics(self, q: ArrayLike, dq: ArrayLike, ddq: ArrayLike) -> Array:
         """A ddq + C dq + Q (n), without friction and wrenches: each has its own method."""
         return self._out(pin.rnea(self._model, self._data, self._in(q), self._rate(dq), self._rate(ddq)))
+
+    def mean_inverse_dynamics(self, step: Step) -> Array:
+        """Return the mean over a step of A ddq + C dq + Q (n)."""
+        return np.asarray(WEIGHTS @ [self.inverse_dynamics(*point) for point in zip(*step.points(), strict=True)])
 
     def forward_dynamics(self, q: ArrayLike, dq: ArrayLike, torque: ArrayLike) -> Array:
         """Acceleration ddq (n) with A ddq + C dq + Q = torque; subtract friction and J^T f from `torque` yourself."""
@@ -127,6 +132,28 @@ class Dynamics(PinocchioModel):
     def wrench_at_link(self, q: ArrayLike, wrench: Wrench) -> Array:
         """Return [f; moment] (6) of a wrench in its link's own axes, about its link's own origin."""
         return self._at_link(self._in(q), self._frame(wrench.link), wrench)
+
+    def jacobians(self, q: ArrayLike, links: Sequence[str]) -> Array:
+        """Return the Jacobians (6 m, n) of m links in their own axes, moments over LEVER."""
+        J = np.concatenate([self.jacobian(q, link, 'link') for link in links])
+        J.reshape(-1, 2, 3, self.n)[:, 1] /= LEVER
+        return J
+
+    def hand_wrenches(self, q: Array, torque: Array, links: Sequence[str], damping: float) -> tuple[Array, float]:
+        """Return the wrenches (6 m) on m links that explain joint torques (n), and what bounds singular values, m^2.
+
+        Least are |J^T f - torque|^2 + damping^2 |f|^2, J being `jacobians`, damping in m. A joint whose torque is NaN
+        is left out. No singular value of J, squared, is less than the bound.
+        """
+        J = self.jacobians(q, links)
+        if not math.isfinite(torque @ torque):
+            known = np.isfinite(torque)
+            J, torque = J[:, known], torque[known]
+        unit = np.eye(len(J))
+        damped = np.linalg.inv(J @ J.T + damping**2 * unit)
+        f = damped @ (J @ torque)
+        f.reshape(-1, 2, 3)[:, 1] /= LEVER
+        return f, 1 / np.vdot(damped, unit) - damping**2
 
     def weights(self, q: ArrayLike, loads: Iterable[Load]) -> list[Array]:
         """Return what gravity does to bodies that links carry: [f; moment] (6) each, as its load wants it given.

@@ -18,10 +18,10 @@ from typing import Literal, get_args
 
 import numpy as np
 
+from ..core.path import Path, Step
 from ..core.spatial import Array
 from .dynamics import Dynamics
 from .friction import PreslidingState
-from .path import WEIGHTS, Path
 from .state import State
 
 EffortSource = Literal['joint', 'motor', 'external']
@@ -53,7 +53,7 @@ class MomentumObserver:
         """Forget everything: an estimate comes again when the observer has settled."""
         self._stamp = NEVER
         self.gap = 0.0  # s, between two stamps, that made it begin anew; zero if something else did
-        self._settling = np.zeros(self.dynamics.n)  # s that each joint has been followed for
+        self._since, self._latest = np.full(self.dynamics.n, NEVER), NEVER  # when each joint's torque began; the latest
         self.torque = np.zeros(self.dynamics.n)
         self.acceleration = np.zeros(self.dynamics.n)  # of each joint, through the same low pass
         self._past.forget()
@@ -67,13 +67,15 @@ class MomentumObserver:
             self.restart()
             return None
         self._follow(state.q, state.dq, effort, state.stamp)
-        settled = self._settling >= SETTLED / self.gain
-        return self.torque.copy() if settled.all() else _any(np.where(settled, self.torque, np.nan))
+        settles = 1e9 * SETTLED / self.gain  # ns
+        if self._stamp - self._latest >= settles:
+            return self.torque.copy()
+        return _any(np.where(self._stamp - self._since >= settles, self.torque, np.nan))
 
     def unsettled(self, state: State) -> float:
         """Return how long it still takes (s) until every joint with an effort is told."""
         known = np.zeros(self.dynamics.n, dtype=bool) if state.effort is None else np.isfinite(state.effort)
-        left = SETTLED / self.gain - self._settling[known]
+        left = SETTLED / self.gain - (self._stamp - self._since[known]) / 1e9
         return max(0.0, float(left.max())) if known.any() and self.source != 'external' else 0.0
 
     def _follow(self, q: Array, dq: Array, effort: Array, stamp: int) -> None:
@@ -87,32 +89,28 @@ class MomentumObserver:
         input_ = effort - self._friction(q, dq, stamp)
         if self._stamp == NEVER:
             self._path.begin(q, dq)
+            self._since[:] = self._latest = stamp
         else:
-            torque, acceleration = self._means(*self._path.step(q, dq, dt))
-            self._filter(torque - (self._input_before + input_) / 2, acceleration, dt)
+            step = self._path.step(q, dq, dt)
+            self._filter(self._mean(step) - (self._input_before + input_) / 2, step.acceleration, stamp, dt)
         self._stamp, self._input_before = stamp, input_
 
-    def _means(self, q: Array, dq: Array, ddq: Array) -> tuple[Array, Array]:
-        """Return the means over a step, from points (3, n): of A ddq + C dq + Q (n), and of ddq.
+    def _mean(self, step: Step) -> Array:
+        """Return the mean over a step of A ddq + C dq + Q (n), without rotors where a sensor is behind the gear."""
+        torque = self.dynamics.mean_inverse_dynamics(step)
+        return torque if self.source == 'motor' else torque - self.dynamics.rotor_inertia * step.acceleration
 
-        Rotors are left out of the first where a sensor is behind the gear.
-        """
-        torque = WEIGHTS @ [self.dynamics.inverse_dynamics(*point) for point in zip(q, dq, ddq, strict=True)]
-        acceleration = WEIGHTS @ ddq
-        return torque if self.source == 'motor' else torque - self.dynamics.rotor_inertia * acceleration, acceleration
-
-    def _filter(self, torque: Array, acceleration: Array, dt: float) -> None:
+    def _filter(self, torque: Array, acceleration: Array, stamp: int, dt: float) -> None:
         part = -expm1(-self.gain * dt)
         self.torque = self.torque + part * (torque - self.torque)
         self.acceleration += part * (acceleration - self.acceleration)
-        self._settling = self._settling + dt
         if not isfinite(torque @ torque):
-            known = np.isfinite(torque)
-            self.torque, self._settling = np.where(known, self.torque, 0.0), np.where(known, self._settling, 0.0)
+            unknown = ~np.isfinite(torque)
+            self.torque[unknown], self._since[unknown], self._latest = 0.0, stamp, stamp
 
     def _friction(self, q: Array, dq: Array, stamp: int) -> Array:
         z = self._past.move(q, stamp)
-        return self.dynamics.friction_torque(dq, z) if self.source == 'motor' else np.zeros_like(dq)
+        return self.dynamics.friction.torque(dq, z) if self.source == 'motor' else np.zeros_like(dq)
 
 
 def _any(torque: Array) -> Array | None:

@@ -8,7 +8,7 @@ of one newton on it leaves in the joints at least, beyond what wrenches on the o
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 
 import numpy as np
@@ -16,21 +16,21 @@ import numpy as np
 from ..core.spatial import Array
 from ..dynamics.dynamics import Dynamics
 
-LEVER = 0.3  # m; a forearm's
 ROUNDING = 1e-12  # of J J^T, m^2
 DIRECTIONS = ('x', 'y', 'z', 'about x', 'about y', 'about z')
 
 
 class _Shown:
-    """What wrenches on all hands show in the joints: J J^T, moments over LEVER, m^2."""
+    """What wrenches on all hands show in the joints of known torque at a pose."""
 
-    def __init__(self, J: Array) -> None:
-        self.squared = J @ J.T
+    def __init__(self, dynamics: Dynamics, links: Sequence[str], q: Array, torque: Array) -> None:
+        self._dynamics, self._links, self._q, self._torque = dynamics, links, q.copy(), torque.copy()
 
     @cached_property
     def inverse(self) -> Array:
-        """The inverse: of a hand's block, that of its J J^T less what other hands explain."""
-        return np.asarray(np.linalg.inv(self.squared + ROUNDING * np.eye(len(self.squared))))
+        """The inverse of J J^T (m^2): of a hand's block, that of its J J^T less what other hands explain."""
+        J = self._dynamics.jacobians(self._q, self._links)[:, np.isfinite(self._torque)]
+        return np.asarray(np.linalg.inv(J @ J.T + ROUNDING * np.eye(len(J))))
 
 
 class Estimate:
@@ -77,27 +77,17 @@ class HandWrenches:
         """`hands` are links by name."""
         self.damping = 0.02  # m: what shows in the joints by less than this is damped away
         self.least = 0.05  # m: a hand whose smallest singular value is less is not told
-        self._dynamics, self._hands = dynamics, dict(hands)
-        self._scale = np.tile([1.0, 1.0, 1.0, 1 / LEVER, 1 / LEVER, 1 / LEVER], len(hands))
-        self._unit = np.eye(len(self._scale))
+        self._dynamics, self._links = dynamics, tuple(hands.values())
         self._places = {name: slice(6 * k, 6 * k + 6) for k, name in enumerate(hands)}
 
     def estimate(self, q: Array, torque: Array) -> dict[str, Estimate]:
         """Return what is told of each hand from external torques (n), NaN where a joint's is not known."""
-        if not self._hands:
+        if not self._places:
             return {}
-        J = np.concatenate([self._dynamics.jacobian(q, link, 'link') for link in self._hands.values()])
-        J *= self._scale[:, None]
-        if not math.isfinite(torque @ torque):
-            known = np.isfinite(torque)
-            J, torque = J[:, known], torque[known]
-        shown = _Shown(J)
-        damped = np.linalg.inv(shown.squared + self.damping**2 * self._unit)
-        f = damped @ (J @ torque) * self._scale
+        f, bound = self._dynamics.hand_wrenches(q, torque, self._links, self.damping)
+        shown = _Shown(self._dynamics, self._links, q, torque)
         told = {name: Estimate(f[place], shown, place) for name, place in self._places.items()}
-        # No singular value of all hands together is smaller than this bound, which costs nothing.
-        clearly = 1 / np.vdot(damped, self._unit) - self.damping**2 >= self.least**2
-        if not (clearly and math.isfinite(f @ f)):
+        if not (bound >= self.least**2 and math.isfinite(f @ f)):
             for estimate in told.values():
                 estimate.hold_to(self.least)
         return told
