@@ -21,8 +21,9 @@ from krang_dynamics_ros.symbolic.expressions import QUANTITIES, Symbols
 
 from .library import Call, microseconds, pairs
 
-GOALS = {'A': 0.75, 'C': None, 'C dq': 0.65, 'Q': 0.5, 'J^T f, both hands': 0.25}
-OF_THE_C = {'A': 'A', 'C': 'C', 'C dq': 'coriolis_torque', 'Q': 'Q', 'J^T f, both hands': 'wrench_torque'}
+GOALS = {'A': 0.75, 'C': None, 'C dq': 0.65, 'Q': 0.5, 'inverse dynamics': None, 'J^T f, both hands': 0.25}
+OF_THE_C = {'A': 'A', 'C': 'C', 'C dq': 'coriolis_torque', 'Q': 'Q'}
+OF_THE_C |= {'inverse dynamics': 'inverse_dynamics', 'J^T f, both hands': 'wrench_torque'}
 TOGETHER = 7.0  # us: A, C and Q
 
 _MAIN = """\
@@ -38,8 +39,8 @@ static double seconds(void)
 }}
 int main(void)
 {{
-    double q[17], dq[17], f[12], p[74], out[289] = {{0.0}};
-    for (int k = 0; k < 17; k++) q[k] = 0.1 * k, dq[k] = 1.0 - 0.1 * k;
+    double q[17], dq[17], ddq[17], f[12], p[74], out[289] = {{0.0}};
+    for (int k = 0; k < 17; k++) q[k] = 0.1 * k, dq[k] = ddq[k] = 1.0 - 0.1 * k;
     for (int k = 0; k < 12; k++) f[k] = k;
     krang_parameters(p);
 {calls}
@@ -63,7 +64,7 @@ _TIMED = """\
 def calls(robot: Robot) -> dict[str, Call]:
     """Return the calls by name, as in `library.pairs`."""
     d, rng = dynamics_of(robot, backend='compiled'), np.random.default_rng(0)
-    q, dq, _ = rng.normal(size=(3, robot.n))
+    q, dq, ddq = rng.normal(size=(3, robot.n))
     f = rng.normal(size=6)
     wrenches = [Wrench(hand, f[:3], f[3:]) for hand in robot.end_effectors.values()]
     return {
@@ -71,6 +72,7 @@ def calls(robot: Robot) -> dict[str, Call]:
         'C': lambda: d.C(q, dq),
         'C dq': lambda: d.coriolis_torque(q, dq),
         'Q': lambda: d.Q(q),
+        'inverse dynamics': lambda: d.inverse_dynamics(q, dq, ddq),
         'J^T f, both hands': lambda: d.wrench_torque(q, wrenches),
     }
 

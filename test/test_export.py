@@ -59,8 +59,8 @@ def states(symbols: Symbols, count: int = 3) -> Iterator[dict[str, np.ndarray]]:
     rng = np.random.default_rng(4)
     drawn = random_states(symbols.robot, count, 5)
     drawn.q[0] = drawn.dq[0] = 0  # where friction has no sign
-    for q, dq, _ in zip(*drawn, strict=True):
-        yield {'q': q, 'dq': dq, 'f': rng.normal(size=6 * len(symbols.hands)), 'p': symbols.values}
+    for q, dq, ddq in zip(*drawn, strict=True):
+        yield {'q': q, 'dq': dq, 'ddq': ddq, 'f': rng.normal(size=6 * len(symbols.hands)), 'p': symbols.values}
 
 
 def assert_all_agree(symbols: Symbols, call: Call) -> None:
@@ -68,7 +68,7 @@ def assert_all_agree(symbols: Symbols, call: Call) -> None:
     lagrangian = Lagrangian(symbols.robot)
     for state in states(symbols):
         wrenches = wrenches_on(symbols.hands, state['f'])
-        for quantity, value in expected(lagrangian, state['q'], state['dq'], wrenches).items():
+        for quantity, value in expected(lagrangian, *(state[x] for x in ('q', 'dq', 'ddq')), wrenches).items():
             assert_same(call(quantity, *(state[x] for x in QUANTITIES[quantity].inputs)), value, quantity)
 
 
@@ -185,7 +185,7 @@ def test_octave_runs_it_and_agrees(name: str, leave_open: str, tmp_path: Path) -
     export(robot, 'matlab', tmp_path, leave_open)
     lines = [f'p = {word}_parameters();', "printf('%.17g ', p); printf('\\n');"]
     for state in states(symbols):
-        lines += [f"{x} = {state[x].tolist()}.';" for x in ('q', 'dq', 'f')]
+        lines += [f"{x} = {state[x].tolist()}.';" for x in ('q', 'dq', 'ddq', 'f')]
         for quantity, what in QUANTITIES.items():  # Octave goes by columns
             lines.append(f"printf('%.17g ', {word}_{quantity}({', '.join(what.inputs)}).'); printf('\\n');")
     (tmp_path / 'run.m').write_text('\n'.join(lines))
@@ -201,7 +201,7 @@ def test_octave_runs_it_and_agrees(name: str, leave_open: str, tmp_path: Path) -
     for state in states(symbols):
         given = {quantity: next(answers) for quantity in QUANTITIES}
         for quantity, value in expected(
-            lagrangian, state['q'], state['dq'], wrenches_on(symbols.hands, state['f'])
+            lagrangian, *(state[x] for x in ('q', 'dq', 'ddq')), wrenches_on(symbols.hands, state['f'])
         ).items():
             assert_same(call(quantity), value, quantity)
 
@@ -222,9 +222,9 @@ def test_the_line_that_is_printed_imports_it_whatever_the_robots_name(name: str,
 
 @pytest.mark.parametrize(('to', 'count', 'next_step'), [
     ('c', 3, 'gcc -std=c99 -O2 pr_robot_example.c pr_robot.c -lm -o pr_robot_example'),
-    ('matlab', 9, 'p = pr_robot_parameters(); A = pr_robot_A(q, p)'),
+    ('matlab', 10, 'p = pr_robot_parameters(); A = pr_robot_A(q, p)'),
     ('python', 1, 'import pr_robot; pr_robot.A(q, pr_robot.parameters())'),
-    ('casadi', 9, "A = casadi.Function.load('pr_robot_A.casadi'); A(q, p)"),
+    ('casadi', 10, "A = casadi.Function.load('pr_robot_A.casadi'); A(q, p)"),
 ])  # fmt: skip
 def test_the_command_names_the_files_and_what_to_do_next(to: str, count: int, next_step: str, tmp_path: Path) -> None:
     assert to in FORMATS

@@ -23,6 +23,7 @@ from krang_dynamics_ros.proof.draws import random_states
 from .robots import FILES, random_body
 from .ros import Client, Process, domain, effort
 from .test_commands import run
+from .test_node_external import assert_torques_and_both_wrenches_are_told, standing
 
 RTOL = 1e-12
 TOPICS = ('torque/gravity', 'torque/coriolis', 'torque/friction', 'torque/wrench', 'torque/total')
@@ -97,6 +98,11 @@ def test_every_topic_has_the_lagrangians_numbers(client: Client, robot: Robot) -
         }
         # Wrenches come when they come, and matrices have no stamp: the answer to an earlier state may be on its way.
         client.until(lambda pushed=pushed, expected=expected: all(same(x, expected[t]) for t, x in pushed().items()))
+
+
+def test_what_the_world_does_is_told(robot: Robot) -> None:
+    with standing(robot, '--ros-args', '-p', 'backend:=compiled') as world:
+        assert_torques_and_both_wrenches_are_told(world)
 
 
 def test_gravity_is_live(client: Client, robot: Robot) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -73,10 +74,11 @@ class World:
         return self.client.until(lambda: self.client.diagnostics.get(name), lambda: self.go_on(0.1, *words, **changes))
 
 
-@pytest.fixture(scope='module')
-def world(robot: Robot) -> Iterator[World]:
+@contextmanager
+def standing(robot: Robot, *words: str) -> Iterator[World]:
+    """Run the node, and say what there is to say of a robot that stands still."""
     with domain() as number:
-        process = Process(number)
+        process = Process(number, *words)
         client = Client(number)
         client.listen(*TOPICS)
         client.ready()
@@ -84,6 +86,12 @@ def world(robot: Robot) -> Iterator[World]:
         client.close()
         assert process.end() == 0, process.output
         assert 'Traceback' not in process.output
+
+
+@pytest.fixture(scope='module')
+def world(robot: Robot) -> Iterator[World]:
+    with standing(robot) as world:
+        yield world
 
 
 def numbers(message: Any) -> np.ndarray:
@@ -95,7 +103,7 @@ def near(expected: np.ndarray, within: float) -> Callable[[Any], bool]:
     return lambda message: np.abs(numbers(message) - expected).max() < within
 
 
-def test_torques_and_both_wrenches_are_told(world: World) -> None:
+def assert_torques_and_both_wrenches_are_told(world: World) -> None:
     expected = world.torque(LEFT, RIGHT)
     torque = world.until('torque/external', lambda m: np.abs(m.effort - expected).max() < 1e-3, LEFT, RIGHT)
     assert list(torque.name) == list(world.robot.joint_names)
@@ -106,6 +114,10 @@ def test_torques_and_both_wrenches_are_told(world: World) -> None:
         assert world.client.set(**{f'{hand}__sense': 'applied_on_robot'})[0].successful
         world.until(topic, near(pull, 0.6), LEFT, RIGHT)
         assert world.client.set(**{f'{hand}__sense': 'applied_by_robot'})[0].successful
+
+
+def test_torques_and_both_wrenches_are_told(world: World) -> None:
+    assert_torques_and_both_wrenches_are_told(world)
 
 
 def test_after_a_gap_nothing_is_told_before_it_has_settled(world: World) -> None:

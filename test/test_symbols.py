@@ -34,13 +34,14 @@ def wrenches_on(hands: dict[str, str], f: np.ndarray) -> list[Wrench]:
     return [Wrench(link, x[:3], x[3:]) for link, x in zip(hands.values(), f.reshape(-1, 6), strict=True)]
 
 
-def expected(witness: Any, q: np.ndarray, dq: np.ndarray, wrenches: list[Wrench]) -> dict[str, Any]:
+def expected(witness: Any, q: np.ndarray, dq: np.ndarray, ddq: np.ndarray, wrenches: list[Wrench]) -> dict[str, Any]:
     """Return every quantity by a class with the methods of `Dynamics`."""
     return {
         'A': witness.A(q),
         'C': witness.C(q, dq),
         'coriolis_torque': witness.coriolis_torque(q, dq),
         'Q': witness.Q(q),
+        'inverse_dynamics': witness.inverse_dynamics(q, dq, ddq),
         'wrench_torque': witness.wrench_torque(q, wrenches),
         'friction_torque': witness.friction_torque(dq),
         'E': witness.E(q, dq),
@@ -56,10 +57,10 @@ def assert_same(mine: Any, theirs: Any, what: str, rtol: float = RTOL) -> None:
 
 def assert_agree(symbols: Symbols, witness: Any, states: int, p: np.ndarray | None = None) -> None:
     p, rng = symbols.values if p is None else p, np.random.default_rng(3)
-    for q, dq, _ in zip(*random_states(symbols.robot, states, 11), strict=True):
+    for q, dq, ddq in zip(*random_states(symbols.robot, states, 11), strict=True):
         f = rng.normal(size=6 * len(symbols.hands)) * 30
-        numbers = {'q': q, 'dq': dq, 'f': f, 'p': p}
-        for name, value in expected(witness, q, dq, wrenches_on(symbols.hands, f)).items():
+        numbers = {'q': q, 'dq': dq, 'ddq': ddq, 'f': f, 'p': p}
+        for name, value in expected(witness, q, dq, ddq, wrenches_on(symbols.hands, f)).items():
             mine = symbols.function(name)(*(numbers[x] for x in QUANTITIES[name].inputs))
             assert_same(mine, value, name)
 

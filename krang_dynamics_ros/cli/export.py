@@ -12,8 +12,8 @@ from ..symbolic.parameters import OPEN
 from .common import add_robot_file, command_parser, guarded, loaded, note_friction, robot_path, show_progress
 
 _DESCRIPTION = """\
-Save A, C, C dq, Q, J^T f, friction, E and U of a robot as functions of q, dq, wrenches f and parameters p: C99 that
-stands alone, MATLAB and Octave functions, a Python module, or CasADi's own files."""
+Save A, C, C dq, Q, A ddq + C dq + Q, J^T f, friction, E and U of a robot as functions of q, dq, ddq, wrenches f and
+parameters p: C99 that stands alone, MATLAB and Octave functions, a Python module, or CasADi's own files."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -1,9 +1,10 @@
-"""`Dynamics` whose A, C, Q, C dq and J^T f at the hands come from the robot's exported C; the rest is Pinocchio's."""
+"""`Dynamics` by a robot's exported C: A, C, Q, C dq, their sum, J^T f at the hands and back; the rest by Pinocchio."""
 
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable, Iterable
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -12,10 +13,12 @@ from numpy.typing import ArrayLike
 
 from ..core.errors import ArgumentError
 from ..core.inertia import Inertia
+from ..core.path import Step
 from ..core.spatial import Array
 from ..core.wrench import Place, Wrench, WrenchRows
 from ..robot.robot import Robot
-from ..symbolic.build import load_library, places
+from ..symbolic.build import load_library
+from ..symbolic.calls import places
 from ..symbolic.parameters import setting_places, setting_values
 from .dynamics import Dynamics, Quantity
 
@@ -23,7 +26,7 @@ from .dynamics import Dynamics, Quantity
 class CompiledDynamics(Dynamics):
     """A robot's dynamics by compiled C. What can be set at any time of `Dynamics` can be here.
 
-    Payload on a link that is no hand of the robot file makes A, C, Q and C dq Pinocchio's too.
+    Payload on a link that is no hand of the robot file makes all but wrenches Pinocchio's too.
     """
 
     def __init__(self, robot: Robot, urdf: str, **settings: Any) -> None:
@@ -35,16 +38,25 @@ class CompiledDynamics(Dynamics):
         self._settings = {name: p[of] for name, of in setting_places(robot).items()}
         self._hand_links = tuple(robot.hands.values())
         super().__init__(urdf, **settings)
-        self._q, self._dq, f = [_view(self._work[place[x]]) for x in ('q', 'dq', 'f')]
-        self._hands: dict[str, Any] = {link: f[6 * k : 6 * k + 6] for k, link in enumerate(self._hand_links)}
+        self._name_places(place)
         self._no_wrench = np.zeros(6)
         self._in_place: tuple[Wrench, ...] | None = None  # wrenches that the function would read as they are
+        call = partial(_call, self._library, ctypes.c_void_p(self._work.ctypes.data))
+        self._A, self._C, self._Q = (call(x) for x in ('A', 'C', 'Q'))
+        self._coriolis_torque, self._inverse_dynamics = (call(x) for x in ('coriolis_torque', 'inverse_dynamics'))
+        self._wrench_torque, self._hand_wrenches = (call(x) for x in ('wrench_torque', 'hand_wrenches'))
+        self._mean_inverse_dynamics = call('mean_inverse_dynamics')
+
+    def _name_places(self, place: Mapping[str, slice]) -> None:
+        """Name where the functions read, as memory that takes doubles quicker than NumPy, and what they leave."""
+        view: dict[str, Any] = {name: memoryview(self._work[of]) for name, of in place.items()}  # type: ignore[arg-type]
+        self._q, self._dq, self._ddq, self._torque = (view[x] for x in ('q', 'dq', 'ddq', 'torque'))
+        self._damping, self._dt, self._rho = (view[x] for x in ('damping', 'dt', 'rho'))
+        self._measured = [view['measured'][self.n * k : self.n * (k + 1)] for k in range(5)]
+        self._hands = {link: view['f'][6 * k : 6 * k + 6] for k, link in enumerate(self._hand_links)}
         output = self._work[place['output']]
-        self._vector, self._matrix = output[: self.n].copy, output.reshape(self.n, self.n).copy
-        work = ctypes.c_void_p(self._work.ctypes.data)
-        self._A, self._C, self._Q, self._coriolis_torque, self._wrench_torque = (
-            _call(self._library, name, work) for name in ('A', 'C', 'Q', 'coriolis_torque', 'wrench_torque')
-        )
+        self._vector, self._matrix = output[: self.n].copy, output[: self.n**2].reshape(self.n, self.n).copy
+        self._found = output[: 6 * len(self._hands) + 1].copy
 
     def _set_gravity(self, vector: Array) -> None:
         super()._set_gravity(vector)
@@ -107,6 +119,38 @@ class CompiledDynamics(Dynamics):
         self._wrench_torque()
         return self._vector()
 
+    def inverse_dynamics(self, q: ArrayLike, dq: ArrayLike, ddq: ArrayLike) -> Array:
+        """A ddq + C dq + Q (n), eq. 3."""
+        if self._elsewhere:
+            return super().inverse_dynamics(q, dq, ddq)
+        self._take(self._q, q)
+        self._take(self._dq, dq)
+        self._take(self._ddq, ddq)
+        self._inverse_dynamics()
+        return self._vector()
+
+    def mean_inverse_dynamics(self, step: Step) -> Array:
+        """Return the mean over a step of A ddq + C dq + Q (n)."""
+        if step.rho is None or self._elsewhere:
+            return super().mean_inverse_dynamics(step)
+        self._take(self._q, step.q)
+        for place, velocity in zip(self._measured, step.measured, strict=True):
+            self._take(place, velocity)
+        self._dt[0], self._rho[0] = step.dt, step.rho
+        self._mean_inverse_dynamics()
+        return self._vector()
+
+    def hand_wrenches(self, q: Array, torque: Array, links: Sequence[str], damping: float) -> tuple[Array, float]:
+        """Return wrenches that explain joint torques, as `Dynamics.hand_wrenches`; by Pinocchio if not of all hands."""
+        if tuple(links) != self._hand_links or not math.isfinite(torque @ torque):
+            return super().hand_wrenches(q, torque, links, damping)
+        self._take(self._q, q)
+        self._take(self._torque, torque)
+        self._damping[0] = damping
+        self._hand_wrenches()
+        found = self._found()
+        return found[:-1], float(found[-1])
+
     def over(self, quantity: Quantity, q: Array, *dq: Array) -> Array:
         """Return one of A, C, Q and C dq for many states, as `Dynamics.over`, in one loop of C."""
         if self._elsewhere:
@@ -168,12 +212,7 @@ class CompiledDynamics(Dynamics):
             place[:] = self._checked(x)
 
 
-def _call(library: ctypes.PyDLL, quantity: str, work: ctypes.c_void_p) -> Callable[[], None]:
-    function = getattr(library, f'call_{quantity}')
+def _call(library: ctypes.PyDLL, work: ctypes.c_void_p, name: str) -> Callable[[], None]:
+    function = getattr(library, f'call_{name}')
     function.restype = None
     return partial(function, work)
-
-
-def _view(array: Any) -> Any:
-    """Return an array as memory that takes doubles of the same number, quicker than NumPy copies."""
-    return memoryview(array)

@@ -21,8 +21,8 @@ def dynamics_of(robot: Robot, urdf: str | None = None, backend: str = 'pinocchio
     """Return a robot's dynamics by Pinocchio, from its generated URDF or from one that is held against it.
 
     What a URDF does not carry, gravity, rotor inertia and friction beyond eq. 17, and the order of the joints come from
-    the robot. Backend `compiled` takes A, C, Q, C dq and J^T f from the robot's exported C, built when it is first
-    asked for.
+    the robot. Backend `compiled` takes all that `CompiledDynamics` has from the robot's exported C, built when it is
+    first asked for.
     """
     if backend not in BACKENDS:
         raise unknown_name('backend', backend, BACKENDS)

@@ -34,7 +34,7 @@ MODEL = (
     Spec(
         'backend',
         BACKENDS[0],
-        'who computes A, C, Q and J^T f: Pinocchio, or C compiled from the robot file',
+        'who computes the dynamics: Pinocchio, or C compiled from the robot file',
         choices=BACKENDS,
     ),
 )

@@ -10,8 +10,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ..core.path import WEIGHTS, Path, Step
 from ..core.spatial import Array
-from ..core.wrench import Wrench
+from ..core.wrench import LEVER, Wrench
 from ..dynamics.dynamics import Dynamics
 from ..equations import report_print
 from ..equations.lagrangian import Lagrangian, find_C
@@ -33,6 +34,7 @@ COMPARED = {
     'C dq': ('Coriolis and centrifugal torque', '4'),
     'Q': ('gravity torque', '5'),
     'Gamma': ('inverse dynamics', '3'),
+    'Gamma mean': ('the same, its mean over a step', '3'),
     'Y phi': ("the same by the bodies' parameters", '3'),
     'J^T f': ('wrench torque, on hands and anywhere', '16'),
     'Gamma_f': ('friction torque', '17'),
@@ -42,6 +44,7 @@ COMPARED = {
     'A - A^T': ('is zero: A is symmetric', '2'),
     'dA/dt - 2C': ('is skew-symmetric', '4'),
     'ddq': ('forward undoes inverse dynamics', '3'),
+    'f': ('wrenches on hands, told from torques', '16'),
 }
 
 
@@ -117,7 +120,8 @@ def _pairs(
         ours['Y phi'] = by_regressor(robot, s)
     lagrangian, recursive = by_lagrangian(robot, s, wrenches, links), by_newton_euler(robot, s, wrenches)
     for quantity, mine in ours.items():
-        yield 'Lagrangian', quantity, mine, lagrangian[quantity]
+        if quantity in lagrangian:
+            yield 'Lagrangian', quantity, mine, lagrangian[quantity]
         if quantity in recursive:
             yield 'Newton-Euler', quantity, mine, recursive[quantity]
     if report_print.is_printed(robot.name, robot.lengths, robot.joint_names) and len(links) == len(robot.links):
@@ -127,6 +131,7 @@ def _pairs(
             *_against_report(robot, s, dict(zip(links, np.moveaxis(ours['0T_j'], 1, 0), strict=True))),
         )
     yield from _laws(dynamics, s, ours, lagrangian['dA/dt'])
+    yield 'law', 'f', *_told(dynamics, s.q, ours['Gamma'], [*robot.hands.values()])
 
 
 def _laws(
@@ -138,6 +143,26 @@ def _laws(
     yield 'law', 'dA/dt - 2C', N, -np.swapaxes(N, 1, 2)
     again = [dynamics.forward_dynamics(q, dq, torque) for q, dq, torque in zip(s.q, s.dq, ours['Gamma'], strict=True)]
     yield 'law', 'ddq', np.array(again), s.ddq
+
+
+def _told(dynamics: Dynamics, q: Array, torques: Array, hands: Sequence[str]) -> tuple[Array, Array]:
+    """Return (J J^T + damping^2) f, with f told from torques, and J torque (states, 6 hands): they are the same."""
+    damping, mine, theirs = 0.02, [], []
+    for position, torque in zip(q, torques, strict=True):
+        f, _ = dynamics.hand_wrenches(position, torque, hands, damping)
+        f.reshape(-1, 2, 3)[:, 1] *= LEVER
+        J = dynamics.jacobians(position, hands)
+        mine.append(J @ (J.T @ f) + damping**2 * f)
+        theirs.append(J @ torque)
+    return np.array(mine), np.array(theirs)
+
+
+def _steps(s: States) -> list[Step]:
+    """Return a step to every state from the one before; to the first from the last, which was at rest until then."""
+    path = Path()
+    path.begin(s.q[-1], 0 * s.dq[-1])
+    path.step(s.q[-1], s.dq[-1], 0.5)
+    return [path.step(q, dq, 0.4 + 0.1 * (k % 3)) for k, (q, dq) in enumerate(zip(s.q, s.dq, strict=True))]
 
 
 def _against_report(robot: Robot, s: States, placed: dict[str, Array]) -> tuple[Array, Array]:
@@ -158,7 +183,7 @@ def _labels(robot: Robot, quantity: str, links: Sequence[str]) -> Sequence[str]:
     """Return what the first index behind the states stands for."""
     if quantity == 'S':
         return 'xyz'
-    return () if quantity in ('E', 'U') else links if quantity == '0T_j' else robot.joint_names
+    return () if quantity in ('E', 'U', 'f') else links if quantity == '0T_j' else robot.joint_names
 
 
 def by_pinocchio(dynamics: Dynamics, s: States, wrenches: WrenchSets, links: Sequence[str]) -> dict[str, Array]:
@@ -172,6 +197,7 @@ def by_pinocchio(dynamics: Dynamics, s: States, wrenches: WrenchSets, links: Seq
         'C dq': np.array([d.coriolis_torque(q, dq) for q, dq in zip(s.q, s.dq, strict=True)]),
         'Q': np.array([d.Q(q) for q in s.q]),
         'Gamma': np.array([d.inverse_dynamics(*state) for state in zip(*s, strict=True)]),
+        'Gamma mean': np.array([d.mean_inverse_dynamics(step) for step in _steps(s)]),
         'J^T f': _by_set(lambda given: np.array([d.wrench_torque(q, given) for q in s.q]), wrenches),
         'Gamma_f': np.array([d.friction_torque(dq) for dq in s.dq]),
         'E': np.array([d.E(q, dq) for q, dq in zip(s.q, s.dq, strict=True)]),
@@ -220,6 +246,7 @@ def by_newton_euler(robot: Robot, s: States, wrenches: WrenchSets) -> dict[str, 
         'C dq': recursive.coriolis_torque(s.q, s.dq),
         'Q': recursive.Q(s.q),
         'Gamma': recursive.inverse_dynamics(*s),
+        'Gamma mean': np.array([WEIGHTS @ recursive.inverse_dynamics(*step.points()) for step in _steps(s)]),
         'Y phi': recursive.inverse_dynamics(*s),
         'J^T f': _by_set(lambda given: recursive.wrench_torque(s.q, given), wrenches),
     }

@@ -18,7 +18,6 @@ import subprocess
 import tempfile
 from dataclasses import fields, is_dataclass
 from functools import cache
-from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
@@ -26,20 +25,12 @@ import numpy as np
 
 from ..core.errors import BuildError, MissingError
 from ..robot.robot import Robot
+from .calls import calls
 from .export_c import c_files
-from .expressions import QUANTITIES, Symbols, identifier
-from .parameters import setting_places
+from .expressions import Symbols, identifier
 
 FLAGS = ('-std=c99', '-O2', '-shared', '-fPIC')
 SOURCES = ('core', 'robot', 'equations', 'symbolic')  # rooms whose modules say what the C is
-
-
-def places(robot: Robot) -> dict[str, slice]:
-    """Return where in the one array the arguments stand, and the output behind them."""
-    n = robot.n
-    sizes = {'q': n, 'dq': n, 'f': 6 * len(robot.hands), 'p': setting_places(robot)['payload'].stop, 'output': n * n}
-    ends = accumulate(sizes.values())
-    return {name: slice(end - size, end) for (name, size), end in zip(sizes.items(), ends, strict=True)}
 
 
 def load_library(robot: Robot) -> ctypes.PyDLL:
@@ -100,30 +91,6 @@ def _kept(stem: str) -> Path | None:
     return None
 
 
-def _calls(robot: Robot, name: str, identity: str) -> str:
-    """Return C that calls each function on places of one array, and C that calls it for many states in a row.
-
-    `identity` is what the library says it is built from. ctypes is quicker with one pointer than with four; and a loop
-    is quicker in C.
-    """
-    place = places(robot)
-    prototypes = ['const char *built_from(void);']
-    calls = [f'const char *built_from(void) {{ return "{identity}"; }}']
-    for quantity, what in QUANTITIES.items():
-        here = [f'w + {place[x].start}' for x in (*what.inputs, 'output')]
-        size = robot.n ** (2 if quantity in ('A', 'C') else 1)
-        steps = {x: place[x].stop - place[x].start for x in what.inputs if x != 'p'} | {'output': size}
-        rows = [f'{x} + {steps[x]} * i' if x in steps else f'w + {place[x].start}' for x in (*what.inputs, 'output')]
-        given = ', '.join([f'const double *{x}' for x in what.inputs if x != 'p'] + ['double *output'])
-        heads = (f'void call_{quantity}(double *w)', f'void many_{quantity}(long m, const double *w, {given})')
-        prototypes += [f'{head};' for head in heads]
-        calls += [
-            f'{heads[0]} {{ {name}_{quantity}({", ".join(here)}); }}',
-            f'{heads[1]} {{ for (long i = 0; i < m; ++i) {name}_{quantity}({", ".join(rows)}); }}',
-        ]
-    return '\n'.join([f'#include "{name}.h"', *prototypes, *calls, ''])
-
-
 def _cache() -> Path:
     return Path(os.environ.get('XDG_CACHE_HOME') or Path.home() / '.cache') / 'krang_dynamics_ros'
 
@@ -132,8 +99,8 @@ def _build(robot: Robot, compiler: list[str], stem: str) -> Path:
     """Derive, compile, and put the library in its place whole or not at all."""
     if not compiler or not shutil.which(compiler[0]):
         raise MissingError(f"C compiler '{' '.join(compiler)}'", 'backend compiled', 'install gcc, or name yours in CC')
-    name = identifier(robot.name)
-    files = dict(c_files(Symbols(robot), name)) | {'calls.c': _calls(robot, name, stem.rpartition('_')[2])}
+    symbols, name = Symbols(robot), identifier(robot.name)
+    files = dict(c_files(symbols, name)) | {'calls.c': calls(symbols, stem.rpartition('_')[2])}
     _cache().mkdir(parents=True, exist_ok=True, mode=0o700)
     with tempfile.TemporaryDirectory(dir=_cache()) as folder:
         for file, text in files.items():

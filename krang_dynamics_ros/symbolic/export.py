@@ -23,7 +23,7 @@ def export(
     leave_open: str = 'settings',
     progress: Callable[[str], None] | None = None,
 ) -> list[Path]:
-    """Write A, C, C dq, Q, J^T f, friction, E and U of a robot into a folder, in one of `FORMATS`.
+    """Write all `QUANTITIES` of a robot into a folder, in one of `FORMATS`.
 
     `leave_open` says what stays a parameter p: `settings` (gravity, rotor inertia, friction) or `all`. `progress` is
     told each quantity before it is derived.

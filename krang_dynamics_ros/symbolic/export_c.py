@@ -6,6 +6,7 @@ import hashlib
 import re
 import string
 from collections.abc import Iterator
+from typing import Any
 
 from .export_tables import harmless, tables
 from .expressions import QUANTITIES, Symbols
@@ -25,7 +26,7 @@ _HEADER = """\
  *     {compile}
  *     ./{name}_example 0.1    prints the torques by joint, here at q[0] = 0.1 and all else zero
  *
- * q[{n}], dq[{n}]: the joints, in this order
+ * q[{n}], dq[{n}], ddq[{n}]: the joints, in this order
 {joints}
  *
  * f[{f}]: what the robot applies with its hands, [force; moment] in the hand's own axes and about its own origin
@@ -95,7 +96,7 @@ def c_files(symbols: Symbols, name: str) -> Iterator[tuple[str, str]]:
 
 def c_source(symbols: Symbols, name: str) -> str:
     """Return the C source of every quantity, of the parameters' numbers, and of its own digest."""
-    functions = '\n'.join(_definition(symbols, name, quantity) for quantity in QUANTITIES)
+    functions = '\n'.join(definition(symbols.function(quantity)) for quantity in QUANTITIES)
     numbers = ''.join(f'    p[{k}] = {x!r};\n' for k, x in enumerate(symbols.values.tolist()))
     body = f'{functions}\n{_parameters(symbols, name)}\n{{\n{numbers}}}\n'
     digest = hashlib.sha256(body.encode()).hexdigest()
@@ -103,21 +104,19 @@ def c_source(symbols: Symbols, name: str) -> str:
     return f'/* {name}.c: see {name}.h. */\n#include "{name}.h"\n\n#include <math.h>\n\n{body}\n{identity}'
 
 
-def _definition(symbols: Symbols, name: str, quantity: str) -> str:
-    """Return the definition of one function."""
-    function = symbols.function(quantity)
+def definition(function: Any) -> str:
+    """Return the C of a `casadi.Function` of one dense output, stored by rows."""
     lines, rows = C.steps(function)
-    stored = [f'    {quantity}[{k}] = {entry};' for k, entry in enumerate(entry for row in rows for entry in row)]
+    output = function.name_out(0)
+    stored = [f'    {output}[{k}] = {entry};' for k, entry in enumerate(entry for row in rows for entry in row)]
     text = '\n'.join([*lines, *stored])
-    inputs = QUANTITIES[quantity].inputs
-    unused = ''.join(f'    (void){x};\n' for x in inputs if not re.search(rf'\b{x}\[', text))
-    return f'{_prototype(symbols, name, quantity)}\n{{\n{unused}{text}\n}}\n'
+    unused = ''.join(f'    (void){x};\n' for x in function.name_in() if not re.search(rf'\b{x}\[', text))
+    return f'{_prototype(function)}\n{{\n{unused}{text}\n}}\n'
 
 
-def _prototype(symbols: Symbols, name: str, quantity: str) -> str:
-    sizes = {x: getattr(symbols, x).numel() for x in QUANTITIES[quantity].inputs}
-    arguments = [f'const double {x}[{size}]' for x, size in sizes.items()]
-    return f'void {name}_{quantity}({", ".join(arguments)}, double {quantity}[{getattr(symbols, quantity).numel()}])'
+def _prototype(function: Any) -> str:
+    arguments = [f'const double {x}[{function.numel_in(k)}]' for k, x in enumerate(function.name_in())]
+    return f'void {function.name()}({", ".join(arguments)}, double {function.name_out(0)}[{function.numel_out(0)}])'
 
 
 def _parameters(symbols: Symbols, name: str) -> str:
@@ -144,7 +143,7 @@ def _header(symbols: Symbols, name: str) -> str:
 
 def _declarations(symbols: Symbols, name: str) -> Iterator[str]:
     for quantity, what in QUANTITIES.items():
-        yield f'/* {what.meaning}, eq. {what.equation} */\n{_prototype(symbols, name, quantity)};'
+        yield f'/* {what.meaning}, eq. {what.equation} */\n{_prototype(symbols.function(quantity))};'
     yield f"/* the robot file's parameters */\n{_parameters(symbols, name)};"
     yield f'/* SHA-256 of the functions: which robot, which numbers */\n{_identity(name)};'
 

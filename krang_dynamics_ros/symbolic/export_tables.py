@@ -35,7 +35,7 @@ def head(symbols: Symbols, first: int) -> Iterator[str]:
     yield 'Letters and equation numbers: M. Zafar, "Equations Of Motion of Krang on Fixed Wheels" (2015).'
     yield 'Units: m, kg, s, rad, N, N m.'
     meanings = {
-        'joints': 'q, dq',
+        'joints': 'q, dq, ddq',
         'hands': "f, what the robot applies with its hands: [force; moment], in the hand's own axes, about its origin",
         'parameters': "p; parameters() has the robot file's",
     }

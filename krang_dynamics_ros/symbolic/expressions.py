@@ -1,4 +1,4 @@
-"""A, C, Q, E, U and J^T f as CasADi's expressions of q, dq, wrenches f and parameters p.
+"""A, C, Q, E, U, J^T f and the rest as CasADi's expressions of q, dq, ddq, wrenches f and parameters p.
 
 The report's end product (section 1.2: AA, CC and QQ in Lagrange.mat), by the very lines of `lagrangian`: symbols run
 through them, and CasADi differentiates. A and C come from one energy per joint j, that of all that j carries taken as
@@ -11,6 +11,7 @@ from __future__ import annotations
 import keyword
 import re
 import sys
+from collections.abc import Mapping
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -39,6 +40,7 @@ QUANTITIES = {
     'C': Quantity(('q', 'dq', 'p'), 'Coriolis matrix', '4'),
     'coriolis_torque': Quantity(('q', 'dq', 'p'), 'C dq, Coriolis and centrifugal torque', '4'),
     'Q': Quantity(('q', 'p'), 'gravity torque', '5'),
+    'inverse_dynamics': Quantity(('q', 'dq', 'ddq', 'p'), 'A ddq + C dq + Q', '3'),
     'wrench_torque': Quantity(('q', 'f', 'p'), 'J^T f, what the joints must give to apply the wrenches f', '16'),
     'friction_torque': Quantity(('dq', 'p'), 'F_v dq + F_c sign(dq)', '17'),
     'E': Quantity(('q', 'dq', 'p'), 'kinetic energy, rotors included', '11'),
@@ -58,7 +60,7 @@ class Symbols:
         self.parameters, self.values, self.p = self._open.parameters, self._open.values, self._open.p
         self.hands = robot.hands
         self._functions: dict[str, Any] = {}
-        self.q, self.dq = casadi.SX.sym('q', robot.n), casadi.SX.sym('dq', robot.n)
+        self.q, self.dq, self.ddq = (casadi.SX.sym(x, robot.n) for x in ('q', 'dq', 'ddq'))
         self.f = casadi.SX.sym('f', 6 * len(self.hands))
         self._index = {name: k for k, name in enumerate(robot.joint_names)}
         self._dq_of = {name: self.dq[k] for name, k in self._index.items()}
@@ -85,6 +87,11 @@ class Symbols:
     def coriolis_torque(self) -> Any:
         """C dq = dA/dt dq - dE/dq: what Lagrange's equation has besides ddq and U (section 1.2)."""
         return casadi.jtimes(casadi.gradient(self.E, self.dq), self.q, self.dq) - casadi.gradient(self.E, self.q)
+
+    @cached_property
+    def inverse_dynamics(self) -> Any:
+        """A ddq + C dq + Q, eq. 3, rotors included."""
+        return casadi.jtimes(casadi.gradient(self.E, self.dq), self.dq, self.ddq) + self.coriolis_torque + self.Q
 
     @cached_property
     def wrench_torque(self) -> Any:
@@ -156,11 +163,14 @@ class Symbols:
         if name not in QUANTITIES:
             raise unknown_name('quantity', name, QUANTITIES)
         if name not in self._functions:
-            inputs = QUANTITIES[name].inputs
-            symbols, expression = [getattr(self, x) for x in inputs], casadi.cse(casadi.densify(getattr(self, name)))
-            full_name = f'{identifier(self.robot.name)}_{name}'
-            self._functions[name] = casadi.Function(full_name, symbols, [expression], [*inputs], [name])
+            inputs = {x: getattr(self, x) for x in QUANTITIES[name].inputs}
+            self._functions[name] = function(f'{identifier(self.robot.name)}_{name}', inputs, getattr(self, name), name)
         return self._functions[name]
+
+
+def function(name: str, inputs: Mapping[str, Any], expression: Any, output: str) -> Any:
+    """Return a `casadi.Function` of symbols by name, common terms computed once."""
+    return casadi.Function(name, [*inputs.values()], [casadi.cse(casadi.densify(expression))], [*inputs], [output])
 
 
 def identifier(name: str) -> str:

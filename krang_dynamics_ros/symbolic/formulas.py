@@ -24,6 +24,7 @@ _ARITHMETIC: dict[str, Callable[..., Any]] = {
     '-': operator.sub,
     '*': operator.mul,
     '/': operator.truediv,
+    'inverse': lambda x: 1 / x,
     'negative': operator.neg,
     'twice': lambda x: 2 * x,
     'square': lambda x: x**2,

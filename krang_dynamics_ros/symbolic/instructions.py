@@ -14,12 +14,15 @@ OPERATIONS = {  # CasADi's names, and ours
     'OP_SUB': '-',
     'OP_MUL': '*',
     'OP_DIV': '/',
+    'OP_INV': 'inverse',
     'OP_NEG': 'negative',
     'OP_TWICE': 'twice',
     'OP_SQ': 'square',
     'OP_SIN': 'sin',
     'OP_COS': 'cos',
     'OP_SIGN': 'sign',
+    'OP_FABS': 'absolute',
+    'OP_LT': '<',
 }
 
 

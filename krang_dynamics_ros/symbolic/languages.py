@@ -12,6 +12,7 @@ TEMPLATES = {
     '-': '{} - {}',
     '*': '{} * {}',
     '/': '{} / {}',
+    'inverse': '1.0 / {}',
     'negative': '-{}',
     'twice': '2.0 * {}',
     'square': '{0} * {0}',
@@ -55,6 +56,11 @@ def number(x: float) -> str:
     return f'({x!r})' if x < 0 else repr(x)
 
 
-C = Language('    const double {};', '{}[{}]', 0, {'sign': '({0} > 0.0) - ({0} < 0.0)'})
+C = Language(
+    '    const double {};',
+    '{}[{}]',
+    0,
+    {'sign': '({0} > 0.0) - ({0} < 0.0)', 'absolute': 'fabs({})', '<': '{} < {}'},
+)
 MATLAB = Language('  {};', '{}({})', 1, {'sign': 'sign({})'})
 PYTHON = Language('    {}', '{}[{}]', 0, {'sign': '1.0 * ({0} > 0.0) - 1.0 * ({0} < 0.0)'})
