@@ -170,12 +170,22 @@ def test_joint_vectors_of_any_kind(kind: Any, compiled: Dynamics, dynamics: Dyna
     for method in ('A', 'Q'):
         assert_same(getattr(compiled, method)(kind(q)), getattr(dynamics, method)(q), method)
     assert_same(compiled.C(kind(q), kind(-q)), dynamics.C(q, -q), 'C')
+    Gamma = compiled.inverse_dynamics(kind(q), kind(-q), kind(q))
+    assert_same(Gamma, dynamics.inverse_dynamics(q, -q, q), 'Gamma')
 
 
 @pytest.mark.parametrize('wrong', [0.5, [0.5], np.zeros(16), np.zeros((17, 1)), np.zeros((1, 17)), np.zeros(18)])
 def test_joint_vectors_of_another_shape_are_refused(wrong: Any, compiled: Dynamics) -> None:
     right = np.zeros(17)
-    for call in (compiled.A, compiled.Q, lambda q: compiled.C(q, right), lambda q: compiled.coriolis_torque(right, q)):
+    for call in (
+        compiled.A,
+        compiled.Q,
+        lambda q: compiled.C(q, right),
+        lambda q: compiled.coriolis_torque(right, q),
+        lambda q: compiled.inverse_dynamics(right, right, q),
+        lambda q: compiled.hand_wrenches(right, q, ['R10l', 'R10r'], 0.02),
+        lambda q: compiled.hand_wrenches(q, right, ['R10l', 'R10r'], 0.02),
+    ):
         with pytest.raises(ArgumentError, match=r'must be \(17,\): q_imu, q_w'):
             call(wrong)
 

@@ -140,12 +140,15 @@ class CompiledDynamics(Dynamics):
         self._mean_inverse_dynamics()
         return self._vector()
 
-    def hand_wrenches(self, q: Array, torque: Array, links: Sequence[str], damping: float) -> tuple[Array, float]:
+    def hand_wrenches(
+        self, q: ArrayLike, torque: ArrayLike, links: Sequence[str], damping: float
+    ) -> tuple[Array, float]:
         """Return wrenches that explain joint torques, as `Dynamics.hand_wrenches`; by Pinocchio if not of all hands."""
-        if tuple(links) != self._hand_links or not math.isfinite(torque @ torque):
-            return super().hand_wrenches(q, torque, links, damping)
+        known = self._checked(torque)
+        if tuple(links) != self._hand_links or not math.isfinite(known @ known):
+            return super().hand_wrenches(q, known, links, damping)
         self._take(self._q, q)
-        self._take(self._torque, torque)
+        self._take(self._torque, known)
         self._damping[0] = damping
         self._hand_wrenches()
         found = self._found()

@@ -135,17 +135,19 @@ class Dynamics(PinocchioModel):
 
     def jacobians(self, q: ArrayLike, links: Sequence[str]) -> Array:
         """Return the Jacobians (6 m, n) of m links in their own axes, moments over LEVER."""
-        J = np.concatenate([self.jacobian(q, link, 'link') for link in links])
-        J.reshape(-1, 2, 3, self.n)[:, 1] /= LEVER
-        return J
+        J = np.array([self.jacobian(q, link, 'link') for link in links]).reshape(-1, 2, 3, self.n)
+        J[:, 1] /= LEVER
+        return J.reshape(-1, self.n)
 
-    def hand_wrenches(self, q: Array, torque: Array, links: Sequence[str], damping: float) -> tuple[Array, float]:
+    def hand_wrenches(
+        self, q: ArrayLike, torque: ArrayLike, links: Sequence[str], damping: float
+    ) -> tuple[Array, float]:
         """Return the wrenches (6 m) on m links that explain joint torques (n), and what bounds singular values, m^2.
 
         Least are |J^T f - torque|^2 + damping^2 |f|^2, J being `jacobians`, damping in m. A joint whose torque is NaN
         is left out. No singular value of J, squared, is less than the bound.
         """
-        J = self.jacobians(q, links)
+        J, torque = self.jacobians(q, links), self._checked(torque)
         if not math.isfinite(torque @ torque):
             known = np.isfinite(torque)
             J, torque = J[:, known], torque[known]
