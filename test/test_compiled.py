@@ -30,6 +30,7 @@ from krang_dynamics_ros.dynamics.observer import MomentumObserver
 from krang_dynamics_ros.dynamics.state import State
 from krang_dynamics_ros.proof.agreement import prove
 from krang_dynamics_ros.proof.draws import random_states
+from krang_dynamics_ros.robot.robot_file import read_robot
 from krang_dynamics_ros.symbolic.build import fingerprint
 from krang_dynamics_ros.symbolic.expressions import Symbols
 from krang_dynamics_ros.symbolic.parameters import setting_values
@@ -328,8 +329,11 @@ def test_many_states_at_once_are_the_states_one_by_one(compiled: Dynamics, robot
             for x, given in zip(q, zip(*wrenches.values(), strict=True), strict=True)
         ]
         np.testing.assert_allclose(dynamics.wrench_torques(q, wrenches), one_by_one, rtol=1e-12, atol=1e-11)
-    with pytest.raises(ArgumentError, match='must be'):
-        compiled.over('Q', q[:, :3])
+    for quantity, columns in {'Q': (q[:, :3],), 'A': (q[0],), 'C': (q,), 'coriolis_torque': (q, dq[:5])}.items():
+        with pytest.raises(ArgumentError, match=f'{quantity} of many states: of arrays of shapes .* must be'):
+            compiled.over(quantity, *columns)
+    with pytest.raises(ArgumentError):
+        compiled.over('Q', q, dq)
 
 
 @pytest.mark.parametrize('carried', [{}, {'R10l': Inertia(2.0)}, {'R5l': Inertia(2.0)}])
@@ -368,3 +372,34 @@ def test_hand_wrenches_are_the_same_and_bounded(
         assert my_bound == pytest.approx(bound, rel=1e-7, abs=1e-12)
         smallest = np.linalg.svd(dynamics.jacobians(q, links)[:, known], compute_uv=False)[6 * len(links) - 1 :]
         assert bound <= smallest.sum() ** 2 + 1e-12  # empty, zero, if the links have more directions than the joints
+
+
+TWO_ON_ONE = """
+name: {name}
+gravity: [0, 0, -9.81]
+links: {{base: {{}}, arm: {{mass: 1, com: [0.1, 0.2, 0.3], inertia: [1, 0.1, 0, 1, 0, 1]}}}}
+joints: {{j: {{type: revolute, parent: base, child: arm, axis: [1, 2, 3]}}}}
+end_effectors: {{gripper: arm, tool: arm}}
+"""
+
+
+@pytest.mark.parametrize('name', ['call', 'many', 'in_place', 'path_of', 'jacobians'])
+def test_two_hands_on_one_link_whatever_the_robots_name(name: str) -> None:
+    robot = read_robot(TWO_ON_ONE.format(name=name))
+    compiled = dynamics_of(robot, backend='compiled')
+    assert all(finding.agrees for finding in prove(robot, compiled, 8).values())
+    f, bound = compiled.hand_wrenches([0.3], [1.0], ['arm', 'arm'], 0.02)
+    assert (len(f), bound <= 0) == (12, True)
+
+
+def test_a_tree_of_very_many_ends(empty_cache: Path) -> None:
+    tips = ''.join(f'<link name="t{k}"/>' for k in range(150))
+    fixed = ''.join(
+        f'<joint name="f{k}" type="fixed"><parent link="a"/><child link="t{k}"/></joint>' for k in range(150)
+    )
+    inertial = '<inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial>'
+    joint = '<joint name="j" type="continuous"><parent link="base"/><child link="a"/><axis xyz="0 1 0"/></joint>'
+    text = f'<robot name="many"><link name="base"/><link name="a">{inertial}</link>{joint}{tips}{fixed}</robot>'
+    compiled = load_model(robot_description=text).robot
+    f, _ = dynamics_of(compiled, backend='compiled').hand_wrenches([0.3], [1.0], [*compiled.hands.values()], 0.02)
+    assert (len(f), np.isfinite(f).all()) == (900, True)

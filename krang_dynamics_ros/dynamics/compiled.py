@@ -19,6 +19,7 @@ from ..core.wrench import Place, Wrench, WrenchRows
 from ..robot.robot import Robot
 from ..symbolic.build import load_library
 from ..symbolic.calls import places
+from ..symbolic.expressions import QUANTITIES
 from ..symbolic.parameters import setting_places, setting_values
 from .dynamics import Dynamics, Quantity
 
@@ -56,7 +57,7 @@ class CompiledDynamics(Dynamics):
         self._hands = {link: view['f'][6 * k : 6 * k + 6] for k, link in enumerate(self._hand_links)}
         output = self._work[place['output']]
         self._vector, self._matrix = output[: self.n].copy, output[: self.n**2].reshape(self.n, self.n).copy
-        self._found = output[: 6 * len(self._hands) + 1].copy
+        self._found = output[: 6 * len(self._hand_links) + 1].copy
 
     def _set_gravity(self, vector: Array) -> None:
         super()._set_gravity(vector)
@@ -169,7 +170,7 @@ class CompiledDynamics(Dynamics):
         f = np.zeros((len(q), len(self._hand_links), 6))
         for place, given in wrenches.items():
             f[:, self._hand_links.index(place.link)] += self._at_links(q, place, given)
-        return self._over('wrench_torque', (self.n,), q, f)
+        return self._over('wrench_torque', (self.n,), q, f.reshape(len(q), -1))
 
     def _at_links(self, q: Array, place: Place, given: Array) -> Array:
         """Return wrenches (m, 6) in their link's own axes, about its own origin."""
@@ -181,13 +182,14 @@ class CompiledDynamics(Dynamics):
         return vectors
 
     def _over(self, quantity: str, shape: tuple[int, ...], *columns: Array) -> Array:
+        widths = [{'f': 6 * len(self._hand_links)}.get(x, self.n) for x in QUANTITIES[quantity].inputs if x != 'p']
         out = np.empty((len(columns[0]), *shape))
-        for column in columns:
-            if len(column) != len(out) or (column.ndim == 2 and column.shape[1] != self.n):
-                raise ArgumentError(f'{quantity}: states of shape {column.shape}, must be ({len(out)}, {self.n})')
         arrays = [np.ascontiguousarray(column, dtype=float) for column in columns]
+        given, must = [array.shape for array in arrays], [(len(out), width) for width in widths]
+        if given != must:
+            raise ArgumentError(f'{quantity} of many states: of arrays of shapes {given}, must be {must}')
         pointers = [ctypes.c_void_p(array.ctypes.data) for array in (self._work, *arrays, out)]
-        function = getattr(self._library, f'many_{quantity}')
+        function = getattr(self._library, f'{quantity}_for_many')
         function.restype = None
         function(ctypes.c_long(len(out)), *pointers)
         return out
@@ -216,6 +218,6 @@ class CompiledDynamics(Dynamics):
 
 
 def _call(library: ctypes.PyDLL, work: ctypes.c_void_p, name: str) -> Callable[[], None]:
-    function = getattr(library, f'call_{name}')
+    function = getattr(library, f'{name}_in_place')
     function.restype = None
     return partial(function, work)

@@ -16,8 +16,9 @@ from .expressions import QUANTITIES, Symbols, identifier
 from .observing import jacobians, path_of_joint
 from .parameters import setting_places
 
+MANY = ('A', 'C', 'coriolis_torque', 'Q', 'wrench_torque')  # what is called for many states, too
 _MEAN = """\
-void call_mean_inverse_dynamics(double *w) {{
+void mean_inverse_dynamics_in_place(double *w) {{
     const double weights[3] = {{{weights}}};
     double *q = w + {path}, *dq = q + 3 * {n}, *ddq = dq + 3 * {n}, *mean = w + {output};
     for (int j = 0; j < {n}; ++j) {{
@@ -36,36 +37,35 @@ void call_mean_inverse_dynamics(double *w) {{
 """
 
 _WRENCHES = """\
-void call_hand_wrenches(double *w) {{
-    double J[{m} * {n}], L[{m}][{m}], inverse[{m}][{m}], y[{m}], trace = 0.0;
+void hand_wrenches_in_place(double *w) {{
+    double *J = w + {J}, *L = w + {L}, *inverse = w + {inverse}, *y = w + {y}, *f = w + {output}, trace = 0.0;
     const double *torque = w + {torque}, damping = w[{damping}];
-    double *f = w + {output};
     jacobians(w + {q}, J);
-    for (int i = 0; i < {m}; ++i) {{ /* L L^T = J J^T + damping^2, by Cholesky; f = J torque */
+    for (int i = 0; i < {m}; ++i) {{ /* L L^T = J J^T + damping^2, by Cholesky; y = J torque */
         for (int j = 0; j <= i; ++j) {{
             double sum = i == j ? damping * damping : 0.0;
             for (int k = 0; k < {n}; ++k) sum += J[{n} * i + k] * J[{n} * j + k];
-            for (int k = 0; k < j; ++k) sum -= L[i][k] * L[j][k];
-            L[i][j] = i == j ? sqrt(sum) : sum / L[j][j];
+            for (int k = 0; k < j; ++k) sum -= L[{m} * i + k] * L[{m} * j + k];
+            L[{m} * i + j] = i == j ? sqrt(sum) : sum / L[{m} * j + j];
         }}
-        f[i] = 0.0;
-        for (int k = 0; k < {n}; ++k) f[i] += J[{n} * i + k] * torque[k];
-    }}
-    for (int i = 0; i < {m}; ++i) {{ /* the inverse of L, and y = that times f */
         y[i] = 0.0;
-        for (int j = 0; j <= i; ++j) {{
+        for (int k = 0; k < {n}; ++k) y[i] += J[{n} * i + k] * torque[k];
+    }}
+    for (int j = 0; j < {m}; ++j) {{ /* the inverse of L, by columns */
+        for (int i = j; i < {m}; ++i) {{
             double sum = i == j ? 1.0 : 0.0;
-            for (int k = j; k < i; ++k) sum -= L[i][k] * inverse[k][j];
-            inverse[i][j] = sum / L[i][i];
-            trace += inverse[i][j] * inverse[i][j];
-            y[i] += inverse[i][j] * f[j];
+            for (int k = j; k < i; ++k) sum -= L[{m} * i + k] * inverse[{m} * k + j];
+            inverse[{m} * i + j] = sum / L[{m} * i + i];
+            trace += inverse[{m} * i + j] * inverse[{m} * i + j];
         }}
-    }}
-    for (int j = 0; j < {m}; ++j) {{
         f[j] = 0.0;
-        for (int i = j; i < {m}; ++i) f[j] += inverse[i][j] * y[i];
-        if (j % 6 >= 3) f[j] /= {lever}; /* moments */
     }}
+    for (int i = 0; i < {m}; ++i) {{ /* f = inverse^T inverse y */
+        double half = 0.0;
+        for (int j = 0; j <= i; ++j) half += inverse[{m} * i + j] * y[j];
+        for (int j = 0; j <= i; ++j) f[j] += inverse[{m} * i + j] * half;
+    }}
+    for (int j = 0; j < {m}; ++j) f[j] /= j % 6 < 3 ? 1.0 : {lever}; /* a moment counts at the lever */
     f[{m}] = 1.0 / trace - damping * damping;
 }}
 """
@@ -77,6 +77,7 @@ def places(robot: Robot) -> dict[str, slice]:
     sizes = {'q': n, 'dq': n, 'ddq': n, 'f': hands, 'p': setting_places(robot)['payload'].stop}
     sizes |= {'measured': 5 * n, 'dt': 1, 'rho': 1, 'path': 9 * n}  # of the mean over a step
     sizes |= {'torque': n, 'damping': 1}  # of the wrenches on hands
+    sizes |= {'J': hands * n, 'L': hands * hands, 'inverse': hands * hands, 'y': hands}
     sizes |= {'output': max(n * n, hands + 1)}
     ends = accumulate(sizes.values())
     return {name: slice(end - size, end) for (name, size), end in zip(sizes.items(), ends, strict=True)}
@@ -99,16 +100,15 @@ def calls(symbols: Symbols, built_from: str) -> str:
 
 
 def _of_quantities(robot: Robot, name: str, place: dict[str, slice]) -> Iterator[str]:
-    for quantity, what in QUANTITIES.items():
-        yield _call(quantity, f'{name}_{quantity}', what.inputs, place)
+    """Yield calls whose names no robot's functions can have: those end in a quantity."""
+    for quantity in (*MANY, 'inverse_dynamics'):
+        here = ', '.join(f'w + {place[x].start}' for x in (*QUANTITIES[quantity].inputs, 'output'))
+        yield f'void {quantity}_in_place(double *w) {{ {name}_{quantity}({here}); }}\n'
+    for quantity in MANY:
+        inputs = QUANTITIES[quantity].inputs
         size = robot.n ** (2 if quantity in ('A', 'C') else 1)
-        steps = {x: place[x].stop - place[x].start for x in what.inputs if x != 'p'} | {'output': size}
-        rows = [f'{x} + {steps[x]} * i' if x in steps else f'w + {place[x].start}' for x in (*what.inputs, 'output')]
-        given = ', '.join([f'const double *{x}' for x in what.inputs if x != 'p'] + ['double *output'])
-        head = f'void many_{quantity}(long m, const double *w, {given})'
+        steps = {x: place[x].stop - place[x].start for x in inputs if x != 'p'} | {'output': size}
+        rows = [f'{x} + {steps[x]} * i' if x in steps else f'w + {place[x].start}' for x in (*inputs, 'output')]
+        given = ', '.join([f'const double *{x}' for x in inputs if x != 'p'] + ['double *output'])
+        head = f'void {quantity}_for_many(long m, const double *w, {given})'
         yield f'{head} {{ for (long i = 0; i < m; ++i) {name}_{quantity}({", ".join(rows)}); }}\n'
-
-
-def _call(name: str, function: str, inputs: tuple[str, ...], place: dict[str, slice]) -> str:
-    here = ', '.join(f'w + {place[x].start}' for x in (*inputs, 'output'))
-    return f'void call_{name}(double *w) {{ {function}({here}); }}\n'
