@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
 import yaml
 
-from krang_dynamics_ros import KrangDynamicsError, Robot, dynamics_of, krang, urdf_text
+from krang_dynamics_ros import Dynamics, KrangDynamicsError, Robot, dynamics_of, krang, urdf_text
 from krang_dynamics_ros.core.inertia import Inertia
 from krang_dynamics_ros.core.spatial import frozen, hat, rotation_from_rpy, rpy_from_rotation, symmetric, upper_triangle
 from krang_dynamics_ros.equations import lagrangian
@@ -89,6 +90,13 @@ class TestNumbers:
         dynamics.gravity = (0, 0, -9.80665)
         findings = prove(KRANG, dynamics, states=4)
         assert {quantity for (quantity, _), f in findings.items() if not f.agrees} == {'Q', 'U', 'Gamma', 'Gamma mean'}
+
+    @pytest.mark.parametrize('change', [lambda J: 0 * J, lambda J: -J, lambda J: np.roll(J, 6, axis=0)])
+    def test_jacobians_of_the_hands(self, change: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+        jacobians = Dynamics.jacobians
+        monkeypatch.setattr(Dynamics, 'jacobians', lambda self, q, links: change(jacobians(self, q, links)))
+        findings = prove(KRANG, dynamics_of(KRANG), states=4)
+        assert {quantity for (quantity, _), f in findings.items() if not f.agrees} == {'f'}
 
 
 def entries(matrix: report.Matrix) -> list[tuple[int, int]]:

@@ -10,16 +10,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..core.path import WEIGHTS, Path, Step
 from ..core.spatial import Array
-from ..core.wrench import LEVER, Wrench
 from ..dynamics.dynamics import Dynamics
 from ..equations import report_print
-from ..equations.lagrangian import Lagrangian, find_C
-from ..equations.newton_euler import NewtonEuler
-from ..identification.regressor import moved_links, parameters_of, regressor
 from ..robot.robot import Robot
 from .draws import States, random_payload, random_states, random_wrenches
+from .witnesses import WrenchSets, by_lagrangian, by_newton_euler, by_pinocchio, by_regressor
 
 TOLERANCE = 1e-9  # relative to the largest value that a quantity takes
 NOTHING = 1e-12  # a quantity that stays below this (in its SI unit) is zero, and its difference absolute
@@ -37,6 +33,7 @@ COMPARED = {
     'Gamma mean': ('the same, its mean over a step', '3'),
     'Y phi': ("the same by the bodies' parameters", '3'),
     'J^T f': ('wrench torque, on hands and anywhere', '16'),
+    'f': ('wrenches on hands that explain torques', '16'),
     'Gamma_f': ('friction torque', '17'),
     'E': ('kinetic energy', '11'),
     'U': ('potential energy', '15'),
@@ -44,7 +41,6 @@ COMPARED = {
     'A - A^T': ('is zero: A is symmetric', '2'),
     'dA/dt - 2C': ('is skew-symmetric', '4'),
     'ddq': ('forward undoes inverse dynamics', '3'),
-    'f': ('wrenches on hands, told from torques', '16'),
 }
 
 
@@ -78,7 +74,6 @@ class Finding:
         return self.relative <= TOLERANCE
 
 
-WrenchSets = Sequence[Sequence[Wrench]]
 Findings = dict[tuple[str, str], Finding]  # by quantity and witness
 
 
@@ -115,10 +110,11 @@ def _pairs(
     robot: Robot, dynamics: Dynamics, s: States, wrenches: WrenchSets, links: Sequence[str], regressed: bool
 ) -> Iterator[tuple[str, str, Array, Array]]:
     """Yield (witness, quantity, our value, the witness's value) for a few states, with the regressor or without."""
-    ours = by_pinocchio(dynamics, s, wrenches, links)
+    hands = [link for link in robot.hands.values() if link in links]
+    ours = by_pinocchio(dynamics, s, wrenches, links, hands)
     if regressed and not robot.mimics:  # the regressor knows no such joint
         ours['Y phi'] = by_regressor(robot, s)
-    lagrangian, recursive = by_lagrangian(robot, s, wrenches, links), by_newton_euler(robot, s, wrenches)
+    lagrangian, recursive = by_lagrangian(robot, s, wrenches, links, hands), by_newton_euler(robot, s, wrenches)
     for quantity, mine in ours.items():
         if quantity in lagrangian:
             yield 'Lagrangian', quantity, mine, lagrangian[quantity]
@@ -131,7 +127,6 @@ def _pairs(
             *_against_report(robot, s, dict(zip(links, np.moveaxis(ours['0T_j'], 1, 0), strict=True))),
         )
     yield from _laws(dynamics, s, ours, lagrangian['dA/dt'])
-    yield 'law', 'f', *_told(dynamics, s.q, ours['Gamma'], [*robot.hands.values()])
 
 
 def _laws(
@@ -143,26 +138,6 @@ def _laws(
     yield 'law', 'dA/dt - 2C', N, -np.swapaxes(N, 1, 2)
     again = [dynamics.forward_dynamics(q, dq, torque) for q, dq, torque in zip(s.q, s.dq, ours['Gamma'], strict=True)]
     yield 'law', 'ddq', np.array(again), s.ddq
-
-
-def _told(dynamics: Dynamics, q: Array, torques: Array, hands: Sequence[str]) -> tuple[Array, Array]:
-    """Return (J J^T + damping^2) f, with f told from torques, and J torque (states, 6 hands): they are the same."""
-    damping, mine, theirs = 0.02, [], []
-    for position, torque in zip(q, torques, strict=True):
-        f, _ = dynamics.hand_wrenches(position, torque, hands, damping)
-        f.reshape(-1, 2, 3)[:, 1] *= LEVER
-        J = dynamics.jacobians(position, hands)
-        mine.append(J @ (J.T @ f) + damping**2 * f)
-        theirs.append(J @ torque)
-    return np.array(mine), np.array(theirs)
-
-
-def _steps(s: States) -> list[Step]:
-    """Return a step to every state from the one before; to the first from the last, which was at rest until then."""
-    path = Path()
-    path.begin(s.q[-1], 0 * s.dq[-1])
-    path.step(s.q[-1], s.dq[-1], 0.5)
-    return [path.step(q, dq, 0.4 + 0.1 * (k % 3)) for k, (q, dq) in enumerate(zip(s.q, s.dq, strict=True))]
 
 
 def _against_report(robot: Robot, s: States, placed: dict[str, Array]) -> tuple[Array, Array]:
@@ -184,74 +159,3 @@ def _labels(robot: Robot, quantity: str, links: Sequence[str]) -> Sequence[str]:
     if quantity == 'S':
         return 'xyz'
     return () if quantity in ('E', 'U', 'f') else links if quantity == '0T_j' else robot.joint_names
-
-
-def by_pinocchio(dynamics: Dynamics, s: States, wrenches: WrenchSets, links: Sequence[str]) -> dict[str, Array]:
-    """Return every quantity at every state, by the code that users run."""
-    d = dynamics
-    poses = [[np.column_stack(d.pose(q, link)) for link in links] for q in s.q]
-    return {
-        '0T_j': np.array(poses),
-        'A': np.array([d.A(q) for q in s.q]),
-        'C': np.array([d.C(q, dq) for q, dq in zip(s.q, s.dq, strict=True)]),
-        'C dq': np.array([d.coriolis_torque(q, dq) for q, dq in zip(s.q, s.dq, strict=True)]),
-        'Q': np.array([d.Q(q) for q in s.q]),
-        'Gamma': np.array([d.inverse_dynamics(*state) for state in zip(*s, strict=True)]),
-        'Gamma mean': np.array([d.mean_inverse_dynamics(step) for step in _steps(s)]),
-        'J^T f': _by_set(lambda given: np.array([d.wrench_torque(q, given) for q in s.q]), wrenches),
-        'Gamma_f': np.array([d.friction_torque(dq) for dq in s.dq]),
-        'E': np.array([d.E(q, dq) for q, dq in zip(s.q, s.dq, strict=True)]),
-        'U': np.array([d.U(q) for q in s.q]),
-        'S': np.array([d.center_of_mass(q) for q in s.q]),
-    }
-
-
-def by_regressor(robot: Robot, s: States) -> Array:
-    """Return Gamma (states, n) as identification takes it apart: Y(q, dq, ddq) phi, and the rotors."""
-    links = moved_links(robot)
-    return regressor(robot, links, *s) @ parameters_of(robot, links) + robot.rotor_inertia * s.ddq
-
-
-def by_lagrangian(robot: Robot, s: States, wrenches: WrenchSets, links: Sequence[str]) -> dict[str, Array]:
-    """Return the same quantities by the report's equations."""
-    lagrangian = Lagrangian(robot)
-    A, dA_dq, Q = lagrangian.A(s.q), lagrangian.dA_dq(s.q), lagrangian.Q(s.q)
-    C = find_C(dA_dq, s.dq)
-    coriolis = np.einsum('sij,sj->si', C, s.dq)
-    Gamma = np.einsum('sij,sj->si', A, s.ddq) + coriolis + Q
-    poses = [np.concatenate([R, p[..., None]], axis=-1) for R, p in (lagrangian.pose(s.q, link) for link in links)]
-    return {
-        '0T_j': np.stack(poses, axis=1) if poses else np.zeros((len(s.q), 0)),
-        'A': A,
-        'C': C,
-        'C dq': coriolis,
-        'Q': Q,
-        'Gamma': Gamma,
-        'Y phi': Gamma,
-        'J^T f': _by_set(lambda given: lagrangian.wrench_torque(s.q, given), wrenches),
-        'Gamma_f': lagrangian.friction_torque(s.dq),
-        'E': lagrangian.E(s.q, s.dq),
-        'U': lagrangian.U(s.q),
-        'S': lagrangian.center_of_mass(s.q),
-        'dA/dt': np.einsum('sijk,sk->sij', dA_dq, s.dq),
-    }
-
-
-def by_newton_euler(robot: Robot, s: States, wrenches: WrenchSets) -> dict[str, Array]:
-    """Return the quantities that recursive Newton-Euler knows."""
-    recursive = NewtonEuler(robot)
-    return {
-        'A': recursive.A(s.q),
-        'C': recursive.C(s.q, s.dq),
-        'C dq': recursive.coriolis_torque(s.q, s.dq),
-        'Q': recursive.Q(s.q),
-        'Gamma': recursive.inverse_dynamics(*s),
-        'Gamma mean': np.array([WEIGHTS @ recursive.inverse_dynamics(*step.points()) for step in _steps(s)]),
-        'Y phi': recursive.inverse_dynamics(*s),
-        'J^T f': _by_set(lambda given: recursive.wrench_torque(s.q, given), wrenches),
-    }
-
-
-def _by_set(torque: Callable[[Sequence[Wrench]], Array], wrenches: WrenchSets) -> Array:
-    """Return J^T f (states, n, sets): each set at all states in a row, as a sensor's last reading is used."""
-    return np.stack([torque(given) for given in wrenches], axis=-1) if wrenches else np.zeros(0)

@@ -10,7 +10,9 @@ import numpy as np
 from ..core.inertia import Inertia
 from ..core.spatial import Array
 from ..core.wrench import Wrench
-from ..robot.robot import Robot
+from ..robot.robot import Joint, Robot
+
+REACH = {'revolute': np.pi, 'prismatic': 1.0}  # rad, m, to each side of zero, or of the limit that is nearest
 
 
 class States(NamedTuple):
@@ -22,15 +24,20 @@ class States(NamedTuple):
 
 
 def random_states(robot: Robot, count: int, seed: int) -> States:
-    """Draw states: positions within the limits, or one turn, velocities and accelerations normally distributed."""
+    """Draw states: positions within limits and `REACH`, velocities and accelerations normally distributed."""
     rng = np.random.default_rng(seed)
-    bounds = [
-        (j.limits.lower, j.limits.upper) if j.limits and j.limits.lower is not None else (-np.pi, np.pi)
-        for j in robot.moving_joints
-    ]
-    lower, upper = np.array(bounds, dtype=float).T
+    lower, upper = np.array([_bounds(joint) for joint in robot.moving_joints], dtype=float).T
     q = rng.uniform(lower, upper, (count, robot.n))
     return States(q, rng.normal(size=(count, robot.n)), rng.normal(size=(count, robot.n)))
+
+
+def _bounds(joint: Joint) -> tuple[float, float]:
+    """Return between which positions to draw: some limits are so far that they mean none."""
+    reach, limits = REACH[joint.kind], joint.limits
+    if not limits or limits.lower is None or limits.upper is None:
+        return -reach, reach
+    middle = min(max(0.0, limits.lower), limits.upper)
+    return max(limits.lower, middle - reach), min(limits.upper, middle + reach)
 
 
 def random_payload(robot: Robot, links: Sequence[str], rng: np.random.Generator) -> dict[str, Inertia]:
