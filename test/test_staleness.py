@@ -40,6 +40,9 @@ NOTHING = np.empty(0)
         (5000, UNSTAMPED, 4899, 5000, False),
         (UNSTAMPED, 9000, 4900, 5000, True),
         (UNSTAMPED, 9000, 4899, 5000, False),
+        (5000, UNSTAMPED, 5100, 5000, True),
+        (5000, UNSTAMPED, 5101, 5000, False),  # it came before the clock was set back
+        (5000, 5000, HOUR, 5000, False),
     ],
 )
 def test_a_wrench_belongs_to_a_joint_state_of_its_own_time(
@@ -73,6 +76,12 @@ def test_a_wrench_belongs_to_a_joint_state_of_its_own_time(
         ([('ab', 9000, 5000), ('b', 8899, 5050)], 5050, 'a'),  # time went back: what was known is forgotten
         ([('ab', 9000, 5000), ('b', 8900, 5050)], 5050, ''),  # only out of order
         ([('ab', HOUR, 5000)], 5000, ''),
+        ([('a', UNSTAMPED, 5000), ('b', UNSTAMPED, 4900)], 4900, ''),
+        ([('ab', UNSTAMPED, 5101)], 5000, 'ab'),  # the clock was set back
+        ([('ab', 5000, HOUR)], 5000, 'ab'),
+        ([('a', UNSTAMPED, HOUR), ('b', UNSTAMPED, 5000)], 5000, 'a'),
+        ([('a', UNSTAMPED, HOUR), ('b', UNSTAMPED, 5000), ('b', UNSTAMPED, HOUR)], HOUR, 'a'),  # it stays forgotten
+        ([('a', HOUR, HOUR), ('b', 5000, 5000), ('b', HOUR, HOUR)], HOUR, 'a'),
     ],
 )
 def test_a_joint_counts_while_it_is_of_the_time_of_the_others(
@@ -159,6 +168,50 @@ def test_a_bag_that_begins_anew_forgets_wrenches_of_later(model: Model) -> None:
     assert robot.wrench_torque(4000, 9400).any()
 
 
+@pytest.mark.parametrize('stamped', [False, True])
+def test_a_clock_that_is_set_back_keeps_no_dead_sensor_alive(model: Model, stamped: bool) -> None:
+    robot = Played(model, wrench_timeout=1.0)
+    robot.push(UNSTAMPED, HOUR)
+    stamp = HOUR if stamped else UNSTAMPED
+    assert robot.wrench_torque(stamp, HOUR).any()
+    stamp = 5000 if stamped else UNSTAMPED
+    assert not robot.wrench_torque(stamp, 5000).any()
+    stamp = HOUR if stamped else UNSTAMPED
+    assert not robot.wrench_torque(stamp, HOUR).any()  # not even once time comes near it again
+    robot.push(UNSTAMPED, HOUR)
+    assert robot.wrench_torque(stamp, HOUR).any()
+
+
+def test_many_joint_states_at_once_end_where_the_clock_was_set_back() -> None:
+    states, now = JointStates(['a'], 0.1), np.array([5000, 5002, 4000, 4002]) * MS
+    assert states.take(['a'], np.ones(1), NOTHING, NOTHING, UNSTAMPED, 5000 * MS)
+    columns = [np.ones((4, 1)), np.empty((4, 0)), np.empty((4, 0))]
+    known = states.take_rows(['a'], columns, np.zeros(4, dtype=np.int64), now)
+    assert known is not None
+    assert known.shape[1] == 2
+    rest = [column[2:] for column in columns]
+    assert states.take_rows(['a'], rest, np.zeros(2, dtype=np.int64), now[2:]) is None
+
+
+def test_a_state_has_the_newest_stamp_of_its_parts(model: Model) -> None:
+    """Time of arrival is of another clock than stamps: it stands in only where no part has one."""
+    robot, zeros = Played(model), np.zeros(9)
+    inputs, parts = robot.pipeline.inputs, (robot.names[:8], robot.names[8:])
+
+    def stamps(*told: int) -> list[int]:
+        found = []
+        for names, stamp in zip(parts, told, strict=True):
+            q = zeros[: len(names)]
+            state = inputs.take_joint_state(names, q, NOTHING, NOTHING, stamp * MS, 5000 * MS)
+            found += [] if state is None else [state.stamp // MS]
+        return found
+
+    assert stamps(UNSTAMPED, UNSTAMPED) == [5000]
+    assert stamps(9000, UNSTAMPED) == [9000, 9000]
+    assert stamps(9002, 9001) == [9002, 9001]
+    assert stamps(UNSTAMPED, UNSTAMPED) == [9001, 5000]
+
+
 UPRIGHT, TILTED = (1.0, 0.0, 0.0, 0.0), (np.cos(0.1), 0.0, np.sin(0.1), 0.0)
 
 
@@ -185,6 +238,16 @@ def test_an_imu_stands_for_its_joint_alone(model: Model, robot: Robot) -> None:
     assert known.dq is None
 
 
+def test_an_imu_whose_time_goes_back_forgets_readings_of_later(model: Model) -> None:
+    robot = Played(model, imu_joint='q_imu', wrench_timeout=1.0)
+    robot.push(9000)
+    robot.pipeline.inputs.take_imu(UPRIGHT, 0.0, (0.0, 0.0), 9000 * MS, 9000 * MS)
+    assert robot.wrench_torque(9000).any()
+    robot.pipeline.inputs.take_imu(UPRIGHT, 0.0, (0.0, 0.0), 7500 * MS, 9010 * MS)
+    robot.pipeline.inputs.take_imu(UPRIGHT, 0.0, (0.0, 0.0), 8500 * MS, 9020 * MS)
+    assert not robot.wrench_torque(8500, 9020).any()
+
+
 @pytest.fixture(scope='module')
 def health() -> Iterator[Callable[[Played, int], dict[str, tuple[bytes, str]]]]:
     """Give what diagnostics would say of a robot at a time."""
@@ -192,7 +255,7 @@ def health() -> Iterator[Callable[[Played, int], dict[str, tuple[bytes, str]]]]:
     module = importlib.import_module('krang_dynamics_ros.nodes.dynamics_diagnostics')
 
     def say(robot: Played, now: int) -> dict[str, tuple[bytes, str]]:
-        statuses = module.DynamicsHealth(robot.pipeline, lambda: now * MS).statuses()
+        statuses = module.DynamicsHealth(robot.pipeline, lambda: now * MS, lambda: now * MS).statuses()
         return {status.name: (status.level, status.words) for status in statuses}
 
     yield say

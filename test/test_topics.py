@@ -1,4 +1,4 @@
-"""A topic knows whether anybody listens: over real DDS, in one process."""
+"""What a node's topics and clocks know, over real DDS, in one process: whether anybody listens, what time it is."""
 
 from __future__ import annotations
 
@@ -13,9 +13,12 @@ import rclpy
 from rclpy.context import Context
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
+from rclpy.parameter import Parameter
 from sensor_msgs.msg import JointState
 
+from krang_dynamics_ros.nodes.dynamics_inputs import DynamicsInputs
 from krang_dynamics_ros.nodes.topics import Topic
+from krang_dynamics_ros.pipeline.pipeline import pipeline_of
 
 from .ros import PATIENCE, domain
 
@@ -51,3 +54,15 @@ def test_a_topic_is_wanted_while_somebody_listens(node: Node) -> None:
     third = node.create_subscription(JointState, 'torque/gravity', lambda _: None, 1)
     until(lambda: topic.wanted)
     node.destroy_subscription(third)
+
+
+def test_ages_go_by_a_clock_that_nobody_sets_back_or_by_simulated_time(
+    node: Node, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    inputs = DynamicsInputs(node, pipeline_of({}), lambda torques, stamp: None)
+    before = inputs.now()
+    monkeypatch.setattr(time, 'time_ns', lambda: 5)
+    assert inputs.now() >= before > 5
+    assert inputs.clock() == 5
+    node.set_parameters([Parameter('use_sim_time', value=True)])
+    assert inputs.now() == inputs.clock() == 0  # nobody has told the time yet

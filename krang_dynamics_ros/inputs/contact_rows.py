@@ -63,4 +63,4 @@ def _late(hand: EndEffector, told: Sequence[Told], which: NDArray[np.intp], time
     limit = hand.timeout * 1e9
     stamp, arrival = (np.array([one[at] for one in told], dtype=np.int64)[which] for at in (2, 3))
     ahead = np.where((stamp != 0) & (times.stamp != 0), stamp - times.stamp, 0)
-    return np.asarray((np.abs(ahead) > limit) | (times.arrival - arrival > limit))
+    return np.asarray((np.abs(ahead) > limit) | (np.abs(times.arrival - arrival) > limit))

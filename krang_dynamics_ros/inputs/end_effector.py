@@ -77,9 +77,9 @@ class EndEffector:
         self.frame, self.stamp, self.arrival = frame, stamp, now
         return True
 
-    def time_went_back(self, to: int) -> None:
-        """Forget a reading that, after time went back to a stamp, is of a time yet to come."""
-        if self.stamp > to + self.timeout * 1e9:
+    def time_went_back(self, stamp: int, now: int) -> None:
+        """Forget a reading that, after time went back to a joint state's, is of a time yet to come."""
+        if max(self.ahead(stamp), self.arrival - now) > self.timeout * 1e9:
             self.forget()
 
     @property
@@ -92,12 +92,13 @@ class EndEffector:
         return self.stamp - state_stamp if self.stamp and state_stamp else 0
 
     def late(self, state_stamp: int, now: int) -> bool:
-        """Tell whether the latest reading is of another time than a joint state of this stamp, or came too long ago.
+        """Tell whether the latest reading is of another time than a joint state of this stamp, or came at another time.
 
-        Of another time is one from after as well: what the hand bears then is not what it bears at that state.
+        Of another time is one from after as well: what the hand bears then is not what it bears at that state. One that
+        came after `now` came before the clock was set back.
         """
         limit = self.timeout * 1e9
-        return abs(self.ahead(state_stamp)) > limit or now - self.arrival > limit
+        return abs(self.ahead(state_stamp)) > limit or abs(now - self.arrival) > limit
 
     @property
     def sign(self) -> float:

@@ -71,11 +71,13 @@ class JointStates(JointTable):
         effort[~(np.abs(effort) <= LARGEST)] = np.nan
         good = (np.abs(q) <= LARGEST).all(axis=1) & ~(np.abs(dq) > LARGEST).any(axis=1)
         newest = np.maximum.accumulate(np.concatenate([[self._newest], np.where(stamp == 0, NEVER, stamp)]))
-        good &= (stamp == 0) | (newest[:-1] - stamp < 0.5 * self.timeout * 1e9)  # far from a jump back
+        latest = np.maximum.accumulate(np.concatenate([[self._latest], now]))
+        near = 0.5 * self.timeout * 1e9  # far from a jump back
+        good &= ((stamp == 0) | (newest[:-1] - stamp < near)) & (latest[:-1] - now < near)
         rows = len(good) if good.all() else int(np.argmin(good))
         if not rows:
             return None
-        self._newest = int(newest[rows])
+        self._newest, self._latest = int(newest[rows]), int(latest[rows])
         self.store(layout, [*known[:, rows - 1]], int(stamp[rows - 1]), int(now[rows - 1]))
         return known[:, :rows]
 

@@ -48,7 +48,7 @@ class JointTable:
         """Know nothing of any joint."""
         self._stamp = np.full(len(self.joint_names), NEVER, dtype=np.int64)
         self._arrival = self._stamp.copy()
-        self._newest = self._whole_at = NEVER
+        self._newest = self._latest = self._whole_at = NEVER  # stamp; arrivals
         self.numbers[:] = np.nan
 
     def place(self, names: Sequence[str]) -> Layout | None:
@@ -94,11 +94,12 @@ class JointTable:
         )
 
     def store(self, layout: Layout, columns: Sequence[Array], stamp: int, now: int) -> bool:
-        """Take in good numbers, a column each; if their stamp is before what is known, time went back: begin anew."""
-        if stamp and stamp < self._newest - self.timeout * 1e9:
+        """Take in good numbers, a column each; if they are of before what is known, time went back: begin anew."""
+        limit = self.timeout * 1e9
+        if (stamp and stamp < self._newest - limit) or now < self._latest - limit:
             self.jumps += 1
             self.forget()
-        self._newest = max(self._newest, stamp or NEVER)
+        self._newest, self._latest = max(self._newest, stamp or NEVER), max(self._latest, now)
         for mine, values in zip(self.numbers, columns, strict=True):
             mine[layout.ours] = values
         self._stamp[layout.ours], self._arrival[layout.ours] = stamp, now
@@ -112,7 +113,7 @@ class JointTable:
     def _old(self, now: int) -> NDArray[np.bool_]:
         limit = self.timeout * 1e9
         by_stamp = (self._newest - self._stamp > limit) & (self._stamp != 0)
-        return np.asarray(by_stamp | (now - self._arrival > limit) | (self._arrival == NEVER))
+        return np.asarray(by_stamp | (np.abs(now - self._arrival) > limit))  # what is yet to come: time went back
 
     def complete(self, now: int) -> bool:
         """Tell whether every joint is known, and none from too long ago."""
@@ -125,5 +126,5 @@ class JointTable:
 
     @property
     def newest(self) -> int:
-        """The newest stamp; zero if there is none."""
-        return max(self._newest, 0)
+        """The newest stamp of what is known; zero if nothing of it has one."""
+        return max(int(self._stamp.max()), 0) if self._newest > 0 else 0

@@ -17,9 +17,9 @@ OTHER_CLOCK = 10.0  # s: a stamp that is older was not made by this clock; a rec
 class DynamicsHealth:
     """The statuses of a node, and what is counted for them since the last report."""
 
-    def __init__(self, pipeline: Pipeline, now: Callable[[], int]) -> None:
-        """`now` is the node's clock, ns."""
-        self._pipeline, self._inputs, self._now = pipeline, pipeline.inputs, now
+    def __init__(self, pipeline: Pipeline, now: Callable[[], int], clock: Callable[[], int]) -> None:
+        """`now` is the clock that arrivals go by, `clock` that of stamps, ns."""
+        self._pipeline, self._inputs, self._now, self._clock = pipeline, pipeline.inputs, now, clock
         self._refused: dict[str, int] = {}  # in all, up to the last report
         self._heard = 0  # joint states, up to the last report
         self._begin()
@@ -31,7 +31,7 @@ class DynamicsHealth:
     def computed(self, stamp: int, seconds: float) -> None:
         """Note that the torques of a state with this stamp (ns) have gone out, and what that took."""
         self._computed += 1
-        self._behind += (self._now() - stamp) / 1e9
+        self._behind += (self._clock() - stamp) / 1e9
         self._seconds += seconds
         self._longest = max(self._longest, seconds)
 

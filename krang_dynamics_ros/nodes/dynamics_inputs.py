@@ -46,7 +46,7 @@ class DynamicsInputs:
         for hand in pipeline.inputs.hands:
             wrist = WristTopics(node, pipeline, hand, self.now)
             subscribe(WrenchStamped, f'wrench/{hand}', partial(self._on_wrench, hand, wrist), raw=True)
-        PayloadInput(node, pipeline.payloads, pipeline.inputs)
+        PayloadInput(node, pipeline.payloads, pipeline.inputs, self.now)
         if pipeline.inputs.imu_joints:
             subscribe(Imu, 'imu', self._on_imu)
         self._clock = cast(ROSClock, node.get_clock())
@@ -55,7 +55,11 @@ class DynamicsInputs:
         self._jumps = self._clock.create_jump_callback(back, post_callback=self._on_jump)
 
     def now(self) -> int:
-        """The node's clock, ns. That of the system is read without rclpy, in a tenth of the time."""
+        """The clock that arrivals go by, ns: simulated time, or else the steady clock, which nobody can set back."""
+        return int(self._clock.now().nanoseconds) if self._simulated else time.monotonic_ns()
+
+    def clock(self) -> int:
+        """The clock that stamps go by, ns. That of the system is read without rclpy, in a tenth of the time."""
         return int(self._clock.now().nanoseconds) if self._simulated else time.time_ns()
 
     def _on_jump(self, _: TimeJump) -> None:

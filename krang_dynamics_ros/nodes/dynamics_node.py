@@ -53,7 +53,7 @@ class DynamicsNode(Node):
         outputs = DynamicsOutputs(self, settings, pipeline)
         settings.follow()
         inputs = DynamicsInputs(self, pipeline, self._on_torques)
-        self._outputs, self._health = outputs, DynamicsHealth(pipeline, inputs.now)
+        self._outputs, self._health = outputs, DynamicsHealth(pipeline, inputs.now, inputs.clock)
         reporter = Reporter(self, model.dynamics.name)
         reporter.add(self._health.statuses)
         reporter.add(outputs.commands.statuses)

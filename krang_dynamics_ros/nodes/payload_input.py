@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -24,8 +25,9 @@ PERIOD = 0.05  # s: parameters are not for a thousand changes a second; of good 
 class PayloadInput:
     """Subscriptions, one a hand."""
 
-    def __init__(self, node: Node, payloads: Payloads, inputs: RobotInputs) -> None:
-        self._node, self._payloads, self._inputs = node, payloads, inputs
+    def __init__(self, node: Node, payloads: Payloads, inputs: RobotInputs, now: Callable[[], int]) -> None:
+        """`now` is the clock that arrivals go by, ns."""
+        self._node, self._payloads, self._inputs, self._now = node, payloads, inputs, now
         self._waiting: dict[str, dict[str, Any]] = {}
         for hand in payloads.refusals:
             node.create_subscription(
@@ -46,8 +48,7 @@ class PayloadInput:
 
     def _positions(self) -> Array | None:
         states = self._inputs.states
-        now = int(self._node.get_clock().now().nanoseconds)
-        return states.position if states.complete(now) else None
+        return states.position if states.complete(self._now()) else None
 
     def _set(self) -> None:
         """Set the parameters of what has come, a hand's as one set."""

@@ -18,7 +18,7 @@ class WristTopics:
     """One hand's sensor, without bias, tool and payload; and the service that makes what it reads now nothing."""
 
     def __init__(self, node: Node, pipeline: Pipeline, hand: str, now: Callable[[], int]) -> None:
-        """`now` is the node's clock, ns."""
+        """`now` is the clock that arrivals go by, ns."""
         self._node, self._pipeline, self._hand, self._now = node, pipeline, hand, now
         self._compensated = WrenchTopic(node, f'wrench/{hand}/compensated')
         node.create_service(Trigger, f'wrench/{hand}/zero', self._on_zero)

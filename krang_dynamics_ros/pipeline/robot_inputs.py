@@ -74,16 +74,20 @@ class RobotInputs:
         self.heard += 1
         jumps = self.states.jumps
         taken = self.states.take(names, position, velocity, effort, stamp, now)
-        if self.states.jumps != jumps:
-            for hand in self.hands.values():
-                hand.time_went_back(to=stamp)
+        self._follow_jump(jumps, stamp, now)
         if not taken or not self.states.complete(now):
             return None
         states, self._known_at = self.states, now
         weigh = self._weigh(states.position)
         wrenches = WhenAsked(lambda: contact_wrenches(self.hands.values(), weigh, stamp, now))
         dq = states.velocity if states.moving else None
-        return State(states.position, dq, wrenches, states.effort, stamp or now)
+        return State(states.position, dq, wrenches, states.effort, stamp or states.newest or now)
+
+    def _follow_jump(self, jumps: int, stamp: int, now: int) -> None:
+        """Forget readings of a time yet to come, if time went back since there were so many jumps."""
+        if self.states.jumps != jumps:
+            for hand in self.hands.values():
+                hand.time_went_back(stamp, now)
 
     def take_rows(
         self, names: Sequence[str], columns: Sequence[Array], times: RowTimes, wrenches: Sequence[tuple[int, Any]]
@@ -174,7 +178,9 @@ class RobotInputs:
             self.states.refusals.note(str(error))
             return
         velocity = rate if covariances[1] != -1 else math.nan
+        jumps = self.states.jumps
         self.states.take_joint(self.imu_joints[0], angle, velocity, stamp, now)
+        self._follow_jump(jumps, stamp, now)
 
     def forget(self) -> None:
         """Know nothing: the clock has jumped."""
