@@ -95,6 +95,16 @@ def test_a_state_follows_a_model_that_is_changed() -> None:
     np.testing.assert_allclose(state.move(np.array([2.0])), 1 - np.exp([[-10, -5]]))
 
 
+def test_positions_that_nobody_knows_move_no_friction() -> None:
+    friction = FrictionModel([0.0, 0.0], [0.0, 0.0])
+    friction.set_presliding([(Presliding(1.0, 0.1),)] * 2)
+    state = PreslidingState(friction)
+    state.move(np.array([0.0, 0.0]))
+    for unknown in ([np.nan, 1.0], [np.inf, 1.0]):
+        assert not state.move(np.array(unknown)).any()
+    np.testing.assert_allclose(state.move(np.array([0.1, 0.1])), 1 - np.exp([[-1], [-1]]))
+
+
 def test_in_simulation_a_joint_gives_way_like_a_spring_and_then_slides() -> None:
     """The spring of presliding is kappa / delta = 20 000 N m/rad, far too stiff for an explicit step of 1 ms."""
     sim = pendulum(Friction(viscous=50.0, presliding=(Presliding(2.0, 1e-4),)))

@@ -104,6 +104,50 @@ def test_presliding_that_cannot_be_is_refused_and_the_old_one_stays(pairs: list[
     assert [part.torque for part in model.dynamics.friction.presliding[k]] == [2.0]
 
 
+def slides(robot: Played, behind: float) -> np.ndarray:
+    """Return friction (n) after every joint has slid by 60 mrad, told in two parts, the second's stamps behind (ms)."""
+    names, still = robot.pipeline.dynamics.joint_names, np.zeros(17)
+    for k in range(300):
+        robot.q = robot.q + 2e-4
+        for part, late in ((slice(0, 8), 0.0), (slice(8, 17), behind)):
+            now = S + 2 * k * MS
+            told = (names[part], robot.q[part], still[part], NOTHING, now - int(late * MS), now)
+            torques = robot.pipeline.take_joint_state(*told)
+            friction = None if torques is None else torques.term('friction')
+    assert friction is not None
+    return friction
+
+
+PRESLIDING = {f'joints__{name}__presliding': [3.0, 0.001] for name in load_model().dynamics.joint_names}
+
+
+@pytest.mark.parametrize('behind', [-0.5, 0.0, 0.5, 50.0])
+def test_presliding_friction_goes_on_while_parts_come_out_of_order(behind: float, model: Model) -> None:
+    np.testing.assert_allclose(slides(Played(model, **PRESLIDING), behind), 3.0)
+
+
+def test_presliding_friction_begins_anew_when_time_goes_back(model: Model) -> None:
+    robot = Played(model, **PRESLIDING)
+    slides(robot, 0.0)
+    assert not robot.hear(S // 2, np.zeros(17)).term('friction').any()
+    robot.q = robot.q + 1.0
+    np.testing.assert_allclose(robot.hear(S // 2 + MS, np.zeros(17)).term('friction'), 3.0)
+
+
+def test_torques_keep_their_state_when_all_is_forgotten(model: Model) -> None:
+    """Else friction that somebody asks for late would follow positions that nobody knows, for ever."""
+    robot, still = Played(model, **PRESLIDING), np.zeros(17)
+    robot.hear(S, still).term('friction')
+    robot.q = robot.q + 1.0
+    torques = robot.hear(S + MS, still, still + 5.0)
+    robot.pipeline.inputs.forget()
+    np.testing.assert_allclose(torques.term('friction'), 3.0)
+    np.testing.assert_array_equal(torques.state.effort, 5.0)
+    robot.hear(S + 2 * MS)
+    assert torques.state.dq is not None
+    assert not torques.state.dq.any()
+
+
 def test_a_clock_that_jumps_forgets_how_long_the_robot_has_stood_still(model: Model) -> None:
     robot, still = Played(model), np.zeros(17)
     for k in range(100):

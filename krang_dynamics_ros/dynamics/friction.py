@@ -9,6 +9,7 @@ and presliding friction, which depends on how the joint came to where it is (`co
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import isfinite
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -121,17 +122,16 @@ class PreslidingState:
     def forget(self) -> None:
         """Know nothing of the past."""
         self.z = np.zeros_like(self._friction.kappa)
-        self._stamp = 0
         self._q: Array | None = None
 
-    def move(self, q: Array, stamp: int = 0) -> Array:
-        """Go on to positions q (n), and return z (n, k). A stamp (ns) from before the last one begins anew."""
+    def move(self, q: Array) -> Array:
+        """Go on to positions q (n), and return z (n, k). Positions that are not finite move nothing."""
         if not self._friction.has_state:
             return self.z
-        changed = self.z.shape != self._friction.kappa.shape
-        if changed or stamp < self._stamp:
+        if self.z.shape != self._friction.kappa.shape:
             self.forget()
-        self._stamp = stamp
+        if not isfinite(q @ q):
+            return self.z
         if self._q is not None:
             self.z = presliding(self.z, (q - self._q)[:, None], self._friction.delta)
         self._q = q.copy()

@@ -86,7 +86,7 @@ class MomentumObserver:
             self.gap = gap
         elif dt <= 0:
             return  # a part of a state that came late, or twice: the next one has it
-        input_ = effort - self._friction(q, dq, stamp)
+        input_ = effort - self._friction(q, dq)
         if self._stamp == NEVER:
             self._path.begin(q, dq)
             self._since[:] = self._latest = stamp
@@ -108,8 +108,8 @@ class MomentumObserver:
             unknown = ~np.isfinite(torque)
             self.torque[unknown], self._since[unknown], self._latest = 0.0, stamp, stamp
 
-    def _friction(self, q: Array, dq: Array, stamp: int) -> Array:
-        z = self._past.move(q, stamp)
+    def _friction(self, q: Array, dq: Array) -> Array:
+        z = self._past.move(q)
         return self.dynamics.friction.torque(dq, z) if self.source == 'motor' else np.zeros_like(dq)
 
 

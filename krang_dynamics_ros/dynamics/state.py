@@ -19,6 +19,7 @@ class State:
     wrenches: Sequence[Wrench] = ()  # what the robot applies
     effort: Array | None = None  # as measured, NaN where it is not known; None: nothing is measured
     stamp: int = 0  # ns
+    jumps: int = 0  # how often time went back so far: where this differs, the states before say nothing of this one
 
     @property
     def velocity(self) -> Array:

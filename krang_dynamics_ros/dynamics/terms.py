@@ -56,9 +56,17 @@ class Term:
     partial: bool = False  # whether it may be known for some joints only, NaN standing for the others
 
 
-def _friction(dynamics: Dynamics) -> Compute:
-    past = PreslidingState(dynamics.friction)
-    return lambda state: dynamics.friction_torque(state.velocity, past.move(state.q, state.stamp))
+class _Friction:
+    """Friction, which goes on from state to state until time goes back; parts may come a little out of order."""
+
+    def __init__(self, dynamics: Dynamics) -> None:
+        self._dynamics, self._past, self._jumps = dynamics, PreslidingState(dynamics.friction), 0
+
+    def __call__(self, state: State) -> Array:
+        if state.jumps != self._jumps:
+            self._past.forget()
+            self._jumps = state.jumps
+        return self._dynamics.friction_torque(state.velocity, self._past.move(state.q))
 
 
 def _friction_rows(dynamics: Dynamics) -> ComputeRows | None:
@@ -79,7 +87,7 @@ ALL = (
     ),
     Term(
         'friction', 'F_v dq + F_c sign(dq)', 'what overcomes friction, as far as it is known', '#b45309',
-        _friction, _friction_rows,
+        _Friction, _friction_rows,
         needs_velocity=True,
     ),
     Term(

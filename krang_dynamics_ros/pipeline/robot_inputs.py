@@ -78,10 +78,11 @@ class RobotInputs:
         if not taken or not self.states.complete(now):
             return None
         states, self._known_at = self.states, now
-        weigh = self._weigh(states.position)
+        q, effort = states.position.copy(), states.effort.copy()  # what is known goes on, a state stays
+        weigh = self._weigh(q)
         wrenches = WhenAsked(lambda: contact_wrenches(self.hands.values(), weigh, stamp, now))
-        dq = states.velocity if states.moving else None
-        return State(states.position, dq, wrenches, states.effort, stamp or states.newest or now)
+        dq = states.velocity.copy() if states.moving else None
+        return State(q, dq, wrenches, effort, stamp or states.newest or now, states.jumps)
 
     def _follow_jump(self, jumps: int, stamp: int, now: int) -> None:
         """Forget readings of a time yet to come, if time went back since there were so many jumps."""
