@@ -99,17 +99,22 @@ def replay(client: Client, told: list[tuple[str, int, object]], known: dict[str,
 
     What gets no answer is sent again: a busy machine may lose a message, and one that comes twice changes nothing.
     """
+    posed, latest = False, BEGIN
     for topic, stamp, message in told:
+        posed = (
+            posed and abs(stamp - latest) <= PATIENT['state_timeout'] * SECOND
+        )  # after a gap, or a jump back, in part
+        latest = stamp
         when = Time(sec=stamp // SECOND, nanosec=stamp % SECOND)
         if topic == 'joint_states':
             send = partial(client.send_state, message.name, message.position, message.velocity, when)
             answers = [f'torque/{term}' for term, stamps in known.items() if stamp in stamps]
+            posed = posed or bool(answers)
         else:
             f, m = message.wrench.force, message.wrench.torque
             numbers = (f.x, f.y, f.z, m.x, m.y, m.z)
             send = partial(client.send_wrench, topic.split('/')[1], numbers, message.header.frame_id, when)
-            told_of = message.header.frame_id != 'nowhere' and client.received['torque/gravity']
-            answers = [f'{topic}/compensated'] if told_of else []
+            answers = [f'{topic}/compensated'] if posed and message.header.frame_id != 'nowhere' else []
         if answers:
             client.until(lambda s=stamp, t=answers: all(heard(client, one, s) for one in t), send, f'{answers}')
         else:

@@ -181,3 +181,70 @@ def test_publishers_that_name_their_joints_anew_take_no_more_and_more_memory(mod
 def test_what_came_is_of_use_for_as_long_as_its_longest_timeout(model: Model) -> None:
     assert Played(model, wrench_timeout=0.5).pipeline.inputs.longest_memory == 0.5
     assert Played(model, state_timeout=0.7).pipeline.inputs.longest_memory == 0.7
+
+
+@pytest.mark.parametrize(
+    ('change', 'allowed'),
+    [
+        ({'gravity': [0.0, 0.0, -1e200]}, '-1e+06 to 1e+06'),
+        ({'left__tool__com': [1e308, 0.0, 0.0]}, '-1e+06 to 1e+06'),
+        ({'right__sensor__bias': [0.0] * 5 + [2e6]}, '-1e+06 to 1e+06'),
+        ({'left__sensor__deadband': [0.0, -0.1]}, '0 to 1e+06'),
+        ({'left__tool__mass': 2e4}, '0 to 10000'),
+        ({'state_timeout': 20.0}, '0.001 to 10'),
+        ({'state_timeout': 'long'}, '0.001 to 10'),
+    ],
+    ids=lambda x: x if isinstance(x, str) else str(x),
+)
+def test_a_number_beyond_its_range_is_refused_without_ros_too(
+    change: dict[str, Any], allowed: str, model: Model
+) -> None:
+    ((name, value),) = change.items()
+    with pytest.raises(ArgumentError) as refused:
+        Played(model).set(**change)
+    assert str(refused.value) == f'{name.replace("__", ".")}: {value}, must be {allowed}'
+
+
+def read(robot: Played, now: int) -> np.ndarray | None:
+    """Let a reading of the left hand come, which holds a kilogram; return what of it is contact."""
+    robot.pipeline.inputs.take_wrench('left', '', (0.0, 0.0, 5.0), (0.0, 0.0, 0.0), now, now)
+    return robot.pipeline.inputs.compensated('left', now)
+
+
+def part(robot: Played, joints: slice, stamp: int, now: int) -> None:
+    names = robot.pipeline.dynamics.joint_names
+    robot.pipeline.take_joint_state(names[joints], robot.q[joints], NOTHING, NOTHING, stamp, now)
+
+
+def test_a_reading_is_compensated_while_every_joint_is_known_and_no_longer(model: Model) -> None:
+    robot, first, rest = Played(model, left__payload__mass=1.0), slice(0, 8), slice(8, 17)
+    assert read(robot, S) is None
+    part(robot, first, S, S)
+    assert read(robot, S) is None
+    for k in range(20):
+        part(robot, rest, S + 10 * k * MS, S + 10 * k * MS)
+        found = read(robot, S + (10 * k + 5) * MS)
+        assert (found is not None) == (k < 10)  # the other publisher is silent; the timeout is 0.1 s
+    robot.hear(2 * S)
+    assert read(robot, 2 * S + 100 * MS) is not None
+    assert read(robot, 2 * S + 101 * MS) is None
+
+
+def test_no_reading_is_compensated_while_time_has_gone_back_for_some_joints_only(model: Model) -> None:
+    robot = Played(model, left__payload__mass=1.0)
+    robot.hear(9 * S)
+    part(robot, slice(8, 17), S, 9 * S + 10 * MS)
+    assert read(robot, 9 * S + 12 * MS) is None
+    part(robot, slice(0, 8), S, 9 * S + 20 * MS)
+    found = read(robot, 9 * S + 22 * MS)
+    assert found is not None
+    assert np.isfinite(found).all()
+
+
+def test_a_reading_that_is_not_finite_without_its_weight_is_none(model: Model) -> None:
+    robot = Played(model, left__payload__mass=1e3)
+    robot.hear(S)
+    assert read(robot, S) is not None
+    model.dynamics.gravity = np.array([0.0, 0.0, -1e308])  # the parameter does not take it
+    with np.errstate(over='ignore'):
+        assert read(robot, S) is None

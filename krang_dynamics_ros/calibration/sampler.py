@@ -41,7 +41,7 @@ class Sampler:
         states, reading = self._inputs.states, self.hand.reading
         if reading is None or self.hand.arrival != now:  # what came now was refused
             return None
-        if not self._inputs.posed(now):
+        if not states.complete(now):
             self.status = f'not all joints are known: {", ".join(states.missing(now)[:5])}'
             return None
         self._still.add(now, reading, states.position, states.velocity if states.moving else None)

@@ -48,7 +48,8 @@ class JointTable:
         """Know nothing of any joint."""
         self._stamp = np.full(len(self.joint_names), NEVER, dtype=np.int64)
         self._arrival = self._stamp.copy()
-        self._newest = self._latest = self._whole_at = NEVER  # stamp; arrivals
+        self._newest = self._latest = NEVER  # stamp; arrival
+        self._whole_at = NEVER  # when the last message came, if it had all joints
         self.numbers[:] = np.nan
 
     def place(self, names: Sequence[str]) -> Layout | None:
@@ -117,7 +118,7 @@ class JointTable:
 
     def complete(self, now: int) -> bool:
         """Tell whether every joint is known, and none from too long ago."""
-        return self._whole_at == now or not self._old(now).any()
+        return abs(now - self._whole_at) <= self.timeout * 1e9 or not self._old(now).any()  # at a glance, or one by one
 
     @property
     def oldest_arrival(self) -> int:

@@ -45,7 +45,8 @@ def settings(model: Model) -> list[Spec]:
     hands, dynamics = model.end_effectors, model.dynamics
     return [
         Spec(
-            'gravity', dynamics.gravity.tolist(), 'gravity in the base frame, m/s^2: three numbers', live=True, count=3,
+            'gravity', dynamics.gravity.tolist(), 'gravity in the base frame, m/s^2: three numbers',
+            live=True, least=-LARGEST, most=LARGEST, count=3,
             default_text="the robot file's; `[0, 0, -9.81]` for a URDF",
         ),
         Spec(
@@ -92,11 +93,11 @@ def _of_sensor(name: str) -> list[Spec]:
     return [
         Spec(
             f'{name}.sensor.bias', [0.0] * 6, 'what the sensor reads of nothing, force and moment as it gives them, '
-            'N and N m', live=True, count=6,
+            'N and N m', live=True, least=-LARGEST, most=LARGEST, count=6,
         ),
         Spec(
             f'{name}.sensor.deadband', [0.0] * 2, 'by how much each force (N) and moment (N m) is shrunk towards zero',
-            live=True, count=2,
+            live=True, least=0.0, most=LARGEST, count=2,
         ),
         *of_tool(name),
     ]  # fmt: skip
@@ -109,7 +110,10 @@ def of_tool(name: str) -> list[Spec]:
             f'{name}.tool.mass', 0.0, "what of the hand's link hangs beyond the sensor, kg; the model has it already",
             live=True, least=0.0, most=1e4,
         ),
-        Spec(f'{name}.tool.com', [0.0] * 3, "its centre of mass in the hand's frame, m", live=True, count=3),
+        Spec(
+            f'{name}.tool.com', [0.0] * 3, "its centre of mass in the hand's frame, m",
+            live=True, least=-LARGEST, most=LARGEST, count=3,
+        ),
     ]  # fmt: skip
 
 

@@ -18,7 +18,6 @@ from ..inputs.contact_rows import RowTimes, contact_rows, latest
 from ..inputs.end_effector import EndEffector, Weigh, contact_wrenches
 from ..inputs.imu import pitch
 from ..inputs.joint_states import JointStates
-from ..inputs.joint_table import NEVER
 from ..inputs.standstill import Standstill
 from ..inputs.wrist_sensor import WristSensor
 from . import dynamics_parameters as parameters
@@ -40,7 +39,6 @@ class RobotInputs:
         self.hands = {name: self._hand(name) for name in named(settings['end_effectors'])}
         joints = model.dynamics.joint_names
         self._standstill = {name: Standstill(joints, ZERO_SECONDS) for name in self.hands}
-        self._known_at = NEVER  # when all joints were known last
         settings.hold_to(self._check)
         settings.used_by(self._apply)
 
@@ -77,7 +75,7 @@ class RobotInputs:
         self._follow_jump(jumps, stamp, now)
         if not taken or not self.states.complete(now):
             return None
-        states, self._known_at = self.states, now
+        states = self.states
         q, effort = states.position.copy(), states.effort.copy()  # what is known goes on, a state stays
         weigh = self._weigh(q)
         wrenches = WhenAsked(lambda: contact_wrenches(self.hands.values(), weigh, stamp, now))
@@ -103,7 +101,7 @@ class RobotInputs:
         if known is None:
             return None
         rows = known.shape[1]
-        self.heard, self._known_at = self.heard + rows, int(times.arrival[rows - 1])
+        self.heard += rows
         known[1, np.isnan(known[1]).any(axis=1)] = np.nan
         return known, self._contacts(known[0], RowTimes(times.stamp[:rows], times.arrival[:rows]), wrenches)
 
@@ -126,7 +124,7 @@ class RobotInputs:
         one, states = self.hands[hand], self.states
         if not one.take(frame, force, moment, stamp, now) or one.reading is None:
             return False
-        if self.posed(now):
+        if states.complete(now):
             dq = states.velocity if states.moving else None
             self._standstill[hand].add(now, one.reading, states.position, dq)
         return True
@@ -134,13 +132,14 @@ class RobotInputs:
     def compensated(self, hand: str, now: int) -> Array | None:
         """Return a hand's latest reading (6) without bias, tool and payload, in its own frame and sense.
 
-        There is none while a joint is not known, for then the weight's direction is not.
+        There is none while a joint is not known, for then the weight's direction is not; nor one that is not finite.
         """
         one = self.hands[hand]
-        if one.reading is None or not self.posed(now):
+        if one.reading is None or not self.states.complete(now):
             return None
         (wrench,) = contact_wrenches([one], self._weigh(self.states.position), 0, one.arrival)
-        return one.sign * wrench.vector
+        vector = wrench.vector
+        return one.sign * vector if math.isfinite(vector @ vector) else None
 
     def zero(self, hand: str, now: int) -> Array:
         """Return the bias (6) by which the readings of the last half second are of nothing but tool and payload.
@@ -158,10 +157,6 @@ class RobotInputs:
     def longest_memory(self) -> float:
         """How long anything that came is of use, s."""
         return max([self.states.timeout, *(hand.timeout for hand in self.hands.values())])
-
-    def posed(self, now: int) -> bool:
-        """Tell whether all joints were known a moment ago."""
-        return now - self._known_at <= self.states.timeout * 1e9
 
     def _weigh(self, q: Array) -> Weigh:
         return partial(self._model.dynamics.weights, q)
@@ -186,7 +181,6 @@ class RobotInputs:
     def forget(self) -> None:
         """Know nothing: the clock has jumped."""
         self.states.forget()
-        self._known_at = NEVER
         for name, hand in self.hands.items():
             hand.forget()
             self._standstill[name].forget()

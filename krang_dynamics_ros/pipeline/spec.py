@@ -48,18 +48,26 @@ class Spec:
         return '' if self.least is None else f'{self.least:g} to {self.most:g}'
 
     def check(self, value: Any) -> None:
-        """Raise `ArgumentError` if a value cannot be; ROS itself holds a number against its range."""
+        """Raise `ArgumentError` if a value cannot be."""
         items = list(value) if isinstance(self.default, list) else [value]
         for item in items:
             if self.choices and item not in self.choices and not (item == '' and isinstance(self.default, list)):
                 hint = did_you_mean(str(item), self.choices)
                 raise ArgumentError(f"{self.name}: '{item}', must be one of {', '.join(self.choices)}. {hint}".strip())
-        finite = all(math.isfinite(item) for item in items if isinstance(item, float))
-        if not finite or (self.count is not None and len(items) != self.count):
-            wanted = 'finite' if self.count is None else f'{self.count} finite numbers'
+        if wanted := self._wanted(items):
             raise ArgumentError(f'{self.name}: {items if isinstance(self.default, list) else value}, must be {wanted}')
         if self.once and len(set(items)) != len(items):
             raise ArgumentError(f'{self.name}: {items}, must name each once')
+
+    def _wanted(self, items: Sequence[Any]) -> str:
+        """Say what entries must be, if they are not: finite, so many, numbers within the range."""
+        finite = all(math.isfinite(item) for item in items if isinstance(item, float))
+        if not finite or (self.count is not None and len(items) != self.count):
+            return 'finite' if self.count is None else f'{self.count} finite numbers'
+        least, most = self.least, self.most
+        if least is None or most is None:
+            return ''
+        return '' if all(isinstance(item, (int, float)) and least <= item <= most for item in items) else self.allowed
 
 
 ROBOT_FILE = Spec('robot_file', '', 'robot file (YAML), URDF or xacro; none: Krang', default_text="`''`, Krang")
