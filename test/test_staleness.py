@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -118,12 +119,15 @@ class Played:
         now = stamp if now is None else now
         assert self.pipeline.inputs.take_wrench('left', '', (10.0, 0, 0), (0.0, 0, 0), stamp * MS, now * MS)
 
-    def wrench_torque(self, stamp: int, now: int | None = None) -> np.ndarray:
+    def hear(self, stamp: int, now: int | None = None) -> Any:
         q = np.zeros(len(self.names))
         now = stamp if now is None else now
         torques = self.pipeline.take_joint_state(self.names, q, NOTHING, NOTHING, stamp * MS, now * MS)
         assert torques is not None
-        torque = torques.term('wrench')
+        return torques
+
+    def wrench_torque(self, stamp: int, now: int | None = None) -> np.ndarray:
+        torque = self.hear(stamp, now).term('wrench')
         assert torque is not None
         return torque
 
@@ -259,6 +263,25 @@ def health() -> Iterator[Callable[[Played, int], dict[str, tuple[bytes, str]]]]:
         return {status.name: (status.level, status.words) for status in statuses}
 
     yield say
+
+
+def test_diagnostics_say_which_term_is_not_finite(health: Any) -> None:
+    levels = importlib.import_module('krang_dynamics_ros.nodes.diagnostics')
+    robot = Played(load_model())
+    robot.wrench_torque(5000)
+    assert health(robot, 5000)['torques'] == (levels.OK, 'finite')
+    for summed, silent in (('gravity', 'torque/gravity, torque/total'), ('friction', 'torque/gravity')):
+        robot.set(total_terms=[summed])
+        robot.pipeline.dynamics.gravity = np.array([0.0, 0.0, -1e308])  # the parameter does not take it
+        torques = robot.hear(5000)
+        with np.errstate(over='ignore', invalid='ignore'):
+            assert torques.term('gravity') is None
+        level, words = health(robot, 5000)['torques']
+        assert level == levels.ERROR
+        assert re.fullmatch(
+            rf'no {silent}: gravity is -?(inf|nan) for q_\w+, must be finite, and its square too', words
+        )
+        assert health(robot, 5000)['torques'] == (levels.OK, 'finite')  # none since
 
 
 def test_diagnostics_warn_of_a_wrench_that_is_needed_and_of_one_of_another_time(model: Model, health: Any) -> None:

@@ -112,10 +112,20 @@ class Terms:
         self.n = dynamics.n
         self.compute = {name: term.start(dynamics) for name, term in TERMS.items()}
         self.observer = cast(MomentumObserver, self.compute['external'])
+        self.faults: dict[str, str] = {}  # terms that were not finite, and why; whoever reads it clears it
+        self._joint_names = dynamics.joint_names
 
     def of(self, state: State) -> Torques:
         """Return the torques of a state, each computed when it is first asked for."""
         return Torques(self, state)
+
+    def finite(self, name: str, torque: Array | None) -> Array | None:
+        """Return a term's torque (n), or None and note why, if its numbers or their squares are not finite."""
+        if torque is None or math.isfinite(torque @ torque):
+            return torque
+        k = int(np.argmax(np.where(np.isnan(torque), np.inf, np.abs(torque))))
+        self.faults[name] = f'{torque[k]:.3g} for {self._joint_names[k]}, must be finite, and its square too'
+        return None
 
 
 class Torques:
@@ -131,7 +141,7 @@ class Torques:
         if name not in self._known:
             blind = TERMS[name].needs_velocity and self.state.dq is None
             torque = None if blind else self._terms.compute[name](self.state)
-            self._known[name] = torque if TERMS[name].partial else _finite(torque)
+            self._known[name] = torque if TERMS[name].partial else self._terms.finite(name, torque)
         return self._known[name]
 
     def total(self, names: Collection[str]) -> Array | None:
@@ -143,7 +153,3 @@ class Torques:
                 return None
             total += torque
         return total
-
-
-def _finite(torque: Array | None) -> Array | None:
-    return torque if torque is not None and math.isfinite(torque @ torque) else None

@@ -42,6 +42,7 @@ class DynamicsHealth:
         for hand in self._inputs.hands.values():
             yield self._wrench(hand)
             yield self._payload(hand)
+        yield self._torques()
         yield self._computation(elapsed)
         yield from self._description()
         self._begin()
@@ -111,6 +112,14 @@ class DynamicsHealth:
             'refused in all': refusals.count,
             'refused last because': refusals.reason,
         })  # fmt: skip
+
+    def _torques(self) -> Status:
+        faults, summed = self._pipeline.faults, self._pipeline.summed
+        silent = [f'torque/{term}' for term in faults] + ['torque/total'] * any(term in summed for term in faults)
+        why = '; '.join(f'{term} is {fault}' for term, fault in faults.items())
+        level, words = (ERROR, f'no {", ".join(silent)}: {why}') if faults else (OK, 'finite')
+        faults.clear()
+        return Status('torques', level, words)
 
     def _computation(self, elapsed: float) -> Status:
         count = max(1, self._computed)

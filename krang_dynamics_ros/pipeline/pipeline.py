@@ -38,6 +38,7 @@ class Pipeline:
         self.inputs = RobotInputs(settings, model)
         self.payloads = Payloads(settings, model.dynamics, self.inputs.hands)
         self._terms = Terms(model.dynamics)
+        self.faults = self._terms.faults  # terms that were not finite since somebody cleared this, and why
         self.external = External(settings, model.dynamics, self._terms.observer, self.inputs.hands)
         settings.used_by(self._apply)
         self.commanding = Commanding(settings, model, lambda: self.summed, self.external.measured, clock)
