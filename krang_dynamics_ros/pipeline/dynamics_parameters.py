@@ -62,10 +62,10 @@ def settings(model: Model) -> list[Spec]:
         ),
         Spec(
             'end_effectors', [*hands] or NONE, 'names of hands, each with a topic `wrench/<name>`',
-            default_text='`[left, right]`, those of the robot file',
+            default_text='`[left, right]`, those of the robot file', once=True, in_topics=True,
         ),
         Spec('sense', SENSES[0], 'of every hand that does not say its own: who applies its wrench', choices=SENSES),
-        Spec('command_joints', NONE, 'order of `effort_commands`; none: that topic is off'),
+        Spec('command_joints', NONE, 'order of `effort_commands`; none: that topic is off', once=True),
         Spec('imu_joint', '', 'joint whose angle is the pitch of topic `imu`, on Krang `q_imu`; none: not used'),
     ]  # fmt: skip
 

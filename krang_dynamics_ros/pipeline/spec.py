@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from ..core.errors import ArgumentError, did_you_mean
 
+PART_OF_A_TOPIC = re.compile(r'[A-Za-z_][A-Za-z0-9_]*')
 NONE = ['']  # a list without entries has no type in ROS 2, so nothing is one empty name
 
 
@@ -31,6 +33,7 @@ class Spec:
     default_text: str = ''  # for the README, where the default depends on the robot
     count: int | None = None  # how many entries a list must have
     once: bool = False  # whether a list must name each entry once
+    in_topics: bool = False  # whether entries become parts of the names of topics
 
     @property
     def type_name(self) -> str:
@@ -58,6 +61,10 @@ class Spec:
             raise ArgumentError(f'{self.name}: {items if isinstance(self.default, list) else value}, must be {wanted}')
         if self.once and len(set(items)) != len(items):
             raise ArgumentError(f'{self.name}: {items}, must name each once')
+        for item in named(items) if self.in_topics else ():
+            if not PART_OF_A_TOPIC.fullmatch(item):
+                allowed = 'letters, digits and underscores, no digit first: topics are named after it'
+                raise ArgumentError(f"{self.name}: '{item}', must be {allowed}")
 
     def _wanted(self, items: Sequence[Any]) -> str:
         """Say what entries must be, if they are not: finite, so many, numbers within the range."""
