@@ -204,9 +204,9 @@ class Client:
         f.x, f.y, f.z, m.x, m.y, m.z = (float(x) for x in numbers)
         self.publisher(WrenchStamped, f'wrench/{side}').publish(message)
 
-    def send_imu(self, quaternion: Any, rate: float = 0.0) -> None:
+    def send_imu(self, quaternion: Any, rate: float = 0.0, stamp: Time | None = None) -> None:
         message = Imu()
-        message.header.stamp = self.stamp()
+        message.header.stamp = stamp or self.stamp()
         o = message.orientation
         o.w, o.x, o.y, o.z = (float(x) for x in quaternion)
         message.angular_velocity.y = rate

@@ -172,6 +172,23 @@ def test_bytes_that_are_no_message_are_refused_and_work_goes_on(client: Client, 
     client.ask(robot.joint_names, Q, (), GRAVITY)
 
 
+@pytest.mark.parametrize('stamp', [Time(sec=2**31 - 1, nanosec=10**9), Time(sec=5, nanosec=10**9), Time(sec=-1)])
+def test_a_stamp_that_is_no_time_is_refused_and_work_goes_on(client: Client, robot: Robot, stamp: Time) -> None:
+    reason = f'stamp: {stamp.sec} s and {stamp.nanosec} ns, must be'
+
+    def refused(status: str) -> bool:
+        values = client.until(lambda: client.diagnostics.get(status)).values
+        return reason in {pair.key: pair.value for pair in values}['refused last because']
+
+    def spoil() -> None:
+        client.send_state(robot.joint_names, Q, stamp=stamp)
+        client.send_wrench('left', (1, 0, 0, 0, 0, 0), stamp=stamp)
+
+    client.until(lambda: refused('joint states') and refused('wrench left'), spoil, reason)
+    assert not any(client.received[topic] for topic in ALL)
+    client.ask(robot.joint_names, Q, (), GRAVITY)
+
+
 def test_other_robots_joints_are_passed_over(client: Client, robot: Robot) -> None:
     client.send_state(['elbow', 'wrist'], [np.nan, 1.0])
     client.send_state([], [])

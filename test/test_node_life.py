@@ -218,6 +218,13 @@ def test_the_imu_gives_q_imu(number: int, robot: Robot) -> None:
         client.send_imu((0.5, 0, 0, 0))  # no unit quaternion
         client.send_state(names, Q, dq)
     assert client.silent(*ALL[:1])
+
+    def say() -> None:
+        client.send_imu((1, 0, 0, 0), stamp=Time(sec=-1))
+        client.send_state(names, Q, dq)
+
+    client.until(lambda: refusal(client).startswith('imu: stamp: -1 s'), say)
+    assert client.silent(*ALL[:1])
     client.close()
     assert process.end() == 0, process.output
 
@@ -283,5 +290,13 @@ def test_ten_thousand_malformed_messages_give_no_torque_and_no_crash(number: int
 
 
 def refused(client: Client) -> int:
+    return int(said(client).get('refused in all', 0))
+
+
+def refusal(client: Client) -> str:
+    return said(client).get('refused last because', '')
+
+
+def said(client: Client) -> dict[str, str]:
     status = client.diagnostics.get('joint states')
-    return int({pair.key: pair.value for pair in status.values}['refused in all']) if status else 0
+    return {pair.key: pair.value for pair in status.values} if status else {}

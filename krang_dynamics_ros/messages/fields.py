@@ -2,16 +2,30 @@
 
 from __future__ import annotations
 
+from struct import unpack_from
 from typing import Any
 
+from ..core.errors import ArgumentError
 from .messages import Six, Three
 
 SECOND = 1_000_000_000  # ns
+STAMP = 4  # where the stamp of a serialized message with a header stands
 
 
 def stamp_of(told: Any) -> int:
     """Return the stamp of a message with a header, ns."""
     return int(told.header.stamp.sec * SECOND + told.header.stamp.nanosec)
+
+
+def check_stamp(seconds: int, nanoseconds: int) -> None:
+    """Raise `ArgumentError` if a stamp is no time: what is computed of it could not be stamped."""
+    if seconds < 0 or nanoseconds >= SECOND:
+        raise ArgumentError(f'stamp: {seconds} s and {nanoseconds} ns, must be 0 s or more, and less than {SECOND} ns')
+
+
+def check_raw_stamp(raw: bytes) -> None:
+    """Do so with the stamp of a serialized message that could be read."""
+    check_stamp(*unpack_from('<iI' if raw[1] else '>iI', raw, STAMP))
 
 
 def wrench_of(told: Any) -> tuple[str, Three, Three]:

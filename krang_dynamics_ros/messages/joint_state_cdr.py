@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..core.spatial import Array
-from .fields import SECOND, stamp_of
-from .message_cdr import LITTLE_ENDIAN, STAMP
+from .fields import SECOND, STAMP, stamp_of
+from .message_cdr import LITTLE_ENDIAN
 from .messages import JointStateMessage, JointStateRun
 
 HEAD = 12  # where the frame and the names stand, behind the stamp

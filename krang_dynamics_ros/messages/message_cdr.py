@@ -7,11 +7,11 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
-from .fields import SECOND, imu_of, payload_of, stamp_of, wrench_of
+from .fields import SECOND, STAMP, imu_of, payload_of, stamp_of, wrench_of
 from .messages import ImuMessage, Message, PayloadMessage, WrenchMessage
 
 LITTLE_ENDIAN = b'\0\1'
-STAMP, FRAME = 4, 12  # where the stamp stands, and the length of the frame's name
+FRAME = 12  # where the length of the frame's name stands
 Read = Callable[[bytes], Any]
 
 

@@ -15,8 +15,9 @@ from rclpy.qos_overriding_options import QoSOverridingOptions
 from rclpy.serialization import deserialize_message
 from sensor_msgs.msg import Imu, JointState
 
+from ..core.errors import ArgumentError
 from ..dynamics.terms import Torques
-from ..messages.fields import imu_of, stamp_of
+from ..messages.fields import check_raw_stamp, check_stamp, imu_of, stamp_of
 from ..messages.joint_state_cdr import JointStateReader
 from ..messages.message_cdr import read_wrench
 from ..pipeline.pipeline import Pipeline
@@ -69,8 +70,9 @@ class DynamicsInputs:
     def _on_joint_state(self, raw: bytes) -> None:
         try:
             message = self._joint_states.read(raw, self.now())
-        except RuntimeError:
-            self._pipeline.inputs.states.refusals.note(NO_MESSAGE)
+            check_raw_stamp(raw)
+        except (RuntimeError, ArgumentError) as error:
+            self._pipeline.inputs.states.refusals.note(_why(error))
             return
         torques = self._pipeline.take_joint_state(*message)
         if torques is not None:
@@ -79,11 +81,22 @@ class DynamicsInputs:
     def _on_wrench(self, hand: str, wrist: WristTopics, raw: bytes) -> None:
         try:
             message = read_wrench(_wrench, hand, raw, self.now())
-        except RuntimeError:
-            self._pipeline.inputs.hands[hand].refusals.note(NO_MESSAGE)
+            check_raw_stamp(raw)
+        except (RuntimeError, ArgumentError) as error:
+            self._pipeline.inputs.hands[hand].refusals.note(_why(error))
             return
         if self._pipeline.inputs.take_wrench(*message):
             wrist.publish(message)
 
     def _on_imu(self, message: Imu) -> None:
+        try:
+            check_stamp(message.header.stamp.sec, message.header.stamp.nanosec)
+        except ArgumentError as error:
+            self._pipeline.inputs.states.refusals.note(f'imu: {error}')
+            return
         self._pipeline.inputs.take_imu(*imu_of(message), stamp_of(message), self.now())
+
+
+def _why(error: Exception) -> str:
+    """Return the reason for a refusal: ours, or that rclpy could not read the bytes."""
+    return str(error) if isinstance(error, ArgumentError) else NO_MESSAGE

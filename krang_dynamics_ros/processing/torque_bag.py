@@ -11,8 +11,7 @@ import numpy as np
 
 from ..core.optional import optional
 from ..core.spatial import Array
-from ..messages.fields import SECOND
-from ..messages.message_cdr import STAMP
+from ..messages.fields import SECOND, STAMP
 from .states import States
 
 rosbag2 = optional('rosbags.rosbag2', 'recordings')
