@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
-from krang_dynamics_ros import Dynamics, Robot, Wrench, dynamics_of, urdf_text
+from krang_dynamics_ros import Dynamics, Inertia, Robot, Wrench, dynamics_of, load_robot, urdf_text
 from krang_dynamics_ros.core.errors import ArgumentError, SingularityError
 from krang_dynamics_ros.dynamics.task_space import task_space
+from krang_dynamics_ros.robot.drive import Motor
+
+from .robots import FILES
 
 Q0 = np.linspace(0.1, 0.9, 17)
 
@@ -184,3 +189,14 @@ class TestTaskSpace:
     def test_directions_are_checked(self, dynamics: Dynamics, directions: tuple[int, ...]) -> None:
         with pytest.raises(ArgumentError, match='directions'):
             task_space(dynamics, Q0, self.dq, 'R10l', directions=directions)
+
+
+def test_a_task_space_that_is_none_is_said_to_be(dynamics: Dynamics) -> None:
+    with pytest.raises(SingularityError, match='or the state is not finite'):
+        task_space(dynamics, np.full(17, np.nan), np.zeros(17), 'R10l')
+    robot = load_robot(FILES['arm_2r'])
+    links = tuple(replace(link, inertia=Inertia()) if link.name != 'link1' else link for link in robot.links)
+    joints = tuple(replace(joint, motor=Motor()) for joint in robot.joints)
+    massless = dynamics_of(replace(robot, links=links, joints=joints))
+    with pytest.raises(SingularityError, match='a joint moves no mass'):
+        task_space(massless, [0.1, 0.2], [0, 0], links[-1].name, directions=[0])

@@ -203,3 +203,21 @@ def test_the_low_pass_is_the_observers(dynamics: Dynamics, rng: np.random.Genera
     np.testing.assert_allclose(observer.torque[3:], shown[3:], rtol=0.02)  # the first step is the mean of both ends
     assert low_pass.follow(np.ones(17), 10, stamp, 0.1) is shown
     np.testing.assert_array_equal(low_pass.follow(np.ones(17), 10, stamp + 10**9, 0.1), np.ones(17))
+
+
+def test_a_robot_in_millimetres_is_told_nothing_rather_than_an_error() -> None:
+    """J J^T is so large that what keeps it from being singular must grow with it."""
+    links = [('l1', 'base', 'revolute')]
+    dynamics = Dynamics(description(links).replace('xyz="0.05 0 0.3"', 'xyz="500 0 5000"') + '')
+    tool = '<link name="t"/><joint name="jt" type="fixed"><parent link="l1"/><child link="t"/><origin xyz="9e7 0 9e6"/>'
+    dynamics = Dynamics(description(links).replace('</robot>', f'{tool}</joint></robot>'))
+    for q in np.linspace(-2, 2, 50):
+        (estimate,) = HandWrenches(dynamics, {'tool': 't'}).estimate(np.array([q]), np.ones(1)).values()
+        assert estimate.wrench is None
+        assert estimate.smallest < 0.05
+
+
+@pytest.mark.parametrize('damping', [0.0, -1.0, np.nan])
+def test_without_damping_there_is_no_solution_to_ask_for(dynamics: Dynamics, damping: float) -> None:
+    with pytest.raises(ArgumentError, match='must be above 0 m'):
+        dynamics.hand_wrenches(np.zeros(17), np.ones(17), ['R10l'], damping)

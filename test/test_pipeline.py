@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from krang_dynamics_ros.core.errors import ArgumentError
+from krang_dynamics_ros.core.wrench import Wrench
 from krang_dynamics_ros.dynamics.factory import Model, load_model
 from krang_dynamics_ros.inputs.joint_table import KNOWN_LAYOUTS
 from krang_dynamics_ros.pipeline.dynamics_parameters import MODEL
@@ -248,3 +249,57 @@ def test_a_reading_that_is_not_finite_without_its_weight_is_none(model: Model) -
     model.dynamics.gravity = np.array([0.0, 0.0, -1e308])  # the parameter does not take it
     with np.errstate(over='ignore'):
         assert read(robot, S) is None
+
+
+def thresholds(model: Model, **given: float) -> dict[str, float]:
+    return {f'joints.{name}.{key}': x for name in model.dynamics.joint_names for key, x in given.items()}
+
+
+def test_a_sensor_that_was_silent_explains_nothing_before_the_low_pass_has_settled(model: Model) -> None:
+    """It bears 30 N all the time, and is not heard for a while: nothing pushes the robot but that."""
+    told = thresholds(model, contact_threshold=2.0)
+    robot = Played(model, **told, **{'left.sensor.explains': True, 'left.sense': 'applied_on_robot'})
+    robot.q = np.linspace(-0.8, 0.8, 17)
+    pushed = model.dynamics.wrench_torque(robot.q, [Wrench('R10l', (0, 0, 30))])
+    effort, external = model.dynamics.Q(robot.q) - pushed, robot.pipeline.external
+    told_at = []
+    for k in range(1500):
+        now = S + 2 * k * MS
+        if not 800 <= k < 950:
+            robot.pipeline.inputs.take_wrench('left', '', np.array([0, 0, 30.0]), np.zeros(3), now, now)
+        torques = robot.hear(now, np.zeros(17), effort)
+        if (rest := external.rest(torques)) is not None:
+            told_at.append(k)
+            assert np.abs(rest).max() < 0.05
+            assert not external.contact(torques).anywhere
+    late = 50  # states: a reading counts for its timeout
+    assert told_at[0] == 250
+    gap = [k for k in range(250, 1500) if k not in told_at]
+    assert 800 <= gap[0] <= 800 + late + 1
+    assert gap == list(range(gap[0], gap[-1] + 1))
+    assert gap[-1] == 950 + 249
+
+
+@pytest.mark.parametrize('source', ['motor', 'external'])
+def test_a_robot_that_accelerates_has_the_wider_threshold_whatever_efforts_mean(model: Model, source: str) -> None:
+    wide = thresholds(model, contact_threshold=1.0, contact_threshold_accelerating=5.0)
+    robot, dynamics = Played(model, effort_source=source, **wide), model.dynamics
+    for k in range(400):
+        t = k * 2e-3
+        robot.q, dq, between = 1.5 * t**2 + np.linspace(-0.8, 0.8, 17), np.full(17, 3 * t), np.full(17, 2.0)
+        needed = dynamics.inverse_dynamics(robot.q, dq, np.full(17, 3.0))
+        torques = robot.hear(S + 2 * k * MS, dq, between if source == 'external' else needed - between)
+        contact = robot.pipeline.external.contact(torques)
+    assert contact is not None
+    assert not contact.anywhere
+    robot.pipeline.external.detector.accelerating[3] = 1.0
+    assert robot.pipeline.external.contact(torques).joints == (dynamics.joint_names[3],)
+
+
+def test_a_hand_is_not_said_to_be_free_that_nobody_measures(model: Model) -> None:
+    robot = Played(model, effort_source='external', **thresholds(model, contact_threshold=1.0))
+    effort = np.zeros(17)
+    effort[10:] = np.nan
+    contact = robot.pipeline.external.contact(robot.hear(S, np.zeros(17), effort))
+    assert contact is not None
+    assert contact.hands == {'left': False}

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 import yaml
 
-from krang_dynamics_ros import load_robot
-from krang_dynamics_ros.core.errors import RobotError
+from krang_dynamics_ros import Robot, load_robot, urdf_text
+from krang_dynamics_ros.core.errors import ArgumentError, RobotError
 from krang_dynamics_ros.robot.robot_file import read_robot
 
 from .robots import FILES
@@ -263,3 +263,14 @@ def test_a_start_is_of_joints_that_move_and_within_their_limits() -> None:
         read_robot(text.replace('q1: -0.3', 'q1: -1.3'))
     with pytest.raises(RobotError, match=r'start\.tip_mount.* is no joint that moves; those are q1, q2'):
         read_robot(text.replace('q1: -0.3', 'tip_mount: 0'))
+
+
+@pytest.mark.parametrize('name', ['a' * 300, 'a\0b', 'no such/\0', ''.join(['x/'] * 3000)])
+def test_a_name_that_no_file_can_have_is_a_missing_file(name: str) -> None:
+    with pytest.raises(RobotError, match='must be a readable robot file'):
+        load_robot(name)
+
+
+def test_a_text_in_place_of_a_path_is_named_as_such(robot: Robot) -> None:
+    with pytest.raises(ArgumentError, match="give a URDF's text as robot_description"):
+        load_robot(urdf_text(robot))

@@ -5,6 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from krang_dynamics_ros import Wrench
+from krang_dynamics_ros.core.errors import ArgumentError
+from krang_dynamics_ros.core.inertia import Inertia, InertiaRamp
 from krang_dynamics_ros.core.spatial import is_rotation, rotation_from_rpy, rpy_from_rotation
 
 QUARTER = np.pi / 2
@@ -35,3 +38,13 @@ def test_angles_give_the_rotation_back_at_any_pitch(pitch: float, rng: np.random
 def test_at_90_degrees_the_yaw_is_zero(sign: int) -> None:
     turn = np.array([[0, sign * 0.6, sign * 0.8], [0, 0.8, -0.6], [-sign, 0, 0]])
     np.testing.assert_allclose(rpy_from_rotation(turn), [np.arctan2(0.6, 0.8), sign * QUARTER, 0], atol=1e-15)
+
+
+def test_bodies_and_wrenches_of_other_shapes_are_refused() -> None:
+    for com, inertia in ((np.zeros(3), 0.1), (np.zeros(3), [0.1, 0.2, 0.25]), (0.0, np.eye(3))):
+        with pytest.raises(ArgumentError, match=r'must have shapes \(3,\) and \(3, 3\)'):
+            Inertia.about_com(1.0, com, inertia)
+    with pytest.raises(ArgumentError, match='must be 3 numbers each'):
+        _ = Wrench('R1', (1, 2, 3, 4), (5, 6)).vector
+    ramp = InertiaRamp(Inertia(), Inertia(1.0), start=5.0, duration=0.0)
+    assert [ramp.at(t).m for t in (4.0, 5.0, 6.0)] == [0.0, 1.0, 1.0]

@@ -33,8 +33,10 @@ class Inertia:
     @classmethod
     def about_com(cls, m: float, com: ArrayLike, inertia: ArrayLike) -> Inertia:
         """Read mass, centre of mass S and I_G, the 3x3 inertia about it: J = I_G - M S^ S^ (report, section 2.3)."""
-        S = np.asarray(com, dtype=float)
-        return cls(m, frozen(m * S), frozen(np.asarray(inertia) - m * hat(S) @ hat(S)))
+        S, I_G = np.asarray(com, dtype=float), np.asarray(inertia, dtype=float)
+        if S.shape != (3,) or I_G.shape != (3, 3):
+            raise ArgumentError(f'inertia: com {com!r}, inertia {inertia!r}, must have shapes (3,) and (3, 3)')
+        return cls(m, frozen(m * S), frozen(I_G - m * hat(S) @ hat(S)))
 
     @property
     def parameters(self) -> Array:
@@ -110,7 +112,9 @@ class InertiaRamp:
         """Return the body at a time: `after`, to the last digit, once the duration is over."""
         if self.done(time):
             return self.after
-        share = max(time - self.start, 0.0) / self.duration
+        if time <= self.start:
+            return self.before
+        share = (time - self.start) / self.duration
         parameters = (1 - share) * self.before.parameters + share * self.after.parameters
         return Inertia.from_parameters(parameters)
 

@@ -42,7 +42,7 @@ class Wrench:
     def vector(self) -> Array:
         """[force; moment] (6), as given."""
         vector = np.concatenate([self.force, self.moment], dtype=float)
-        if vector.shape != (6,):
+        if np.shape(self.force) != (3,) or np.shape(self.moment) != (3,):
             raise ArgumentError(f'wrench: force {self.force!r}, moment {self.moment!r}, must be 3 numbers each')
         vector.setflags(write=False)
         return vector

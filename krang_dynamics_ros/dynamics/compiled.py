@@ -146,7 +146,7 @@ class CompiledDynamics(Dynamics):
     ) -> tuple[Array, float]:
         """Return wrenches that explain joint torques, as `Dynamics.hand_wrenches`; by Pinocchio if not of all hands."""
         known = self._checked(torque)
-        if tuple(links) != self._hand_links or not math.isfinite(known @ known):
+        if tuple(links) != self._hand_links or not (math.isfinite(known @ known) and damping > 0):
             return super().hand_wrenches(q, known, links, damping)
         self._take(self._q, q)
         self._take(self._torque, known)

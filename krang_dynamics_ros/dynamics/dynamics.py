@@ -145,14 +145,20 @@ class Dynamics(PinocchioModel):
         """Return the wrenches (6 m) on m links that explain joint torques (n), and what bounds singular values, m^2.
 
         Least are |J^T f - torque|^2 + damping^2 |f|^2, J being `jacobians`, damping in m. A joint whose torque is NaN
-        is left out. No singular value of J, squared, is less than the bound.
+        is left out. No singular value of J, squared, is less than the bound. Where rounding leaves no solution, all
+        wrenches are NaN.
         """
         J, torque = self.jacobians(q, links), self._checked(torque)
+        if not damping > 0:
+            raise ArgumentError(f'damping: {damping}, must be above 0 m')
         if not math.isfinite(torque @ torque):
             known = np.isfinite(torque)
             J, torque = J[:, known], torque[known]
         unit = np.eye(len(J))
-        damped = np.linalg.inv(J @ J.T + damping**2 * unit)
+        try:
+            damped = np.linalg.inv(J @ J.T + damping**2 * unit)
+        except np.linalg.LinAlgError:
+            return np.full(len(J), np.nan), 0.0
         f = damped @ (J @ torque)
         f.reshape(-1, 2, 3)[:, 1] /= LEVER
         return f, 1 / np.vdot(damped, unit) - damping**2

@@ -61,12 +61,14 @@ class MomentumObserver:
     def __call__(self, state: State) -> Array | None:
         """Go on to a state; return the external torques (n), NaN where they cannot be told, or None if nowhere."""
         effort = np.full(self.dynamics.n, np.nan) if state.effort is None else state.effort * self.effort_scale
+        if state.dq is None:
+            self.restart()
+        else:
+            self._follow(state.q, state.dq, effort, state.stamp)
         if self.source == 'external':
             return _any(effort)
         if state.dq is None:
-            self.restart()
             return None
-        self._follow(state.q, state.dq, effort, state.stamp)
         settles = 1e9 * SETTLED / self.gain  # ns
         if self._stamp - self._latest >= settles:
             return self.torque.copy()
@@ -91,8 +93,10 @@ class MomentumObserver:
             self._path.begin(q, dq)
             self._since[:] = self._latest = stamp
         else:
-            step = self._path.step(q, dq, dt)
-            self._filter(self._mean(step) - (self._input_before + input_) / 2, step.acceleration, stamp, dt)
+            step, part = self._path.step(q, dq, dt), -expm1(-self.gain * dt)
+            self.acceleration += part * (step.acceleration - self.acceleration)
+            if self.source != 'external':
+                self._filter(self._mean(step) - (self._input_before + input_) / 2, part, stamp)
         self._stamp, self._input_before = stamp, input_
 
     def _mean(self, step: Step) -> Array:
@@ -100,10 +104,8 @@ class MomentumObserver:
         torque = self.dynamics.mean_inverse_dynamics(step)
         return torque if self.source == 'motor' else torque - self.dynamics.rotor_inertia * step.acceleration
 
-    def _filter(self, torque: Array, acceleration: Array, stamp: int, dt: float) -> None:
-        part = -expm1(-self.gain * dt)
+    def _filter(self, torque: Array, part: float, stamp: int) -> None:
         self.torque = self.torque + part * (torque - self.torque)
-        self.acceleration += part * (acceleration - self.acceleration)
         if not isfinite(torque @ torque):
             unknown = ~np.isfinite(torque)
             self.torque[unknown], self._since[unknown], self._latest = 0.0, stamp, stamp

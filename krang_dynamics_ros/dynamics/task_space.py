@@ -45,11 +45,21 @@ def task_space(
     if not rows or len(set(rows)) != len(rows) or not set(rows) <= set(range(6)):
         raise ArgumentError(f'directions: {rows}, must be different numbers out of 0 ... 5: {", ".join(DIRECTIONS)}')
     J = dynamics.jacobian(q, link, frame)[rows]
-    A_inv_JT = np.linalg.solve(dynamics.A(q), J.T)
+    A_inv_JT = _solved(dynamics.A(q), J.T, link)
     M_x = _inverse(J @ A_inv_JT, rows, link)
     J_bar = A_inv_JT @ M_x
     V_x = J_bar.T @ dynamics.coriolis_torque(q, dq) - M_x @ dynamics.jacobian_rate(q, dq, link, frame)[rows]
     return TaskSpace(J, J_bar, M_x, V_x, J_bar.T @ dynamics.Q(q))
+
+
+def _solved(A: Array, JT: Array, link: str) -> Array:
+    try:
+        solution = np.linalg.solve(A, JT)
+    except np.linalg.LinAlgError:
+        solution = np.full(JT.shape, np.nan)
+    if not np.isfinite(solution).all():
+        raise SingularityError(f"task space of '{link}': a joint moves no mass, or the state is not finite")
+    return np.asarray(solution)
 
 
 def _inverse(mobility: Array, rows: Sequence[int], link: str) -> Array:

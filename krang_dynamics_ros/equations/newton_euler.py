@@ -131,12 +131,13 @@ class NewtonEuler:
             forces[wrench.link] = add(f, force), add(n, moment)
         return self._vector(inward(self.robot, local, forces), position.shape)
 
-    def _unknown(self, link: str) -> Force:
+    def _unknown(self, link: str) -> Any:
         raise unknown_name('link', link, self.robot.link_of)
 
     def _at_link(self, placed: Mapping[str, Transform], wrench: Wrench) -> Force:
         """Return a wrench in its link's own axes, about its link's own origin."""
-        link, axes, about = (placed[name or wrench.link] for name in (wrench.link, wrench.axes, wrench.about))
+        names = [name or wrench.link for name in (wrench.link, wrench.axes, wrench.about)]
+        link, axes, about = (placed[name] if name in placed else self._unknown(name) for name in names)
         force, moment = (apply(axes.A, list(part)) for part in (wrench.force, wrench.moment))
         arm = [minus(x, y) for x, y in zip(about.P, link.P, strict=True)]
         into = transpose(link.A)

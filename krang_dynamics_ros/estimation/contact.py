@@ -23,7 +23,7 @@ class Contact:
     """Whether something touches the robot, and where."""
 
     anywhere: bool
-    hands: dict[str, bool]
+    hands: dict[str, bool]  # those that have a joint of their own whose torque and threshold are known
     joints: tuple[str, ...]  # those beyond their threshold
 
 
@@ -49,11 +49,11 @@ class ContactDetector:
 
     def judge(self, torque: Array, acceleration: Array) -> Contact:
         """Return where external torques (n), NaN where unknown, are beyond the thresholds."""
-        beyond = np.abs(torque) > (self.accelerating if self.accelerates(acceleration) else self.even)  # NaN is not
+        thresholds = self.accelerating if self.accelerates(acceleration) else self.even
+        beyond, known = np.abs(torque) > thresholds, np.isfinite(torque) & np.isfinite(thresholds)  # NaN is not beyond
         joints = tuple(name for name, yes in zip(self.joint_names, beyond, strict=True) if yes)
-        return Contact(
-            bool(beyond.any()), {hand: bool(beyond[own].any()) for hand, own in self._of_hand.items()}, joints
-        )
+        hands = {hand: bool(beyond[own].any()) for hand, own in self._of_hand.items() if known[own].any()}
+        return Contact(bool(beyond.any()), hands, joints)
 
 
 class ThresholdLearner:

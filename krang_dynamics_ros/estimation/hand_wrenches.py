@@ -16,7 +16,7 @@ import numpy as np
 from ..core.spatial import Array
 from ..dynamics.dynamics import Dynamics
 
-ROUNDING = 1e-12  # of J J^T, m^2
+ROUNDING = 1e-12  # of J J^T, of its size
 DIRECTIONS = ('x', 'y', 'z', 'about x', 'about y', 'about z')
 
 
@@ -27,10 +27,20 @@ class _Shown:
         self._dynamics, self._links, self._q, self._torque = dynamics, links, q.copy(), torque.copy()
 
     @cached_property
-    def inverse(self) -> Array:
-        """The inverse of J J^T (m^2): of a hand's block, that of its J J^T less what other hands explain."""
+    def squared(self) -> Array:
+        """J J^T (m^2)."""
         J = self._dynamics.jacobians(self._q, self._links)[:, np.isfinite(self._torque)]
-        return np.asarray(np.linalg.inv(J @ J.T + ROUNDING * np.eye(len(J))))
+        return J @ J.T
+
+    @property
+    def rounding(self) -> float:
+        """What is added to its diagonal, m^2, lest it be singular."""
+        return ROUNDING * (1 + float(np.trace(self.squared)))
+
+    @cached_property
+    def inverse(self) -> Array:
+        """The inverse: of a hand's block, that of its J J^T less what other hands explain."""
+        return np.asarray(np.linalg.inv(self.squared + self.rounding * np.eye(len(self.squared))))
 
 
 class Estimate:
@@ -51,7 +61,7 @@ class Estimate:
     def smallest(self) -> float:
         """The smallest singular value, m."""
         largest = self._worst[0]
-        return math.sqrt(max(0.0, 1 / largest - ROUNDING)) if largest > 0 else 0.0
+        return math.sqrt(max(0.0, 1 / largest - self._shown.rounding)) if largest > 0 else 0.0
 
     def hold_to(self, least: float) -> None:
         """Tell no wrench where the smallest singular value is less than this, m, or the wrench is not finite."""

@@ -35,12 +35,16 @@ class ExternalTopics:
     def compute(self, torques: Torques) -> None:
         """Compute what somebody listens to."""
         wrenches = any(topic.wanted for topic in self._estimated.values())
-        contact = self._contact.wanted or any(topic.wanted for topic in self._contacts.values())
+        contact = self._contact_wanted
         if wrenches or contact or self._torque.wanted or self._external.learner:
             self._last = torques
             self._external.learn(torques)
         self._estimates = self._external.wrenches(torques) if wrenches else {}
         self._touched = self._external.contact(torques) if contact else None
+
+    @property
+    def _contact_wanted(self) -> bool:
+        return self._contact.wanted or any(topic.wanted for topic in self._contacts.values())
 
     def publish(self, stamp: int) -> None:
         """Publish what was computed and could be told, with the stamp (ns) of its joint state."""
@@ -51,8 +55,8 @@ class ExternalTopics:
                 self._estimated[name].send(by_world * estimate.wrench, hand.link, stamp)
         if self._touched is not None:
             _send(self._contact, self._touched.anywhere)
-            for name, topic in self._contacts.items():
-                _send(topic, self._touched.hands[name])
+            for name, touched in self._touched.hands.items():
+                _send(self._contacts[name], touched)
 
     def _on_learn(self, request: SetBool.Request, response: SetBool.Response) -> SetBool.Response:
         if request.data:
@@ -77,7 +81,7 @@ class ExternalTopics:
         yield self._torque_status(last)
         for name, topic in self._estimated.items():
             yield self._wrench_status(name, topic.wanted and last is not None)
-        yield self._contact_status()
+        yield self._contact_status(last is not None and self._contact_wanted)
 
     def _torque_status(self, last: Torques | None) -> Status:
         observer, external = self._external.observer, self._external
@@ -111,12 +115,16 @@ class ExternalTopics:
             return Status(title, WARN, words, values)
         return Status(title, OK, 'told', values)
 
-    def _contact_status(self) -> Status:
+    def _contact_status(self, heard: bool) -> Status:
         if self._external.learner is not None:
             return Status('contact', OK, f'learning from a free run: {self._external.learner.states} states so far')
         if not self._external.detector.ready:
             return Status('contact', OK, 'none is told: no thresholds, contact/learn learns them from a free run')
-        joints = ', '.join(self._touched.joints) if self._touched else ''
+        if not heard:
+            return Status('contact', OK, 'nobody listens, or no joint states')
+        if self._touched is None:
+            return Status('contact', WARN, 'none is told: the external torques are not known yet')
+        joints = ', '.join(self._touched.joints)
         return Status('contact', OK, f'at {joints}' if joints else 'none', {'beyond the threshold': joints})
 
 

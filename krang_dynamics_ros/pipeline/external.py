@@ -9,7 +9,7 @@ import numpy as np
 from ..core.errors import ArgumentError
 from ..core.spatial import Array
 from ..dynamics.dynamics import Dynamics
-from ..dynamics.observer import MomentumObserver
+from ..dynamics.observer import SETTLED, MomentumObserver
 from ..dynamics.state import State
 from ..dynamics.terms import Torques
 from ..estimation.contact import Contact, ContactDetector, ThresholdLearner, own_joints
@@ -68,14 +68,22 @@ class External:
         if not self._explaining:
             self.silent = ()
             return torque
-        read = {wrench.link: wrench for wrench in state.wrenches}
-        self.silent = tuple(hand.name for hand in self._explaining if hand.link not in read)
-        wrenches = [read[hand.link] for hand in self._explaining if hand.link in read]
-        by_world = -self._dynamics.wrench_torque(state.q, wrenches)  # the state has what the robot applies
-        observer = self.observer
-        if observer.source != 'external':
-            by_world = self._explained.follow(by_world, observer.gain, state.stamp, observer.longest)
-        return None if torque is None or self.silent else torque - by_world
+        links = {hand.link for hand in self._explaining}
+        read = [wrench for wrench in state.wrenches if wrench.link in links]
+        links -= {wrench.link for wrench in read}
+        self.silent = tuple(hand.name for hand in self._explaining if hand.link in links)
+        if self.silent:
+            self._explained.forget()
+            return None
+        by_world = -self._dynamics.wrench_torque(state.q, read)  # the state has what the robot applies
+        shown = by_world if self.observer.source == 'external' else self._as_observed(by_world, state.stamp)
+        return None if torque is None or shown is None else torque - shown
+
+    def _as_observed(self, torque: Array, stamp: int) -> Array | None:
+        """Return torques (n) as the observer shows them; None until the low pass, that began anew, has settled."""
+        gain, explained = self.observer.gain, self._explained
+        shown = explained.follow(torque, gain, stamp, self.observer.longest)
+        return shown if (stamp - explained.begun) / 1e9 >= SETTLED / gain else None
 
     def wrenches(self, torques: Torques) -> dict[str, Estimate]:
         """Return what is told of the WORLD's wrench on each hand; nothing if no torque is."""

@@ -19,13 +19,21 @@ def text_of(path: str | Path) -> str:
     try:
         with Path(path).open('rb') as file:
             content = file.read(LARGEST + 1)
-    except OSError as error:
+    except (OSError, ValueError) as error:  # ValueError: a name with a zero byte
         shipped = ', '.join(str(file) for file in robot_files())
         allowed = f'must be a readable robot file, URDF or xacro; with the package come {shipped}'
         raise _refused(path, 'file', str(error), allowed) from None
     if len(content) > LARGEST:
         raise _refused(path, 'size', f'more than {LARGEST} bytes', f'must be at most {LARGEST}')
     return _expanded(path) if Path(path).suffix == '.xacro' else _decoded(path, content)
+
+
+def is_there(path: str | Path) -> bool:
+    """Tell whether there is such a file; no file can have a name that is too long, or has a zero byte."""
+    try:
+        return Path(path).exists()
+    except (OSError, ValueError):
+        return False
 
 
 def is_xml(text: str) -> bool:

@@ -9,13 +9,13 @@ from typing import Any, cast
 
 import numpy as np
 
-from ..core.errors import Fault, RobotError, fault, listed
+from ..core.errors import ArgumentError, Fault, RobotError, fault, listed
 from ..core.inertia import Inertia
 from ..core.share import krang_file, robot_named
 from ..core.spatial import Array, frozen, is_rotation, rotation_from_rpy, symmetric
 from .description import Description
 from .drive import Friction, LoadShare, Motor, Presliding
-from .file_text import is_xml, text_of
+from .file_text import is_there, is_xml, text_of
 from .robot import Joint, JointKind, Limits, Link, Robot, Shape
 from .tree import tree_faults
 from .urdf_reader import read_description
@@ -39,7 +39,9 @@ def load_robot(path: str | Path = '', base_link: str = '') -> Robot:
 def load_description(path: str | Path = '', *, base_link: str = '', strict: bool = False) -> Description:
     """Read the same, with the URDF to hand on and what is odd in a URDF though taken; `strict` makes that a fault."""
     path = path or krang_file()
-    if not Path(path).exists():
+    if is_xml(str(path)):
+        raise ArgumentError("robot_file: is XML, must be a path; give a URDF's text as robot_description")
+    if not is_there(path):
         path = robot_named(str(path)) or path
     text = text_of(path)
     if is_xml(text):
