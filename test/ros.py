@@ -85,8 +85,10 @@ class Process:
 
     started: ClassVar[dict[int, list[subprocess.Popen[bytes]]]] = {}
 
-    def __init__(self, number: int, *arguments: str, module: str = 'dynamics_node') -> None:
-        command = [sys.executable, '-m', f'krang_dynamics_ros.nodes.{module}', *arguments]
+    def __init__(self, number: int, *arguments: str, module: str = 'dynamics_node', code: str = '') -> None:
+        """`code` is what to run instead of a module."""
+        what = ['-c', code] if code else ['-m', f'krang_dynamics_ros.nodes.{module}']
+        command = [sys.executable, *what, *arguments]
         self._output = tempfile.NamedTemporaryFile('w+', suffix='.log', delete=False)  # noqa: SIM115 (read to the end)
         self.process = subprocess.Popen(
             command, env=environment(number), cwd=ROOT, stdout=self._output, stderr=subprocess.STDOUT

@@ -138,6 +138,34 @@ def test_every_value_is_within_its_limit_and_who_is_cut_is_named() -> None:
     assert not commands.cut
 
 
+@pytest.mark.parametrize(
+    ('before', 'share', 'seconds'),
+    [('rising', 0.15, 2.5), ('on', 1.0, 2.5), ('falling', 0.85, 2.5), ('fault', 0.85, 2.5), ('nearly down', 0.1, 1.0)],
+)
+def test_in_a_hurry_what_was_sent_last_is_taken_back_in_time(before: str, share: float, seconds: float) -> None:
+    commands, now = switch(ramp=10.0), 0.0
+    for what, lasting in {
+        'rising': [('enable', 1.5)],
+        'on': [('enable', 11.0)],
+        'falling': [('enable', 11.0), ('disable', 1.5)],
+        'fault': [('enable', 11.0), ('fault', 1.5)],
+        'nearly down': [('enable', 11.0), ('disable', 9.0)],
+    }[before]:
+        if what == 'enable':
+            commands.enable(now)
+        else:
+            commands.disable(now, 'why' if what == 'fault' else '')
+        run(commands, now, lasting)
+        now += lasting
+    commands.hurry(now, 2.5)
+    sent = np.array([x for x in run(commands, now, seconds + 0.05, None) if x is not None])
+    left = 1 - DT * np.arange(1, len(sent) + 1) / seconds
+    np.testing.assert_allclose(sent, np.maximum(left, 0)[:, None] * share * TORQUES, atol=1e-9)
+    assert abs(len(sent) * DT - seconds) < 1.5 * DT
+    assert not sent[-1].any()
+    assert commands.stage is Stage.OFF
+
+
 @pytest.mark.parametrize('limits', [[50.0, 0.0], [50.0, np.nan], [50.0, -1.0]])
 def test_a_joint_without_a_limit_is_not_commanded(limits: list[float]) -> None:
     commands = switch(limits=np.array(limits))

@@ -11,6 +11,7 @@ import pytest
 
 pytest.importorskip('rclpy', reason='rclpy is not installed: the node cannot run')
 
+from std_msgs.msg import Empty
 from std_srvs.srv import SetBool
 
 from krang_dynamics_ros import Lagrangian, Robot
@@ -177,6 +178,59 @@ def test_a_node_that_ends_takes_its_commands_back(process_and_client: tuple[Proc
     process.process.send_signal(signal.SIGINT)
     client.until(reaches(client, np.zeros(2)))
     assert process.wait() == 0
+
+
+@pytest.mark.parametrize('falling', [False, True])
+def test_a_node_that_ends_takes_them_back_before_it_is_killed_however_long_the_ramp(
+    process_and_client: tuple[Process, Client], robot: Robot, falling: bool
+) -> None:
+    process, client = process_and_client
+    target, say = gravity(robot), sender(client, robot)
+    assert enable(client, True, say).success
+    client.until(reaches(client, target), say)
+    client.set(command_ramp=10.0)
+    if falling:
+        assert enable(client, False, say).success
+    process.process.send_signal(signal.SIGINT)
+    client.until(reaches(client, np.zeros(2)))
+    assert process.wait() == 0
+    assert 'still waiting' not in process.output
+    shares = commands(client)[:, 0] / target[0]
+    down = shares[int(np.argmax(shares)) :]
+    assert (np.diff(down) <= 1e-12).all()
+    assert ((down > 0.1) & (down < 0.9)).any()  # not at once
+
+
+BROKEN = """
+import sys
+from std_msgs.msg import Empty
+from krang_dynamics_ros.nodes.dynamics_node import DynamicsNode
+from krang_dynamics_ros.nodes.run import run
+
+class Broken(DynamicsNode):
+    def __init__(self):
+        super().__init__()
+        self.create_subscription(Empty, 'break', lambda _: 1 / 0, 1)
+
+sys.exit(run(Broken))
+"""
+
+
+def test_a_node_that_fails_takes_its_commands_back(robot: Robot) -> None:
+    with domain() as number:
+        words = ('-p', f'command_joints:=[{", ".join(JOINTS)}]', '-p', f'command_ramp:={RAMP}')
+        process, client = Process(number, '--ros-args', *words, code=BROKEN), Client(number)
+        client.set(state_timeout=5.0)
+        client.listen('effort_commands', 'torque/gravity')
+        client.ready()
+        say = sender(client, robot)
+        assert enable(client, True, say).success
+        client.until(reaches(client, gravity(robot)), say)
+        client.publisher(Empty, 'break').publish(Empty())
+        client.until(reaches(client, np.zeros(2)))
+        client.close()
+        assert process.wait() == 1
+        assert 'ZeroDivisionError' in process.output
 
 
 def test_without_joints_to_command_there_is_nothing_to_enable() -> None:

@@ -13,13 +13,12 @@ from std_srvs.srv import SetBool
 
 from ..core.spatial import Array
 from ..dynamics.terms import Torques
-from ..outputs.effort_commands import Stage
 from ..pipeline.commanding import Commanding
 from .diagnostics import ERROR, OK, WARN, Status
+from .ending import FAREWELL, TAKING_BACK
 from .topics import NumbersTopic
 
 TICK = 0.01  # s: how often commands are looked after when no joint state comes
-FAREWELL = 0.5  # s for the last command to be taken
 
 
 class CommandOutput:
@@ -40,14 +39,15 @@ class CommandOutput:
 
     def end(self) -> None:
         """Take the commands back before the node ends: nobody could do so after it."""
-        self._switch.disable(time.monotonic(), 'the node ends')
-        sent = False
-        while self._switch.stage is not Stage.OFF:
-            self._send(self._commanding.tick())
-            sent = True
+        if self._switch.idle:
+            return
+        self._switch.hurry(time.monotonic(), TAKING_BACK)
+        while not self._switch.idle:
+            command = self._switch.tick(time.monotonic())
+            if command is not None:
+                self._topic.send(command)
             time.sleep(TICK)
-        if sent:
-            self._topic.wait_until_taken(Duration(seconds=FAREWELL))
+        self._topic.wait_until_taken(Duration(seconds=FAREWELL))
 
     def _on_tick(self) -> None:
         self._send(self._commanding.tick())

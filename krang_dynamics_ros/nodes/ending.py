@@ -9,7 +9,12 @@ import sys
 import threading
 import time
 
-PATIENCE = 4.0  # s: what runs nodes, as honcho and launch, takes harder means after five
+# Seconds from the signal to the end: what runs nodes, as honcho and launch, takes harder means after five.
+TURN = 0.1  # at most, until the executor lets go and the end begins
+TAKING_BACK = 2.5  # at most, of commands to a controller
+FAREWELL = 0.5  # at most, for the last command to arrive
+CLOSING = 0.9  # for a callback that is under way, the node's topics and Python itself
+PATIENCE = TURN + TAKING_BACK + FAREWELL + CLOSING
 
 _came: list[int] = []  # signals that told this process to end
 

@@ -14,7 +14,7 @@ from rclpy.node import Node
 from rclpy.signals import SignalHandlerOptions
 
 from ..core.errors import KrangDynamicsError
-from .ending import see_to_the_end, told_to_end
+from .ending import TURN, see_to_the_end, told_to_end
 
 REFUSED = (KrangDynamicsError, ParameterException, InvalidParameterTypeException, InvalidParameterValueException)
 
@@ -49,15 +49,20 @@ def run(create: Callable[[], Node], args: Sequence[str] | None = None) -> int:
 
 
 def _spun(node: Node) -> Callable[[], Node] | None:
-    """Run a node until a signal comes, or until it has a successor; return that."""
+    """Run a node until a signal comes, or until it has a successor; return that.
+
+    An error in a callback ends it as properly: what a controller was told is to be taken back by whoever told it.
+    """
     gc.collect()
     gc.freeze()  # what start-up made stays; a collection need not walk it again and again
     executor = EventsExecutor()
     executor.add_node(node)
     successor: Callable[[], Node] | None = None
-    while not told_to_end() and successor is None:
-        executor.spin_once(timeout_sec=0.1)
-        successor = getattr(node, 'successor', None)
-    executor.remove_node(node)
-    node.destroy_node()
+    try:
+        while not told_to_end() and successor is None:
+            executor.spin_once(timeout_sec=TURN)
+            successor = getattr(node, 'successor', None)
+    finally:
+        executor.remove_node(node)
+        node.destroy_node()
     return None if told_to_end() else successor

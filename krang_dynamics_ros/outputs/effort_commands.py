@@ -97,6 +97,14 @@ class EffortCommands:
             self._base = self._sent
             self._begin(Stage.FALLING, now)
 
+    def hurry(self, now: float, longest: float) -> None:
+        """Take back what was sent last within `longest` seconds, or as soon as it would be anyway; call `tick` then."""
+        if not self.idle:
+            left = self.ramp if self.enabled else self._since + self._duration - now
+            self._base = self._sent
+            self._begin(Stage.FALLING, now)
+            self._duration = min(left, longest)
+
     def follow(self, now: float, torques: Array) -> Array | None:
         """Take in torques (k), and return the command to send now, or None."""
         if late := self.late(now):
