@@ -166,6 +166,21 @@ def test_in_a_hurry_what_was_sent_last_is_taken_back_in_time(before: str, share:
     assert commands.stage is Stage.OFF
 
 
+def test_without_anybody_to_send_to_it_stops_at_once_and_begins_anew_from_nothing() -> None:
+    commands = switch()
+    commands.enable(0.0)
+    run(commands, 0.0, 1.5)
+    commands.drop('nobody')
+    assert (commands.stage, commands.fault) == (Stage.OFF, 'nobody')
+    assert not any(sent is not None for sent in run(commands, 1.5, 0.5))
+    commands.enable(2.0)
+    np.testing.assert_allclose(run(commands, 2.0, 0.1)[-1], 0.1 * TORQUES)
+    commands.disable(2.1)
+    run(commands, 2.1, 0.05)
+    commands.drop('nobody')  # it was off on request: no fault
+    assert (commands.stage, commands.fault) == (Stage.OFF, '')
+
+
 @pytest.mark.parametrize('limits', [[50.0, 0.0], [50.0, np.nan], [50.0, -1.0]])
 def test_a_joint_without_a_limit_is_not_commanded(limits: list[float]) -> None:
     commands = switch(limits=np.array(limits))

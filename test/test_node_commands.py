@@ -11,7 +11,7 @@ import pytest
 
 pytest.importorskip('rclpy', reason='rclpy is not installed: the node cannot run')
 
-from std_msgs.msg import Empty
+from std_msgs.msg import Empty, Float64MultiArray
 from std_srvs.srv import SetBool
 
 from krang_dynamics_ros import Lagrangian, Robot
@@ -233,6 +233,58 @@ def test_a_node_that_fails_takes_its_commands_back(robot: Robot) -> None:
         assert 'ZeroDivisionError' in process.output
 
 
+def test_nothing_rises_for_nobody_and_nobody_begins_in_the_middle(robot: Robot) -> None:
+    with domain() as number:
+        words = ('-p', f'command_joints:=[{", ".join(JOINTS)}]', '-p', 'state_timeout:=5.0', '-p', 'command_ramp:=2.0')
+        process, client = Process(number, '--ros-args', *words), Client(number)
+        client.listen('torque/gravity')
+        client.ready()
+        target, say = gravity(robot), sender(client, robot)
+        answer = enable(client, True, say)
+        assert (answer.success, answer.message) == (
+            False, 'command_enabled: nobody listens to effort_commands; start the controller first',
+        )  # fmt: skip
+        for times in (1, 2):
+            came: list[Float64MultiArray] = []
+            controller = client.node.create_subscription(Float64MultiArray, 'effort_commands', came.append, 100)
+            client.until(
+                lambda: client.call('/effort_commands/enable', SetBool, SetBool.Request(data=True)).success, say
+            )
+            client.until(lambda came=came: came and np.allclose(came[-1].data, target), say)
+            assert (np.abs(came[0].data) < np.abs(target) / 2).all()
+            client.node.destroy_subscription(controller)
+            gone = 'disabled: nobody listens to effort_commands any more'
+            client.until(lambda gone=gone, times=times: process.output.count(gone) == times, say)
+            assert client.get('command_enabled') is False
+        late: list[Float64MultiArray] = []
+        client.node.create_subscription(Float64MultiArray, 'effort_commands', late.append, 100)
+        client.until(lambda: client.node.count_publishers('effort_commands'), say)
+        client.received['torque/gravity'].clear()
+        client.until(lambda: len(client.received['torque/gravity']) > 50, say)
+        assert not late
+        client.close()
+        assert process.end() == 0, process.output
+
+
+def test_another_node_that_gives_commands_is_named_and_both_do_not_drive(
+    process_and_client: tuple[Process, Client], robot: Robot
+) -> None:
+    process, client = process_and_client
+    say = sender(client, robot)
+    assert enable(client, True, say).success
+    client.until(reaches(client, gravity(robot)), say)
+    other = client.node.create_publisher(Float64MultiArray, 'effort_commands', 1)
+    client.until(reaches(client, np.zeros(2)), say)
+    client.until(lambda: 'disabled itself: effort_commands come from /client too' in said(client), say)
+    assert 'effort_commands disabled: effort_commands come from /client' in process.output
+    answer = enable(client, True, say)
+    assert not answer.success
+    assert 'come from /client too; end all but one' in answer.message
+    client.node.destroy_publisher(other)
+    client.until(lambda: enable(client, True, say).success)
+    client.until(reaches(client, gravity(robot)), say)
+
+
 def test_without_joints_to_command_there_is_nothing_to_enable() -> None:
     with domain() as number:
         process, client = Process(number), Client(number)
@@ -263,3 +315,16 @@ def test_enabled_by_a_parameter_file_it_rises_with_the_first_state(robot: Robot)
     words = ['command_joints:=[q_4l, q_1l]', 'command_enabled:=true', 'command_ramp:=0.2', 'state_timeout:=5.0']
     for _, client in started(*words):
         client.until(reaches(client, gravity(robot)), sender(client, robot))
+
+
+def test_enabled_by_a_parameter_file_it_waits_for_who_listens(robot: Robot) -> None:
+    with domain() as number:
+        words = ('-p', f'command_joints:=[{", ".join(JOINTS)}]', '-p', 'state_timeout:=5.0', '-p', 'command_ramp:=2.0')
+        process, client = Process(number, '--ros-args', *words, '-p', 'command_enabled:=true'), Client(number)
+        say = sender(client, robot)
+        client.until(lambda: 'enabled, and waiting: nobody listens' in said(client), say)
+        client.listen('effort_commands')
+        client.until(reaches(client, gravity(robot)), say)
+        assert (np.abs(commands(client)[0]) < np.abs(gravity(robot)) / 2).all()
+        client.close()
+        assert process.end() == 0, process.output

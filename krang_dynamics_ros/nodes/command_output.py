@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import Any
 
 from rclpy.clock import Clock, ClockType
 from rclpy.duration import Duration
@@ -13,12 +14,28 @@ from std_srvs.srv import SetBool
 
 from ..core.spatial import Array
 from ..dynamics.terms import Torques
-from ..pipeline.commanding import Commanding
+from ..pipeline.commanding import UNHEARD, Commanding
 from .diagnostics import ERROR, OK, WARN, Status
 from .ending import FAREWELL, TAKING_BACK
+from .other_publishers import others
 from .topics import NumbersTopic
 
+TOPIC = 'effort_commands'
 TICK = 0.01  # s: how often commands are looked after when no joint state comes
+LOOK_ROUND = 1.0  # s
+
+
+class CommandTopic(NumbersTopic):
+    """Knows as well when all who listened have gone, though others may listen already."""
+
+    def __init__(self, node: Node, deserted: Callable[[], None]) -> None:
+        self._deserted = deserted
+        super().__init__(node, TOPIC)
+
+    def _matched(self, info: Any) -> None:
+        super()._matched(info)
+        if info.current_count <= info.total_count_change:  # nobody but those who have come just now
+            self._deserted()
 
 
 class CommandOutput:
@@ -26,15 +43,17 @@ class CommandOutput:
 
     def __init__(self, node: Node, commanding: Commanding) -> None:
         self._node, self._commanding, self._switch = node, commanding, commanding.switch
-        self._said = ''  # the fault that was told last
-        node.create_service(SetBool, 'effort_commands/enable', self._on_enable)
+        node.create_service(SetBool, f'{TOPIC}/enable', self._on_enable)
         if self._switch.joint_names:
-            self._topic = NumbersTopic(node, 'effort_commands')
-            node.create_timer(TICK, self._on_tick, clock=Clock(clock_type=ClockType.STEADY_TIME))
+            self._topic = CommandTopic(node, commanding.deserted)
+            steady = Clock(clock_type=ClockType.STEADY_TIME)
+            node.create_timer(TICK, self._on_tick, clock=steady)
+            node.create_timer(LOOK_ROUND, self._look_round, clock=steady)
 
     def follow(self, torques: Torques) -> None:
         """Take in the torques of a joint state."""
         if self._switch.joint_names:
+            self._commanding.heard = self._topic.wanted
             self._send(self._commanding.follow(torques))
 
     def end(self) -> None:
@@ -50,17 +69,23 @@ class CommandOutput:
         self._topic.wait_until_taken(Duration(seconds=FAREWELL))
 
     def _on_tick(self) -> None:
+        self._commanding.heard = self._topic.wanted
         self._send(self._commanding.tick())
+
+    def _look_round(self) -> None:
+        """See who else gives commands to the same controller."""
+        self._commanding.others = others(self._node, TOPIC)
 
     def _send(self, command: Array | None) -> None:
         if command is not None and self._topic.wanted:
             self._topic.send(command)
-        if self._switch.fault and self._switch.fault != self._said:
+        if self._switch.fault and self._commanding.wanted:
             self._node.get_logger().error(f'effort_commands disabled: {self._switch.fault}; enable it again')
             self._set_enabled(False)
-        self._said = self._switch.fault
 
     def _on_enable(self, request: SetBool.Request, response: SetBool.Response) -> SetBool.Response:
+        if self._switch.joint_names:
+            self._look_round()
         refused = self._set_enabled(request.data)
         response.success = not refused
         response.message = refused or ('enabled' if request.data else 'disabled')
@@ -86,7 +111,7 @@ class CommandOutput:
         elif why := switch.trouble():
             words = f'off; {why}'
         elif self._commanding.wanted and not switch.enabled:
-            level, words = WARN, 'enabled, and waiting for torques'
+            level, words = WARN, f'enabled, and waiting: {"no torques yet" if self._commanding.heard else UNHEARD}'
         switch.forget_cuts()
         yield Status('effort commands', level, words, {
             'stage': switch.stage.value,

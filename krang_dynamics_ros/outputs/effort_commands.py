@@ -1,7 +1,8 @@
 """Efforts for a controller that holds the last value it got: when they go out, blended from where, and within what.
 
 An effort controller (ros2_control's effort_controllers, for one) has no clock: it applies the last command until the
-next one comes, for ever if none does. So what is sent last matters more than anything before it, and it is always zero:
+next one comes, for ever if none does. So what is sent last matters more than anything before it, and while anybody
+listens it is always zero:
 
 - *Held*, the last torque would be right for the one pose in which it was computed, and nobody would ever correct it.
   An arm that moves, is pushed, or lets its payload go, is driven by it without end and without any feedback, also when
@@ -92,10 +93,16 @@ class EffortCommands:
 
     def disable(self, now: float, fault: str = '') -> None:
         """Begin to take the commands back; `fault` says why, if nobody asked for it: then they no longer follow."""
+        self.fault = fault or self.fault
         if self.enabled:
-            self.fault = fault
             self._base = self._sent
             self._begin(Stage.FALLING, now)
+
+    def drop(self, fault: str) -> None:
+        """Send nothing more from now on: nobody is left who could take the commands back."""
+        if self.enabled:
+            self.fault = fault
+        self.stage, self._sent = Stage.OFF, np.zeros(len(self.joint_names))
 
     def hurry(self, now: float, longest: float) -> None:
         """Take back what was sent last within `longest` seconds, or as soon as it would be anyway; call `tick` then."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,7 @@ from ..core.limits import LARGEST
 from ..core.spatial import Array
 from ..dynamics.factory import Model
 from ..dynamics.state import State
-from ..dynamics.terms import Torques
+from ..dynamics.terms import TERMS, Torques
 from ..outputs.effort_commands import EffortCommands
 from . import dynamics_parameters as parameters
 from .robot_inputs import known_joint
@@ -21,6 +21,7 @@ from .spec import named
 
 Clock = Callable[[], float]  # seconds, steady
 Measured = Callable[[State], Array | None]
+UNHEARD = 'nobody listens to effort_commands'
 
 
 class Commanding:
@@ -39,6 +40,9 @@ class Commanding:
         settings.declare(parameters.of_commands(joints, {name: x for name, x in limits.items() if x}))
         self._latest: Torques | None = None  # the torques that came last, and when
         self._time = -np.inf
+        self._until = np.inf  # when the first torques must have come
+        self.heard = True  # whether anybody takes the commands
+        self.others: Sequence[str] = ()  # who else gives commands to the same controller
         self.wanted = self._begun = False
         settings.hold_to(self._check)
         settings.used_by(self._apply)
@@ -50,18 +54,32 @@ class Commanding:
             raise ArgumentError(f'command_limits: {limits.tolist()}, must be 0 to {LARGEST:g} each')
         if not values['command_enabled']:
             return
-        if why := self.switch.trouble(limits) or self._unknown():
+        if why := self.switch.trouble(limits) or self._trouble_now(values):
             raise ArgumentError(f'command_enabled: {why}')
 
-    def _unknown(self) -> str:
-        """Say why there are no torques to blend to, if that matters now."""
+    def _trouble_now(self, values: Mapping[str, Any]) -> str:
+        """Say why commands could not begin at once, if they should."""
         if not self._begun or self.wanted:
             return ''
-        if self._latest is None or self._clock() - self._time > self.switch.timeout:
+        if self.others:
+            return self._crowded
+        return self._unknown(values) if self.heard else f'{UNHEARD}; start the controller first'
+
+    @property
+    def _crowded(self) -> str:
+        return f'effort_commands come from {" and ".join(self.others)} too; end all but one'
+
+    def _unknown(self, values: Mapping[str, Any]) -> str:
+        """Say why there are no torques to blend to."""
+        latest, summed = self._latest, named(values['total_terms'])
+        fresh = self._clock() - self._time <= values['state_timeout']
+        if latest is None or not fresh or not np.isfinite(latest.state.q).all():  # what was known may be forgotten
             return 'not all joints are known; joint states must come first'
-        if self._latest.total(self._summed()) is None:
-            return 'torque/total is not known; it has a term that needs velocities, and there are none'
-        return ''
+        unknown = [name for name in summed if latest.term(name) is None]
+        blind = [name for name in unknown if TERMS[name].needs_velocity]
+        if blind and (latest.state.dq is None or np.isnan(latest.state.dq).any()):
+            return f'torque/total is not known: no velocities for {", ".join(blind)}'
+        return f'torque/total is not known: no finite numbers for {", ".join(unknown)}' if unknown else ''
 
     def _apply(self) -> None:
         switch, settings = self.switch, self._settings
@@ -70,6 +88,7 @@ class Commanding:
             switch.limits = np.array(settings['command_limits'])
         if settings['command_enabled'] and not self.wanted:
             switch.fault = ''  # it was seen by whoever enables it again
+            self._until = self._clock() + switch.timeout if self._begun else np.inf
         self.wanted = settings['command_enabled']
         if not self.wanted:
             switch.disable(self._clock())
@@ -78,16 +97,34 @@ class Commanding:
         """Take in the torques of a joint state; return the command (k) to send now, or None."""
         now = self._clock()
         self._latest, self._time = torques, now
+        self._watch(now)
         if not self.wanted and self.switch.idle:
             return None
         total = torques.total(self._summed())
         if total is None:
-            return self.tick()
-        if self.wanted and not self.switch.enabled and not self.switch.fault:
+            return self.switch.tick(now)
+        if self.wanted and self.heard and not self.switch.enabled and not self.switch.fault:
             effort = self._measured(torques.state)
             self.switch.enable(now, None if effort is None else effort[self._order])
+            self._until = np.inf
         return self.switch.follow(now, total[self._order])
 
     def tick(self) -> Array | None:
         """Return the command (k) to send now if no torques come."""
-        return self.switch.tick(self._clock())
+        now = self._clock()
+        self._watch(now)
+        return self.switch.tick(now)
+
+    def _watch(self, now: float) -> None:
+        """Switch off what was wanted, and must not be or cannot be."""
+        if not self.wanted or self.switch.fault:
+            return
+        if self.others:
+            self.switch.disable(now, self._crowded)
+        elif now > self._until:
+            why = 'no torques came' if self.heard else UNHEARD
+            self.switch.disable(now, f'not begun within {self.switch.timeout:g} s of being enabled: {why}')
+
+    def deserted(self) -> None:
+        """Switch off at once: all who took the commands have gone, and who comes next must not begin in the middle."""
+        self.switch.drop(f'{UNHEARD} any more')
