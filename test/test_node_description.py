@@ -12,6 +12,7 @@ pytest.importorskip('rclpy', reason='rclpy is not installed: the node cannot run
 
 from rclpy.qos import DurabilityPolicy, QoSProfile
 from std_msgs.msg import String
+from std_srvs.srv import SetBool
 
 from krang_dynamics_ros import Dynamics
 
@@ -101,3 +102,39 @@ def test_two_sources_of_a_robot_are_refused(number: int) -> None:
     process = node(number, '-p', 'robot_file:=config/krang.yaml')
     assert process.wait() == 1
     assert 'robot_file and robot_description_topic are both given' in process.output
+
+
+def test_another_robot_takes_commands_back_and_must_go_with_the_parameters(number: int, client: Client) -> None:
+    words = ('command_joints:=[turn]', 'command_limits:=[50.0]', 'command_ramp:=0.2', 'state_timeout:=5.0')
+    process = node(number, *(word for given in words for word in ('-p', given)))
+    publisher = client.node.create_publisher(String, TOPIC, LATCHED)
+    publisher.publish(String(data=GOOD))
+    client.listen('effort_commands')
+
+    def hear() -> None:
+        client.send_state(['turn'], [0.3], [0.0])
+
+    def said(name: str) -> str:
+        return getattr(client.diagnostics.get(name), 'message', '')
+
+    def sent() -> float | None:
+        received = client.received['effort_commands']
+        return received[-1].data[0] if received else None
+
+    whole, request = Dynamics(GOOD).Q([0.3])[0], SetBool.Request(data=True)
+    for text, told in ((HAND, "command_joints: joint 'turn' is unknown"), (GOOD.replace('"2"', '"3"', 1), '')):
+        client.until(lambda: client.received[GRAVITY], hear)
+        client.until(lambda: client.call('/effort_commands/enable', SetBool, request, hear).success, hear)
+        client.until(lambda: sent() == pytest.approx(whole), hear)
+        client.received[GRAVITY].clear()
+        publisher.publish(String(data=text))
+        client.until(lambda: sent() == 0.0, why='commands to be taken back')
+        if told:
+            client.until(lambda told=told: told in said('robot description'))
+            assert 'the robot before is kept' in said('robot description')
+            client.until(lambda: 'another robot description came' in said('effort commands'))
+    client.until(lambda: client.received[GRAVITY], hear)
+    assert effort(client.received[GRAVITY][-1])[0] != pytest.approx(whole)
+    assert sent() == 0.0
+    assert process.end() == 0, process.output
+    assert 'Traceback' not in process.output

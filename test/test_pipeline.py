@@ -113,12 +113,14 @@ def test_whether_the_total_is_known_is_judged_by_the_terms_that_come_with_the_re
     robot.set(command_enabled=True, total_terms=['gravity'])
 
 
-def test_joints_that_were_forgotten_are_not_called_joints_without_velocities(model: Model) -> None:
+def test_enabled_just_after_all_was_forgotten_nothing_goes_out_unless_torques_come(model: Model) -> None:
     robot = Played(model, command_joints=JOINTS, total_terms=['gravity', 'friction'])
     robot.pipeline.commanding.follow(robot.hear(S, np.zeros(17)))
     robot.pipeline.inputs.forget()
-    with pytest.raises(ArgumentError, match='not all joints are known'):
-        robot.set(command_enabled=True)
+    robot.set(command_enabled=True)
+    robot.time += 1.01 * robot.settings['state_timeout']
+    assert robot.pipeline.commanding.tick() is None
+    assert 'no torques came' in robot.pipeline.commanding.switch.fault
 
 
 @pytest.mark.parametrize('limits', [[-0.5, 1.0], [1e7, 1.0], [np.nan, 1.0], [1.0]])

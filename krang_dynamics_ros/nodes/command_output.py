@@ -68,6 +68,13 @@ class CommandOutput:
             time.sleep(TICK)
         self._topic.wait_until_taken(Duration(seconds=FAREWELL))
 
+    def stop(self, why: str) -> None:
+        """Take the commands back now, and stay off until somebody enables them again."""
+        if self._commanding.wanted:
+            self._switch.disable(time.monotonic(), why)
+            self.end()
+            self._send(None)
+
     def _on_tick(self) -> None:
         self._commanding.heard = self._topic.wanted
         self._send(self._commanding.tick())

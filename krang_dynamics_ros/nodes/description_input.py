@@ -11,9 +11,12 @@ from std_msgs.msg import String
 
 from ..core.errors import ArgumentError, KrangDynamicsError
 from ..dynamics.factory import Model, model_of
+from ..pipeline.dynamics_parameters import MODEL
+from ..pipeline.pipeline import Pipeline
 from ..pipeline.settings import Settings
 from ..robot.urdf_reader import read_description
 from .diagnostics import ERROR, WARN, Status
+from .parameters import given_to
 
 LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
 INSTEAD = ('robot_file', 'robot_description')
@@ -30,12 +33,19 @@ class DescriptionInput:
     """Listens. A description that can be is handed on, if it is not the one in use; one that cannot is refused."""
 
     def __init__(
-        self, node: Node, settings: Settings, in_use: Described | None, take: Callable[[Described], None]
+        self,
+        node: Node,
+        settings: Settings,
+        in_use: Described | None,
+        before: Callable[[], None],
+        take: Callable[[Described], None],
     ) -> None:
+        """`before` is called when another description has come: to read and to build it takes its time."""
         given = [name for name in INSTEAD if settings[name]]
         if given:
             raise ArgumentError(f'{given[0]} and robot_description_topic are both given, must be one of the two')
-        self._node, self._settings, self._in_use, self._take = node, settings, in_use, take
+        self._node, self._settings, self._in_use = node, settings, in_use
+        self._before, self._take = before, take
         self._refused = ''
         subscription = node.create_subscription(
             String, settings['robot_description_topic'], self._on_description, LATCHED
@@ -46,6 +56,7 @@ class DescriptionInput:
         if self._in_use is not None and message.data == self._in_use.text:
             self._refused = ''
             return
+        self._before()
         try:
             model = self._model(message.data)
         except KrangDynamicsError as error:
@@ -57,7 +68,11 @@ class DescriptionInput:
 
     def _model(self, text: str) -> Model:
         options = {'base_link': self._settings['base_link'], 'strict': self._settings['strict_description']}
-        return model_of(read_description(text, **options), self._settings['backend'])
+        model = model_of(read_description(text, **options), self._settings['backend'])
+        settings = Settings(given_to(self._node))
+        settings.declare(MODEL)
+        Pipeline(settings, model)  # raises an error of ours if the node's parameters do not go with this robot
+        return model
 
     def statuses(self) -> Iterator[Status]:
         """Say what is wrong: none came yet, or the last one could not be used."""

@@ -35,7 +35,7 @@ class DynamicsNode(Node):
         settings = NodeSettings(self)
         chosen = settings.declare(MODEL)
         topic = chosen.pop('robot_description_topic')
-        description = DescriptionInput(self, settings, described, self._succeed) if topic else None
+        description = DescriptionInput(self, settings, described, self._make_way, self._succeed) if topic else None
         if description is not None and described is None:
             Reporter(self, '').add(description.statuses)
             self.get_logger().info(f'waiting for the robot, its URDF on {description.topic}')
@@ -63,8 +63,13 @@ class DynamicsNode(Node):
             self.get_logger().info(offered_hands(model.robot))
         return reporter
 
+    def _make_way(self) -> None:
+        """Give no commands while another robot is looked at: its building takes seconds."""
+        if self._outputs is not None:
+            self._outputs.commands.stop('another robot description came')
+
     def _succeed(self, described: Described) -> None:
-        """Make way for a node that knows nothing of this one's robot: so no torque mixes two."""
+        """Hand on to a node that knows nothing of this one's robot: so no torque mixes two."""
         self.successor = partial(DynamicsNode, described)
 
     def _on_torques(self, torques: Torques, stamp: int) -> None:

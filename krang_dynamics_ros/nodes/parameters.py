@@ -35,9 +35,14 @@ def declare(node: Node, specs: Iterable[Spec]) -> dict[str, Any]:
     return values
 
 
+def given_to(node: Node) -> dict[str, Any]:
+    """Return the values that a node was started with."""
+    return {name: parameter.value for name, parameter in node._parameter_overrides.items()}
+
+
 def warn_of_unknown(node: Node) -> None:
     """Say so if a parameter was given that nobody declared: ROS would pass over a misspelt one in silence."""
-    for name in node._parameter_overrides:
+    for name in given_to(node):
         if not node.has_parameter(name) and not name.startswith('qos_overrides'):
             hint = did_you_mean(name, node._parameters)
             node.get_logger().warning(f"parameter '{name}' is unknown and has no effect. {hint}")

@@ -73,11 +73,11 @@ class Commanding:
         """Say why there are no torques to blend to."""
         latest, summed = self._latest, named(values['total_terms'])
         fresh = self._clock() - self._time <= values['state_timeout']
-        if latest is None or not fresh or not np.isfinite(latest.state.q).all():  # what was known may be forgotten
+        if latest is None or not fresh:
             return 'not all joints are known; joint states must come first'
         unknown = [name for name in summed if latest.term(name) is None]
         blind = [name for name in unknown if TERMS[name].needs_velocity]
-        if blind and (latest.state.dq is None or np.isnan(latest.state.dq).any()):
+        if blind and latest.state.dq is None:
             return f'torque/total is not known: no velocities for {", ".join(blind)}'
         return f'torque/total is not known: no finite numbers for {", ".join(unknown)}' if unknown else ''
 
