@@ -9,6 +9,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import weakref
 from array import array
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -89,7 +90,8 @@ class Process:
         """`code` is what to run instead of a module."""
         what = ['-c', code] if code else ['-m', f'krang_dynamics_ros.nodes.{module}']
         command = [sys.executable, *what, *arguments]
-        self._output = tempfile.NamedTemporaryFile('w+', suffix='.log', delete=False)  # noqa: SIM115 (read to the end)
+        self._output = tempfile.TemporaryFile()  # noqa: SIM115 (it is read for as long as there is this object)
+        weakref.finalize(self, self._output.close)
         self.process = subprocess.Popen(
             command, env=environment(number), cwd=ROOT, stdout=self._output, stderr=subprocess.STDOUT
         )
@@ -97,7 +99,8 @@ class Process:
 
     @property
     def output(self) -> str:
-        return Path(self._output.name).read_text()
+        size = os.fstat(self._output.fileno()).st_size
+        return os.pread(self._output.fileno(), size, 0).decode()  # it writes where it is; reading moves nothing
 
     def end(self, with_signal: int = signal.SIGINT) -> int:
         """Ask it to end, and return its exit code."""
@@ -111,8 +114,6 @@ class Process:
         except subprocess.TimeoutExpired:
             self.process.kill()
             raise
-        finally:
-            self._output.close()
 
 
 class Client:
