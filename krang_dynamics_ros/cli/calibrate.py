@@ -23,7 +23,7 @@ from ..processing.parameter_file import read_parameters
 from ..processing.replay import take
 from ..recordings.bag import Bag, topics_of
 from ..recordings.recording import RecordingError
-from .common import LiveLines, command_parser, guarded
+from .common import LiveLines, command_parser, guarded, refuse_overwriting
 
 DESCRIPTION = """\
 Listens to the joint states and to the raw sensor, takes a sample whenever the arm stands still for a second in a new
@@ -60,6 +60,7 @@ class _Command:
         told = self._told
         if told.output and not told.output.parent.is_dir():  # before somebody turns a hand for minutes
             raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(told.output.parent))
+        refuse_overwriting([told.output, told.samples], [told.params, told.bag])
         given = read_parameters(told.params) if told.params else {}
         with ExitStack() as nodes:
             node = nodes.enter_context(self._node()) if told.apply or not told.bag else None

@@ -6,10 +6,10 @@ import argparse
 import os
 import shutil
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
-from ..core.errors import MOST, KrangDynamicsError
+from ..core.errors import MOST, ArgumentError, KrangDynamicsError
 from ..core.share import krang_file
 from ..robot.robot import Robot
 from ..robot.robot_file import load_description
@@ -57,6 +57,15 @@ def loaded(path: Path, base_link: str = '') -> Robot:
     for warning in description.warnings[:MOST]:
         print(f'note: {warning}', file=sys.stderr)
     return description.robot
+
+
+def refuse_overwriting(written: Iterable[Path | None], read: Iterable[str | Path | None]) -> None:
+    """Refuse a file to be written that is read too, or written twice: before any work. A device is no file."""
+    taken = dict.fromkeys((Path(path).resolve() for path in read if path), 'is read')
+    for path in (path for path in written if path and (path.is_file() or not path.exists())):
+        if why := taken.get(path.resolve()):
+            raise ArgumentError(f'{path}: {why}, must be another file to be written')
+        taken[path.resolve()] = 'is written already'
 
 
 def show_progress(what: str) -> None:

@@ -17,7 +17,7 @@ from ..identification.excitation_run import run
 from ..identification.regressor import held
 from ..recordings.readers import write_csv
 from ..robot.robot_file import load_robot
-from .common import command_parser, guarded, show_progress, whole_number
+from .common import command_parser, guarded, refuse_overwriting, show_progress, whole_number
 from .recorded import joint_angle
 
 _DESCRIPTION = """\
@@ -56,6 +56,7 @@ def _positive(text: str) -> float:
 
 
 def _excite(arguments: argparse.Namespace) -> int:
+    refuse_overwriting([arguments.output, arguments.run], [arguments.robot])
     robot = load_robot(arguments.robot)
     arm = held(robot, dict(arguments.held), arguments.joints or robot.joint_names)
     if arguments.duration * arguments.rate > 1e6:

@@ -9,7 +9,7 @@ from pathlib import Path
 from ..core.share import PACKAGE
 from ..robot.robot import Robot
 from ..robot.urdf_writer import urdf_text
-from .common import add_robot_file, command_parser, guarded, loaded, robot_path
+from .common import add_robot_file, command_parser, guarded, loaded, refuse_overwriting, robot_path
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -30,6 +30,7 @@ def described(path: Path, base_link: str = '') -> tuple[Robot, str]:
 
 
 def _generate(path: Path, base_link: str, output: Path | None) -> int:
+    refuse_overwriting([output], [path])
     robot, text = described(path, base_link)
     if output is None:
         sys.stdout.write(text)

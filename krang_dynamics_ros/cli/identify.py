@@ -15,7 +15,7 @@ from ..identification.report import identification_report
 from ..identification.robot_file_out import check_like, robot_file_text
 from ..robot.file_text import is_xml, text_of
 from ..robot.robot_file import load_robot
-from .common import command_parser, guarded, show_progress
+from .common import command_parser, guarded, refuse_overwriting, show_progress
 from .recorded import add_recordings, recordings_of, robot_file_of
 
 _DESCRIPTION = """\
@@ -50,11 +50,10 @@ def _identify(arguments: argparse.Namespace) -> int:
     robot = load_robot(path)
     recordings, angles = recordings_of(arguments, robot)
     output = arguments.output or Path(f'{robot.name}_identified.yaml')
-    if output.resolve() == path.resolve():
-        raise ArgumentError(f'{output}: is the robot file that is read, must be another')
     text = text_of(path)
     old = '' if is_xml(text) else text
     page = arguments.report or output.with_suffix('.html')
+    refuse_overwriting([output, page], [path, arguments.layout, *arguments.recordings])
     for folder in {output.parent, page.parent}:  # said now, not after the work
         if not folder.is_dir():
             raise ArgumentError(f'{folder}: no such folder; must be there to write into')

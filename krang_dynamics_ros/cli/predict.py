@@ -16,7 +16,7 @@ from ..recordings.readers import write_csv
 from ..recordings.recording import Recording, RecordingError
 from ..recordings.window import motion_only
 from ..robot.robot_file import load_robot
-from .common import command_parser, guarded
+from .common import command_parser, guarded, refuse_overwriting
 from .identify import print_errors
 from .recorded import add_recordings, recordings_of, robot_file_of
 
@@ -43,6 +43,7 @@ def _predict(arguments: argparse.Namespace) -> int:
     identified = Path(f'{robot.name}_identified.yaml')
     if not arguments.robot and identified.is_file():
         path, robot = identified, load_robot(identified)
+    refuse_overwriting([arguments.output], [path, arguments.layout, *arguments.recordings])
     print(f'robot: {path}')
     recordings, angles = recordings_of(arguments, robot)
     for recording in recordings:

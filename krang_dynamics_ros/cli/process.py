@@ -13,6 +13,7 @@ from ..dynamics.terms import TERMS
 from ..processing.job import FORMATS, TERMS_ASKED, Job
 from ..processing.many import Result, attempt, on_a_cluster, on_this_machine
 from ..processing.parameter_file import read_parameters
+from ..processing.places import check_places, folder_for
 from ..processing.summary import Summary
 from .common import command_parser, guarded
 
@@ -52,11 +53,13 @@ def _run(arguments: argparse.Namespace) -> int:
         parameters |= {'robot_file': arguments.robot, 'robot_description_topic': ''}
     jobs = [
         Job(
-            recording.absolute(), (arguments.out / recording.stem).absolute(), parameters, arguments.joint_states,
+            recording.absolute(), folder_for(recording, arguments.out), parameters, arguments.joint_states,
             tuple(arguments.terms), arguments.start, arguments.end, arguments.cutoff, tuple(arguments.to),
         )
         for recording in arguments.recordings
     ]  # fmt: skip
+    others = (arguments.params, parameters.get('robot_file'))
+    check_places(jobs, [Path(path) for path in others if path])
     failed = 0
     for result in _results(jobs, arguments):
         failed += result.summary is None

@@ -14,13 +14,12 @@ from pathlib import Path
 from ..recordings.recording import RecordingError
 from .errors_by_joint import JointError
 from .job import Job, session
+from .places import SUMMARY, check_replaceable, summary_in
 from .portion import Found, work
 from .portions import in_portions, portions
 from .report import report
 from .summary import Summary
 from .thinned import Thinned
-
-SUMMARY = 'summary.json'
 
 
 def process(job: Job, progress: Callable[[float], None] = lambda _: None, workers: int = 1) -> Summary:
@@ -30,6 +29,7 @@ def process(job: Job, progress: Callable[[float], None] = lambda _: None, worker
     """
     if done := _done(job):
         return done
+    check_replaceable(job.out)
     part = job.out.with_name(f'.{job.out.name}.part')
     shutil.rmtree(part, ignore_errors=True)
     part.mkdir(parents=True)
@@ -45,11 +45,8 @@ def process(job: Job, progress: Callable[[float], None] = lambda _: None, worker
 
 def _done(job: Job) -> Summary | None:
     """Return the summary of results that are there, if they are those of this job."""
-    try:
-        told = json.loads((job.out / SUMMARY).read_text(encoding='utf-8'))
-    except (OSError, ValueError):
-        return None
-    if not isinstance(told, dict) or told.get('digest') != job.digest:
+    told = summary_in(job.out)
+    if told is None or told['digest'] != job.digest:
         return None
     told['errors'] = [JointError(**error) for error in told['errors']]
     return Summary(**told)

@@ -1,0 +1,72 @@
+"""`process` as a user runs it: where results go, what is said, and that nothing of the user's is lost."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from krang_dynamics_ros.cli import process
+
+from .bags import write_bag
+from .robots import ROOT
+from .test_process import arm_states
+
+pytest.importorskip('pyarrow.parquet', reason='pyarrow, for recordings, is not installed')
+ARM = ROOT / 'config' / 'textbook' / 'arm_2r.yaml'
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Where the commands run: it holds the bag `drive`, and a parameter file for its robot."""
+    monkeypatch.chdir(tmp_path)
+    write_bag(tmp_path / 'drive', arm_states())
+    parameters('backend: pinocchio')
+    return tmp_path
+
+
+def parameters(*lines: str) -> None:
+    head = ('/**:', '  ros__parameters:', f'    robot_file: {ARM}')
+    Path('node.yaml').write_text('\n'.join((*head, *(f'    {line}' for line in lines))))
+
+
+def run(*words: str) -> int:
+    return process.main([*words, '--params', 'node.yaml', '--workers', '2'])
+
+
+class TestPlaces:
+    """Results take the place of results, and of nothing else."""
+
+    @pytest.mark.parametrize('out', ['.', 'drive', '..'])
+    def test_the_recording_stays(self, folder: Path, out: str, capsys: pytest.CaptureFixture[str]) -> None:
+        before = {path: path.read_bytes() for path in folder.rglob('*') if path.is_file()}
+        words = (str(folder), '-o', out) if out == '..' else ('drive', '-o', out)
+        assert run(*words) == 2
+        assert 'is read, must be apart from it; --out names another' in capsys.readouterr().err
+        assert {path: path.read_bytes() for path in folder.rglob('*') if path.is_file()} == before
+
+    def test_a_folder_of_something_else_stays(self, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        mine = folder / 'torques' / 'drive' / 'thesis.tex'
+        mine.parent.mkdir(parents=True)
+        mine.write_text('all of it')
+        assert run('drive') == 1
+        assert 'torques/drive: is there and holds no results (summary.json)' in capsys.readouterr().err
+        mine.unlink()
+        assert run('drive') == 0  # an empty one is as good as none
+        assert run('drive', '--cutoff', '5') == 0  # and results are done anew
+
+    def test_names_with_dots_are_two(self, folder: Path) -> None:
+        for name in ('run_0.1', 'run_0.2'):
+            write_bag(folder / name, arm_states(20))
+        assert run('run_0.1', 'run_0.2') == 0
+        assert sorted(path.name for path in (folder / 'torques').iterdir()) == ['run_0.1', 'run_0.2']
+
+    def test_one_name_twice_is_refused(self, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        for day in ('mon', 'tue'):
+            (folder / day).mkdir()
+            write_bag(folder / day / 'drive', arm_states(20))
+        assert run('mon/drive', 'tue/drive') == 2
+        said = capsys.readouterr().err
+        assert 'mon/drive and ' in said
+        assert 'tue/drive: the results of both would go to ' in said
+        assert not (folder / 'torques').exists()
