@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
 
 from krang_dynamics_ros.cli import process
+from krang_dynamics_ros.processing import job
+from krang_dynamics_ros.processing.job import Job
 
 from .bags import write_bag
 from .robots import ROOT
@@ -70,3 +73,24 @@ class TestPlaces:
         assert 'mon/drive and ' in said
         assert 'tue/drive: the results of both would go to ' in said
         assert not (folder / 'torques').exists()
+
+
+def test_results_are_of_the_robot_as_its_file_is_now(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    text = ARM.read_text()
+    Path('arm.yaml').write_text(text)
+    words = ('drive', '--robot', 'arm.yaml')
+    assert (run(*words), 'as done before' in capsys.readouterr().out) == (0, False)
+    assert (run(*words), 'as done before' in capsys.readouterr().out) == (0, True)
+    mass = re.search(r'mass: \S+', text)
+    assert mass
+    Path('arm.yaml').write_text(text.replace(mass.group(), 'mass: 7.5'))
+    assert (run(*words), 'as done before' in capsys.readouterr().out) == (0, False)
+
+
+def test_another_version_does_it_anew(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    one = Job(folder / 'drive', folder / 'out', {'robot_file': str(ARM)})
+    before = one.digest
+    assert one.digest == before
+    (folder / 'package.xml').write_text('<version>99.0.0</version>')
+    monkeypatch.setattr(job, 'share', folder.joinpath)
+    assert one.digest != before

@@ -87,11 +87,12 @@ def _tell(result: Result) -> None:
     if result.summary is None:
         print(result.fault, file=sys.stderr)
         return
-    print('\n'.join(_lines(result.job, result.summary)))
+    print('\n'.join(_lines(result.job, result.summary, result.before)))
 
 
-def _lines(job: Job, summary: Summary) -> Iterator[str]:
-    yield f'{job.recording.name}: {summary.states} states, {summary.seconds:.1f} s, by {summary.backend}; in {job.out}'
+def _lines(job: Job, summary: Summary, before: bool) -> Iterator[str]:
+    found = f'{summary.states} states, {summary.seconds:.1f} s, by {summary.backend}'
+    yield f'{job.recording.name}: {"as done before: " if before else ""}{found}; in {job.out}'
     for name, (count, reason) in summary.refused.items():
         yield f'  {name}: {count} messages refused, the last because {reason}'
     if summary.jumps:

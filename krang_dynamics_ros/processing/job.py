@@ -9,9 +9,12 @@ from pathlib import Path
 from typing import Any
 
 from ..core.errors import KrangDynamicsError
+from ..core.share import share
 from ..pipeline.pipeline import Pipeline, pipeline_of
 from ..recordings.bag import Bag
 from ..recordings.table import TableFile, is_table
+from ..robot.file_text import text_of
+from ..robot.robot_file import located
 
 TERMS_ASKED = ('gravity', 'coriolis', 'friction', 'wrench')
 FORMATS = ('parquet', 'csv', 'bag')
@@ -33,9 +36,13 @@ class Job:
 
     @property
     def digest(self) -> str:
-        """What tells whether results are those of this job, and of these very files."""
+        """What tells whether results are those of this job, of these very files, and of this version of ours."""
         stats = [(path.name, path.stat().st_size, path.stat().st_mtime_ns) for path in _files(self.recording)]
-        return hashlib.sha256(repr((stats, asdict(self))).encode()).hexdigest()
+        robot = (
+            '' if self.parameters.get('robot_description') else text_of(located(self.parameters.get('robot_file', '')))
+        )
+        ours = share('package.xml').read_text(encoding='utf-8')  # it says the version
+        return hashlib.sha256(repr((stats, asdict(self), robot, ours)).encode()).hexdigest()
 
     @property
     def margin(self) -> float:

@@ -11,7 +11,7 @@ from ..core.errors import KrangDynamicsError
 from ..core.optional import optional
 from .job import Job
 from .portions import pool
-from .process import process
+from .process import done, process_anew
 from .summary import Summary
 
 ray = optional('ray', '--ray')
@@ -24,12 +24,15 @@ class Result(NamedTuple):
     job: Job
     summary: Summary | None
     fault: str = ''
+    before: bool = False  # whether it was done already, and nothing was done now
 
 
 def attempt(job: Job, progress: Callable[[float], None] = lambda _: None, workers: int = 1) -> Result:
     """Do a job; what is wrong with one recording is its result, and does not end the others."""
     try:
-        return Result(job, process(job, progress, workers))
+        if summary := done(job):
+            return Result(job, summary, before=True)
+        return Result(job, process_anew(job, progress, workers))
     except KrangDynamicsError as error:
         return Result(job, None, str(error))
     except OSError as error:
@@ -45,8 +48,8 @@ def on_this_machine(jobs: Sequence[Job], workers: int) -> Iterator[Result]:
         with pool(min(workers, len(tries))) as processes:
             waiting: dict[Future[Result], int] = {processes.submit(attempt, jobs[k]): k for k in tries}
             while waiting:
-                done, _ = wait(waiting, return_when=FIRST_COMPLETED)
-                for future in done:
+                ended, _ = wait(waiting, return_when=FIRST_COMPLETED)
+                for future in ended:
                     k = waiting.pop(future)
                     if (result := _result(future, jobs[k], tries, k)) is not None:
                         tries.pop(k)
@@ -59,8 +62,8 @@ def _result(future: Future[Result], job: Job, tries: dict[int, int], k: int) -> 
         return future.result()
     except BrokenProcessPool:
         tries[k] += 1
-        ended = f'{job.recording}: its process was ended, {tries[k]} times of {TRIES}; is there enough memory?'
-        return Result(job, None, ended) if tries[k] >= TRIES else None
+        fault = f'{job.recording}: its process was ended, {tries[k]} times of {TRIES}; is there enough memory?'
+        return Result(job, None, fault) if tries[k] >= TRIES else None
 
 
 def on_a_cluster(jobs: Sequence[Job], address: str) -> Iterator[Result]:
@@ -70,10 +73,10 @@ def on_a_cluster(jobs: Sequence[Job], address: str) -> Iterator[Result]:
         remote = ray.remote(attempt).options(max_retries=TRIES - 1, retry_exceptions=False)
         waiting: dict[Any, Job] = {remote.remote(job): job for job in jobs}
         while waiting:
-            (done,), _ = ray.wait([*waiting], num_returns=1)
-            job = waiting.pop(done)
+            (ended,), _ = ray.wait([*waiting], num_returns=1)
+            job = waiting.pop(ended)
             try:
-                yield ray.get(done)
+                yield ray.get(ended)
             except ray.exceptions.RayError as error:
                 yield Result(job, None, f'{job.recording}: {" ".join(str(error).split())[:300]}')
     finally:

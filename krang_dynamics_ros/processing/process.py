@@ -23,12 +23,15 @@ from .thinned import Thinned
 
 
 def process(job: Job, progress: Callable[[float], None] = lambda _: None, workers: int = 1) -> Summary:
-    """Do a job; its results are there whole or not at all. What is done already is not done again.
+    """Do a job, if it is not done already; return what was found."""
+    return done(job) or process_anew(job, progress, workers)
+
+
+def process_anew(job: Job, progress: Callable[[float], None] = lambda _: None, workers: int = 1) -> Summary:
+    """Do a job; its results are there whole or not at all.
 
     A long bag is done in portions, by so many processes; the results are the same for any number of them.
     """
-    if done := _done(job):
-        return done
     check_replaceable(job.out)
     part = job.out.with_name(f'.{job.out.name}.part')
     shutil.rmtree(part, ignore_errors=True)
@@ -43,7 +46,7 @@ def process(job: Job, progress: Callable[[float], None] = lambda _: None, worker
     return summary
 
 
-def _done(job: Job) -> Summary | None:
+def done(job: Job) -> Summary | None:
     """Return the summary of results that are there, if they are those of this job."""
     told = summary_in(job.out)
     if told is None or told['digest'] != job.digest:
@@ -57,7 +60,7 @@ def _worked(job: Job, folder: Path, progress: Callable[[float], None], workers: 
     pipeline, backend = session(job.parameters)
     with job.open() as recording:
         topics, contents = recording.topics(tuple(pipeline.inputs.hands), job.joint_states), recording.contents
-        parts = portions(job, pipeline, recording, topics)
+        parts, digest = portions(job, pipeline, recording, topics), job.digest
     if len(parts) == 1:
         found = [work(job, parts[0], folder, progress)]
     else:
@@ -65,7 +68,7 @@ def _worked(job: Job, folder: Path, progress: Callable[[float], None], workers: 
     if not any(one.states for one in found):
         raise RecordingError(f'{job.recording}: {found[0].nothing}')
     used = [topics.joint_states, *topics.wrenches.values(), *topics.payloads.values()]
-    summary = Summary(str(job.recording), job.digest, backend=backend, topics=contents.topics, used=used)
+    summary = Summary(str(job.recording), digest, backend=backend, topics=contents.topics, used=used)
     _sum_up(summary, found)
     thinned = Thinned.of([one.thinned for one in found])
     text = report(summary, pipeline.dynamics.joint_names, thinned, pipeline.external.estimate)

@@ -38,11 +38,7 @@ def load_robot(path: str | Path = '', base_link: str = '') -> Robot:
 
 def load_description(path: str | Path = '', *, base_link: str = '', strict: bool = False) -> Description:
     """Read the same, with the URDF to hand on and what is odd in a URDF though taken; `strict` makes that a fault."""
-    path = path or krang_file()
-    if is_xml(str(path)):
-        raise ArgumentError("robot_file: is XML, must be a path; give a URDF's text as robot_description")
-    if not is_there(path):
-        path = robot_named(str(path)) or path
+    path = located(path)
     text = text_of(path)
     if is_xml(text):
         return read_description(text, base_link=base_link, strict=strict, source=str(path))
@@ -50,6 +46,14 @@ def load_description(path: str | Path = '', *, base_link: str = '', strict: bool
     if base_link and base_link != robot.base:
         raise RobotError(str(path), [fault('base_link', base_link, f'must be {robot.base}, or none for a robot file')])
     return Description(robot, urdf_text(robot))
+
+
+def located(path: str | Path = '') -> Path:
+    """Return the file that a path, or the name of a robot that comes with the package, means; none: Krang's."""
+    if is_xml(str(path)):
+        raise ArgumentError("robot_file: is XML, must be a path; give a URDF's text as robot_description")
+    path = Path(path or krang_file())
+    return path if is_there(path) else robot_named(str(path)) or path
 
 
 def read_robot(text: str, source: str = 'robot') -> Robot:
