@@ -94,3 +94,10 @@ def test_another_version_does_it_anew(folder: Path, monkeypatch: pytest.MonkeyPa
     (folder / 'package.xml').write_text('<version>99.0.0</version>')
     monkeypatch.setattr(job, 'share', folder.joinpath)
     assert one.digest != before
+
+
+def test_a_parameter_that_nothing_takes_is_named(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    parameters('joints.theta1.viscos: 2.0')
+    assert run('drive') == 0
+    expected = 'note: node.yaml: joints.theta1.viscos is no parameter of this robot. did you mean'
+    assert expected in capsys.readouterr().err

@@ -19,11 +19,11 @@ from ..calibration.samples_file import read_samples, write_samples
 from ..core.errors import KrangDynamicsError, MissingError, unknown_name
 from ..messages.messages import WrenchMessage
 from ..pipeline.pipeline import pipeline_of
-from ..processing.parameter_file import read_parameters
+from ..processing.parameter_file import read_parameters, unknown_parameters
 from ..processing.replay import take
 from ..recordings.bag import Bag, topics_of
 from ..recordings.recording import RecordingError
-from .common import LiveLines, command_parser, guarded, refuse_overwriting
+from .common import LiveLines, command_parser, guarded, note_lines, refuse_overwriting
 
 DESCRIPTION = """\
 Listens to the joint states and to the raw sensor, takes a sample whenever the arm stands still for a second in a new
@@ -61,7 +61,8 @@ class _Command:
         if told.output and not told.output.parent.is_dir():  # before somebody turns a hand for minutes
             raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(told.output.parent))
         refuse_overwriting([told.output, told.samples], [told.params, told.bag])
-        given = read_parameters(told.params) if told.params else {}
+        given = read_parameters(told.params, told.node.rpartition('/')[2]) if told.params else {}
+        note_lines(told.params, unknown_parameters(given) if given else [])
         with ExitStack() as nodes:
             node = nodes.enter_context(self._node()) if told.apply or not told.bag else None
             self._begin(given | (self._of_running(node) if node else {}))

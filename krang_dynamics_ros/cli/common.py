@@ -74,6 +74,12 @@ def show_progress(what: str) -> None:
         print(f'\r\033[K{what}', end='', file=sys.stderr, flush=True)
 
 
+def note_lines(path: Path, lines: Sequence[str]) -> None:
+    """Say what is odd in a file though it is taken."""
+    for line in lines[:MOST]:
+        print(f'note: {path}: {line}', file=sys.stderr)
+
+
 def note_friction(robot: Robot) -> None:
     """Say so if a robot's friction is more than eq. (17), which is all that formulas and exports have."""
     if robot.friction_beyond_report:

@@ -12,10 +12,10 @@ from ..core.optional import optional
 from ..dynamics.terms import TERMS
 from ..processing.job import FORMATS, TERMS_ASKED, Job
 from ..processing.many import Result, attempt, on_a_cluster, on_this_machine
-from ..processing.parameter_file import read_parameters
+from ..processing.parameter_file import read_parameters, unknown_parameters
 from ..processing.places import check_places, folder_for
 from ..processing.summary import Summary
-from .common import command_parser, guarded
+from .common import command_parser, guarded, note_lines
 
 rich_console = optional('rich.console', 'process')
 bar = optional('rich.progress', 'process')
@@ -51,6 +51,8 @@ def _run(arguments: argparse.Namespace) -> int:
     parameters = read_parameters(arguments.params) if arguments.params else {}
     if arguments.robot:
         parameters |= {'robot_file': arguments.robot, 'robot_description_topic': ''}
+    if arguments.params:
+        note_lines(arguments.params, unknown_parameters(parameters))
     jobs = [
         Job(
             recording.absolute(), folder_for(recording, arguments.out), parameters, arguments.joint_states,
