@@ -100,7 +100,7 @@ def _lines(job: Job, summary: Summary, before: bool) -> Iterator[str]:
     if summary.jumps:
         yield f'  time went back {summary.jumps} times'
     if not summary.errors:
-        yield '  no efforts were recorded: there is nothing to hold the model against'
+        yield f'  {summary.why_no_errors}'
         return
     yield '  joint               RMS      mean |error|   RMS / spread   (N m or N; the worst explained first)'
     for error in summary.errors:

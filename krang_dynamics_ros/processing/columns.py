@@ -35,36 +35,56 @@ class Column:
 MEASURED = (
     Column('position', 'rad', 'm', 'as recorded'),
     Column('velocity', 'rad/s', 'm/s', 'as recorded'),
-    Column('effort', 'N m', 'N', 'as recorded'),
 )
+EFFORT = Column('effort', 'N m', 'N', 'as recorded')
+EFFORT_SCALED = Column('effort', '', '', 'as recorded; times the parameter effort_scale it is N m (N)')
 SMOOTH = (
     Column('smooth_position', 'rad', 'm', 'smoothed without delay'),
     Column('smooth_velocity', 'rad/s', 'm/s', 'its derivative'),
     Column('acceleration', 'rad/s^2', 'm/s^2', 'its second derivative'),
 )
-MODEL = (
-    Column('inertia', 'N m', 'N', 'A(q) ddq, on the smooth motion'),
-    Column('model', 'N m', 'N', 'Gamma = A ddq + C dq + Q + friction + J^T f, on the smooth motion'),
-    Column('residual', 'N m', 'N', 'effort - model'),
-)
+INERTIA = Column('inertia', 'N m', 'N', 'A(q) ddq, on the smooth motion')
+SOURCES = {
+    'motor': 'Gamma = A ddq + C dq + Q + friction + J^T f, on the smooth motion',
+    'joint': 'what a sensor behind the gear reads: Gamma without friction and rotors, on the smooth motion',
+}
+SOURCES['external'] = SOURCES['motor']
 
 
-def columns(terms: Sequence[str]) -> tuple[Column, ...]:
+@dataclass(frozen=True)
+class Efforts:
+    """What recorded efforts mean, as the parameters `effort_source` and `effort_scale` (n) say it."""
+
+    source: str = 'motor'
+    scale: Array | float = 1.0  # N m (N) for one of them
+
+    @property
+    def scaled(self) -> bool:
+        """Whether they are of another unit, or sign."""
+        return bool(np.any(self.scale != 1.0))
+
+
+def columns(terms: Sequence[str], efforts: Efforts) -> tuple[Column, ...]:
     """Return all columns, those of the wanted terms among them."""
     wanted = tuple(Column(name, 'N m', 'N', f'{TERMS[name].formula}, as the node has it') for name in terms)
-    return (*MEASURED, *wanted, *SMOOTH, *MODEL)
+    model = Column('model', 'N m', 'N', SOURCES[efforts.source])
+    meaning = 'effort times effort_scale - model' if efforts.scaled else 'effort - model'
+    if efforts.source == 'external':
+        meaning = 'empty: effort is an external torque, no part of the model'
+    residual = Column('residual', 'N m', 'N', meaning)
+    return (*MEASURED, EFFORT_SCALED if efforts.scaled else EFFORT, *wanted, *SMOOTH, INERTIA, model, residual)
 
 
 class Computer:
     """Turns stretches of a recording into columns."""
 
-    def __init__(self, dynamics: Dynamics, terms: Sequence[str], cutoff: float) -> None:
+    def __init__(self, dynamics: Dynamics, terms: Sequence[str], cutoff: float, efforts: Efforts = Efforts()) -> None:
         """`cutoff` (Hz): motion above it counts as noise."""
-        self._dynamics, self._terms, self._cutoff = dynamics, terms, cutoff
+        self._dynamics, self._terms, self._cutoff, self._efforts = dynamics, terms, cutoff, efforts
         self._compute = {name: TERMS[name].start_rows(dynamics) for name in {*terms, *OF_GAMMA}}
 
     def columns(self, stretch: Stretch) -> dict[str, Array]:
-        """Return by column the numbers (m, n) of a stretch's core."""
+        """Return by column the numbers (m, n) of a stretch's core, and `measured`: the efforts in N m (N)."""
         core = stretch.states[stretch.core]
         q, dq, ddq = smooth_motion(stretch, self._cutoff)
         smooth = replace(core, q=q, dq=dq)
@@ -72,7 +92,9 @@ class Computer:
         found = {'position': core.q, 'velocity': core.dq, 'effort': core.effort}
         found |= {'smooth_position': q, 'smooth_velocity': dq, 'acceleration': ddq}
         found |= {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
-        return found | {'residual': core.effort - found['model']}
+        found['measured'] = core.effort * self._efforts.scale
+        known = np.nan if self._efforts.source == 'external' else 1.0
+        return found | {'residual': known * (found['measured'] - found['model'])}
 
     def _payloads(self, core: States) -> Iterator[slice]:
         """Give the dynamics one payload after the other, each with the rows that have it; at the end that of before."""
@@ -88,7 +110,9 @@ class Computer:
         """Return the terms, A ddq and the whole model (m, n) of states that have one payload."""
         found = {name: self._term(name, core, core) for name in self._terms}
         inertia = self._inertia(smooth.q, ddq)
-        model = sum((self._term(name, smooth, core) for name in OF_GAMMA), inertia)
+        behind = self._efforts.source == 'joint'  # the gear, with friction and rotors before it
+        given = [self._term(name, smooth, core) for name in OF_GAMMA if not (behind and name == 'friction')]
+        model = sum(given, inertia - self._dynamics.rotor_inertia * ddq if behind else inertia)
         return found | {'inertia': inertia, 'model': model}
 
     def _inertia(self, q: Array, ddq: Array) -> Array:

@@ -15,7 +15,7 @@ from ..messages.messages import JointStateRun, Message
 from ..pipeline.pipeline import Pipeline
 from ..recordings.bag import Bag
 from ..recordings.table import TableFile
-from .columns import Computer, columns
+from .columns import Computer, Efforts, columns
 from .errors_by_joint import ErrorSums
 from .job import Job, session
 from .replay import states
@@ -73,11 +73,13 @@ class _Work:
         self._progress = progress
         self._topics = recording.topics(tuple(pipeline.inputs.hands), job.joint_states)
         thinned = Thinned((*job.terms, 'inertia', 'residual', 'model', 'effort'), portion.points)
+        observer = pipeline.external.observer
+        self._efforts = Efforts(observer.source, observer.effort_scale)
         self._found = Found(ErrorSums(pipeline.dynamics.joint_names), thinned)
 
     def into(self, folder: Path) -> Found:
         """Write the rows, and return what was found."""
-        computer = Computer(self._pipeline.dynamics, self._job.terms, self._job.cutoff)
+        computer = Computer(self._pipeline.dynamics, self._job.terms, self._job.cutoff, self._efforts)
         terms = tuple(dict.fromkeys((*self._job.terms, 'friction')))  # to be computed one by one, if they remember
         with ExitStack() as open_files:
             files = self._open(open_files, folder)
@@ -121,7 +123,7 @@ class _Work:
                 files.append(TorqueBag(folder / 'torques', space, frame_id, dynamics.joint_names, terms))
             else:
                 path = table_path(folder, kind, self._portion.number)
-                wanted = columns(self._job.terms)
+                wanted = columns(self._job.terms, self._efforts)
                 files.append(Table(path, dynamics.joint_names, sliding, wanted, self._portion.zero))
             open_files.callback(files[-1].close)
         return files
@@ -129,8 +131,8 @@ class _Work:
     def _write(self, core: States, found: Mapping[str, Array], files: list[Table | TorqueBag]) -> None:
         for file in files:
             file.write(core, found)
-        self._found.errors.add(core.effort, found['residual'])
-        self._found.thinned.add(core, found)
+        self._found.errors.add(found['measured'], found['residual'])
+        self._found.thinned.add(core, {**found, 'effort': found['measured']})
         self._found.states += len(core)
         self._found.first, self._found.last = self._found.first or int(core.arrival[0]), int(core.arrival[-1])
         start, end = self._portion.start, self._portion.end

@@ -69,6 +69,7 @@ def _worked(job: Job, folder: Path, progress: Callable[[float], None], workers: 
         raise RecordingError(f'{job.recording}: {found[0].nothing}')
     used = [topics.joint_states, *topics.wrenches.values(), *topics.payloads.values()]
     summary = Summary(str(job.recording), digest, backend=backend, topics=contents.topics, used=used)
+    summary.effort_source = pipeline.external.observer.source
     _sum_up(summary, found)
     thinned = Thinned.of([one.thinned for one in found])
     text = report(summary, pipeline.dynamics.joint_names, thinned, pipeline.external.estimate)

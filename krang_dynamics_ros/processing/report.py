@@ -27,7 +27,7 @@ def report(summary: Summary, joint_names: Sequence[str], thinned: Thinned, estim
         f'{BACKENDS[summary.backend]}. Torques are in N m, or in N where a joint slides.'
     )
     _contents(page, summary)
-    _errors(page, summary.errors)
+    _errors(page, summary)
     _charts(page, summary.errors, joint_names, thinned)
     _wrenches(page, thinned)
     _estimated(page, thinned, estimate)
@@ -47,11 +47,14 @@ def _contents(page: Page, summary: Summary) -> None:
         page.table(('input', 'messages', 'the last because'), refused)
 
 
-def _errors(page: Page, errors: Sequence[JointError]) -> None:
+def _errors(page: Page, summary: Summary) -> None:
     page.heading('Model against measured efforts')
+    errors = summary.errors
     if not errors:
-        page.paragraph('No efforts were recorded: there is nothing to hold the model against.')
+        page.paragraph(f'{summary.why_no_errors}.')
         return
+    if summary.effort_source == 'joint':
+        page.paragraph('Efforts are of sensors behind the gears: the model is without friction and rotors.')
     rows = [
         (error.joint, f'{error.rms:.4g}', f'{error.mean_absolute:.4g}', f'{error.spread:.4g}', f'{error.relative:.4f}')
         for error in errors

@@ -22,3 +22,11 @@ class Summary:
     refused: dict[str, tuple[int, str]] = field(default_factory=dict)  # by input: how many, and the last reason
     jumps: int = 0  # how often time went back
     errors: list[JointError] = field(default_factory=list)
+    effort_source: str = 'motor'  # what efforts mean, as the parameter of that name
+
+    @property
+    def why_no_errors(self) -> str:
+        """Why there is nothing to hold the model against, in a sentence."""
+        if self.effort_source == 'external':
+            return 'effort_source is external: efforts are no part of the model, there is nothing to hold it against'
+        return 'no efforts were recorded: there is nothing to hold the model against'
