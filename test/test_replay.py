@@ -16,6 +16,7 @@ from krang_dynamics_ros.processing.replay import states
 from krang_dynamics_ros.processing.states import States, joined
 from krang_dynamics_ros.processing.stretches import stretches
 from krang_dynamics_ros.recordings.bag import Bag, Contents, Topics, topics_of
+from krang_dynamics_ros.recordings.recording import RecordingError
 
 from .bags import BEGIN, inertia, joint_state, wrench, write_bag
 
@@ -113,3 +114,50 @@ def test_topics_of_hands_are_found_by_their_ends() -> None:
     contents = Contents({topic: (kind, 1) for topic, kind in kinds.items()}, 0, 1)
     expected = Topics('/joint_states', {'left': '/a/wrench/left'}, payloads={'left': '/payload/left'})
     assert topics_of(contents, ('left',)) == expected
+
+
+def in_bag(*names: str, silent: tuple[str, ...] = ()) -> Contents:
+    kinds = {'joint_states': 'sensor_msgs/msg/JointState', 'left': 'geometry_msgs/msg/WrenchStamped'}
+    of = {name: kinds.get(name.rpartition('/')[2], kinds['joint_states']) for name in sorted((*names, *silent))}
+    return Contents({name: (kind, int(name in names)) for name, kind in of.items()}, 0, 1, 'the bag')
+
+
+@pytest.mark.parametrize(
+    ('names', 'asked', 'joint_states', 'wrench'),
+    [
+        ('/a/joint_states /a/wrench/left /b/joint_states /b/wrench/left', '/a/joint_states', None, '/a/wrench/left'),
+        ('/a/joint_states /b/joint_states /b/wrench/left', '/a/joint_states', None, ''),
+        ('/a/joint_states /b/joint_states /a/ft/wrench/left /b/ft/wrench/left', '/b/joint_states', None,
+         '/b/ft/wrench/left'),
+        ('/a/joint_states /a/wrench/left /ft/wrench/left', '', '/a/joint_states', '/a/wrench/left'),
+        ('/a/joint_states /ft/wrench/left', '', '/a/joint_states', '/ft/wrench/left'),
+        ('/a/joint_states /joint_states /a/wrench/left', '', '/joint_states', '/a/wrench/left'),
+        ('/a/joint_states /torque/gravity', '', '/a/joint_states', ''),
+        ('/measured', '', '/measured', ''),
+        ('', '', '/joint_states', ''),
+    ],
+)  # fmt: skip
+def test_hands_are_of_the_robot_with_the_joint_states(
+    names: str, asked: str, joint_states: str | None, wrench: str
+) -> None:
+    found = topics_of(in_bag(*names.split()), ('left',), asked)
+    assert found.joint_states == (joint_states or asked)
+    assert found.wrenches == ({'left': wrench} if wrench else {})
+
+
+def test_a_topic_without_messages_is_no_candidate() -> None:
+    contents = in_bag('/b/joint_states', '/b/wrench/left', silent=('/a/joint_states', '/a/wrench/left'))
+    assert topics_of(contents, ('left',)) == Topics('/b/joint_states', {'left': '/b/wrench/left'})
+
+
+@pytest.mark.parametrize(
+    ('names', 'said'),
+    [
+        ('/a/joint_states /b/joint_states', 'the bag: joint states are on /a/joint_states, /b/joint_states, must be'),
+        ('/torque/gravity /torque/friction', 'joint states are on /torque/friction, /torque/gravity'),
+        ('/joint_states /a/wrench/left /b/wrench/left', 'wrench/left is on /a/wrench/left, /b/wrench/left, must be'),
+    ],
+)
+def test_what_cannot_be_told_apart_is_refused_by_name(names: str, said: str) -> None:
+    with pytest.raises(RecordingError, match=said):
+        topics_of(in_bag(*names.split()), ('left',))

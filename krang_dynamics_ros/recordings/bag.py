@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -52,6 +52,12 @@ class Contents:
     topics: dict[str, tuple[str, int]]
     start: int
     end: int
+    source: str = 'bag'
+
+    def of_kind(self, what: str) -> list[str]:
+        """Return the topics of one of `TYPES`; those with messages, if any has."""
+        there = [topic for topic, (kind, _) in self.topics.items() if kind == TYPES[what]]
+        return [topic for topic in there if self.topics[topic][1]] or there
 
 
 class Bag:
@@ -77,7 +83,7 @@ class Bag:
             counts[connection.topic] += connection.msgcount
         kinds = {connection.topic: connection.msgtype for connection in self._reader.connections}
         topics = {topic: (kinds[topic], counts[topic]) for topic in sorted(kinds)}
-        return Contents(topics, self._reader.start_time, self._reader.end_time)
+        return Contents(topics, self._reader.start_time, self._reader.end_time, str(self.path))
 
     def topics(self, hands: Sequence[str], joint_states: str = '') -> Topics:
         """Return the topics to listen to."""
@@ -149,19 +155,54 @@ def is_bag(path: Path) -> bool:
     return (path / 'metadata.yaml').exists() or path.suffix in ('.mcap', '.db3')
 
 
-def hands_of(topics: Sequence[str], hands: Sequence[str], what: str = 'wrench') -> dict[str, str]:
-    """Return the topic of each hand, of those that end in <what>/<hand>."""
-    return {hand: topic for hand in hands for topic in topics if topic.endswith(f'{what}/{hand}')}
-
-
 def topics_of(contents: Contents, hands: Sequence[str], joint_states: str = '') -> Topics:
-    """Return the topics to listen to: the joint states that are named, or likely, and those of each hand."""
-    kinds = {topic: kind for topic, (kind, _) in contents.topics.items()}
-    found = [topic for topic, kind in kinds.items() if kind == TYPES['joint_states']]
-    likely = [topic for topic in found if topic.endswith('joint_states')]
+    """Return the topics to listen to: the joint states that are named, or likely, and those of that robot's hands."""
+    named = joint_states or _joint_states_of(contents)
+    robots = {topic.rpartition('/')[0] for topic in (named, *filter(_is_likely, contents.of_kind('joint_states')))}
     of_hands = {
-        what: hands_of([topic for topic, kind in kinds.items() if kind == TYPES[what]], hands, what)
+        what: {hand: topic for hand in hands if (topic := _topic_of(contents, what, hand, named, robots))}
         for what in ('wrench', 'payload')
     }
-    named = joint_states or next(iter(likely or found), '/joint_states')
     return Topics(named, of_hands['wrench'], payloads=of_hands['payload'])
+
+
+def _is_likely(topic: str) -> bool:
+    return topic.endswith('joint_states')
+
+
+def _joint_states_of(contents: Contents) -> str:
+    """Return the likeliest topic of joint states; of several that are as likely none."""
+    found = contents.of_kind('joint_states')
+    usual = Topics().joint_states
+    candidates = [usual] if usual in found else [*filter(_is_likely, found)] or found
+    if len(candidates) > 1:
+        raise RecordingError(
+            f'{contents.source}: joint states are on {", ".join(candidates)}, must be of one robot; '
+            '`krang process --joint-states` names one, `ros2 bag convert` makes a bag of one'
+        )
+    return next(iter(candidates), usual)
+
+
+def _topic_of(contents: Contents, what: str, hand: str, joint_states: str, robots: Collection[str]) -> str:
+    """Return the topic <what>/<hand> of the robot with these joint states, or nothing.
+
+    `robots` are the namespaces with joint states: what is in another one's is not taken, unless that is within ours.
+    """
+    own, end = joint_states.rpartition('/')[0], f'{what}/{hand}'
+    ends = [topic for topic in contents.of_kind(what) if topic.endswith(f'/{end}')]
+    owner = {
+        topic: max((one for one in robots if topic.startswith(f'{one}/')), key=len, default=None) for topic in ends
+    }
+    likely_first = (
+        [topic for topic in ends if topic == f'{own}/{end}'],
+        [topic for topic in ends if owner[topic] == own],
+        [topic for topic in ends if topic.startswith(f'{own}/')],
+        [topic for topic in ends if owner[topic] is None],
+    )
+    candidates = next(filter(None, likely_first), [])
+    if len(candidates) > 1:
+        raise RecordingError(
+            f'{contents.source}: {end} is on {", ".join(candidates)}, must be on {own}/{end} or on one topic; '
+            f'leave {hand} out of end_effectors, or make a bag of one robot by `ros2 bag convert`'
+        )
+    return next(iter(candidates), '')
