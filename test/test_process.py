@@ -285,6 +285,13 @@ def test_a_table_by_hand_needs_no_more_than_times_and_positions(tmp_path: Path) 
     assert column(tmp_path / 'out', 'theta2.position')[3] == pytest.approx(0.3)
 
 
+def test_a_table_that_begins_at_zero_is_as_long_as_it_is(tmp_path: Path) -> None:
+    rows = [f'{0.001 * k:.3f},{np.sin(0.001 * k)},0' for k in range(10_001)]
+    (tmp_path / 'x.csv').write_text('\n'.join(['time,theta1.position,theta2.position', *rows]))
+    summary = process(Job(tmp_path / 'x.csv', tmp_path / 'out', PINOCCHIO | {'robot_file': ARM}))
+    assert (summary.states, summary.seconds) == (10_001, pytest.approx(10.0))
+
+
 @pytest.mark.parametrize(
     ('text', 'message'),
     [

@@ -46,7 +46,7 @@ class Found:
     errors: ErrorSums
     thinned: Thinned
     states: int = 0
-    first: int = 0  # arrival of the first and the last state, ns
+    first: int | None = None  # arrival of the first and the last state, ns
     last: int = 0
     heard: int = 0
     jumps: int = 0
@@ -134,7 +134,8 @@ class _Work:
         self._found.errors.add(found['measured'], found['residual'])
         self._found.thinned.add(core, {**found, 'effort': found['measured']})
         self._found.states += len(core)
-        self._found.first, self._found.last = self._found.first or int(core.arrival[0]), int(core.arrival[-1])
+        self._found.first = int(core.arrival[0]) if self._found.first is None else self._found.first
+        self._found.last = int(core.arrival[-1])
         start, end = self._portion.start, self._portion.end
         self._progress(min((self._found.last - start) / max(end - start, 1), 1.0))
 

@@ -81,7 +81,7 @@ def _sum_up(summary: Summary, found: Sequence[Found]) -> None:
     """Put into a summary what was found in all portions."""
     with_states = [one for one in found if one.states]
     summary.states = sum(one.states for one in found)
-    summary.seconds = (with_states[-1].last - with_states[0].first) * 1e-9
+    summary.seconds = (with_states[-1].last - (with_states[0].first or 0)) * 1e-9
     summary.heard, summary.jumps = sum(one.heard for one in found), sum(one.jumps for one in found)
     errors = with_states[0].errors
     for one in with_states[1:]:
