@@ -63,7 +63,7 @@ class Commanding:
             return ''
         if self.others:
             return self._crowded
-        return self._unknown(values) if self.heard else f'{UNHEARD}; start the controller first'
+        return self._unknown(values) or ('' if self.heard else f'{UNHEARD}; start the controller first')
 
     @property
     def _crowded(self) -> str:
