@@ -12,7 +12,7 @@ from ..core.errors import ArgumentError
 from ..identification.identified import Identified
 from ..identification.identify import identify
 from ..identification.report import identification_report
-from ..identification.robot_file_out import check_like, robot_file_text
+from ..identification.robot_file_out import check_like, robot_file_text, why_not_edited
 from ..robot.file_text import is_xml, text_of
 from ..robot.robot_file import load_robot
 from .common import command_parser, guarded, refuse_overwriting, show_progress
@@ -59,6 +59,8 @@ def _identify(arguments: argparse.Namespace) -> int:
             raise ArgumentError(f'{folder}: no such folder; must be there to write into')
     like = dict(arguments.like)
     check_like(robot, recordings[0].joint_names, like)
+    if why := why_not_edited(robot, old, recordings[0].joint_names, like):
+        print(f'note: {path} cannot be edited, the robot will be written anew: {why}', file=sys.stderr)
     found = identify(robot, recordings, angles, show_progress)
     text = robot_file_text(found, old, like)
     output.write_text(text, encoding='utf-8')

@@ -6,15 +6,17 @@ where joints were found to differ: its anchor moves to the first joint that stil
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 import yaml
 
 from ..core.errors import KrangDynamicsError
 from ..core.spatial import upper_triangle
 from ..robot.robot import Joint, Link
-from ..robot.robot_writer import number, numbers
+from ..robot.robot_writer import friction_text, motor_text, number, numbers
 
 DIGITS = 6  # significant: beyond what any recording says, and a body that is possible stays so
 
@@ -54,7 +56,7 @@ def _identified(text: str, root: yaml.MappingNode, cutoff: float) -> Edit:
     line = f'identified: {{cutoff: {number(cutoff, 4)}}}  # Hz: the smoothing that the identified numbers belong to'
     for key, node in root.value:
         if key.value == 'identified':
-            return Edit(key.start_mark.index, _line_end(text, node.end_mark.index), line)
+            return Edit(key.start_mark.index, _line_end(text, _end(text, node)), line)
     name = next(node for key, node in root.value if key.value == 'name')
     return Edit(at := _line_end(text, name.end_mark.index), at, '\n' + line)
 
@@ -70,35 +72,29 @@ def _body(text: str, node: yaml.Node, link: Link) -> list[Edit]:
     values = {**about_com, **about_origin}
     given = {key.value: value for key, value in node.value} if isinstance(node, yaml.MappingNode) else {}
     if 'mass' in given:
-        return [_value(text, value, values[key]) for key, value in given.items() if key in values]
+        return [_value(text, key, value, values[key.value]) for key, value in node.value if key.value in values]
     fields = ', '.join(f'{key}: {value}' for key, value in about_com.items())
     if given:
         raise KrangDynamicsError(f'links.{link.name}: has keys, but no mass; give it mass: 1, com and inertia to start')
-    return [Edit(node.start_mark.index, node.end_mark.index, f'{{{fields}}}')]
+    return [Edit(node.start_mark.index, _end(text, node), f'{{{fields}}}')]
 
 
 def _list(values: Sequence[float]) -> str:
     return numbers(float(f'{value:.{DIGITS}g}') for value in values)
 
 
-def _value(text: str, node: yaml.Node, new: str) -> Edit:
-    """Replace a value; a comment behind it on its line speaks of the old one, and goes."""
-    start, end = node.start_mark.index, node.end_mark.index
+def _value(text: str, key: yaml.Node, node: yaml.Node, new: str) -> Edit:
+    """Replace the value of a key; a comment behind it on its line speaks of the old one, and goes."""
+    start = text.index(':', key.end_mark.index) + 1
+    end = _alias_end(text, key) if _is_alias(text, key, node) else _end(text, node)
     stop = _line_end(text, end)
-    rest = text[end:stop]
-    return Edit(start, stop if rest.strip().startswith('#') else end, new)
+    return Edit(start, stop if text[end:stop].strip().startswith('#') else end, f' {new}')
 
 
 def _gear(text: str, node: yaml.MappingNode, joint: Joint) -> list[Edit]:
     """Put motor and friction into a joint's mapping."""
-    new = {'motor': _motor(joint), 'friction': _friction(joint)}
-    edits = []
-    for key, value in node.value:
-        if key.value in new:
-            alias = _is_alias(text, key, value)
-            start = text.index(':', key.end_mark.index) + 1
-            end = _alias_end(text, key) if alias else value.end_mark.index
-            edits.append(Edit(start, end, ' ' + new.pop(key.value)))
+    new = {'motor': motor_text(joint.motor, DIGITS), 'friction': friction_text(joint.friction, DIGITS)}
+    edits = [_value(text, key, value, new.pop(key.value)) for key, value in node.value if key.value in new]
     if not new:
         return edits
     if node.flow_style:
@@ -108,37 +104,6 @@ def _gear(text: str, node: yaml.MappingNode, joint: Joint) -> list[Edit]:
     first = node.value[0][0].start_mark
     added = ''.join(f'{key}: {value}\n{" " * first.column}' for key, value in new.items())
     return [*edits, Edit(first.index, first.index, added)]
-
-
-def _motor(joint: Joint) -> str:
-    motor = joint.motor
-    fields = {'gear_ratio': number(motor.gear_ratio), 'rotor_inertia': number(motor.rotor_inertia, DIGITS)}
-    if motor.viscous:
-        fields['viscous'] = number(motor.viscous, DIGITS)
-    if motor.effort_offset:
-        fields['effort_offset'] = number(motor.effort_offset, DIGITS)
-    return _mapping(fields)
-
-
-def _friction(joint: Joint) -> str:
-    friction = joint.friction
-    fields = {'viscous': number(friction.viscous, DIGITS), 'coulomb': number(friction.coulomb, DIGITS)}
-    if friction.coulomb_velocity:
-        fields['coulomb_velocity'] = number(friction.coulomb_velocity)
-    if friction.presliding:
-        parts = [
-            _mapping({'torque': number(part.torque, DIGITS), 'distance': number(part.distance)})
-            for part in friction.presliding
-        ]
-        fields['presliding'] = f'[{", ".join(parts)}]'
-    if friction.load:
-        names = ('pushing', 'braking', 'crossing', 'velocity')
-        fields['load'] = _mapping({name: number(getattr(friction.load, name), DIGITS) for name in names})
-    return _mapping(fields)
-
-
-def _mapping(fields: Mapping[str, str]) -> str:
-    return '{' + ', '.join(f'{key}: {value}' for key, value in fields.items()) + '}'
 
 
 def _note(text: str, key: yaml.Node, lines: Sequence[str]) -> list[Edit]:
@@ -151,6 +116,25 @@ def _note(text: str, key: yaml.Node, lines: Sequence[str]) -> list[Edit]:
 def _line_end(text: str, index: int) -> int:
     end = text.find('\n', index)
     return len(text) if end < 0 else end
+
+
+def _end(text: str, node: yaml.Node) -> int:
+    """Return where the text of a node ends; the end mark of a block stands at what follows it."""
+    block = isinstance(node, yaml.CollectionNode) and not node.flow_style
+    return _content_end(text, node.end_mark.index) if block else int(node.end_mark.index)
+
+
+def _content_end(text: str, index: int) -> int:
+    """Return where the last value, alias or bracket before an index ends."""
+    ends = _ends(text)
+    return ends[bisect_right(ends, index) - 1]
+
+
+@lru_cache(maxsize=1)
+def _ends(text: str) -> tuple[int, ...]:
+    """Return where each value, alias and closing bracket of a text ends."""
+    closing = (yaml.ScalarToken, yaml.AliasToken, yaml.FlowSequenceEndToken, yaml.FlowMappingEndToken)
+    return tuple(token.end_mark.index for token in yaml.scan(text, yaml.SafeLoader) if isinstance(token, closing))
 
 
 def _is_alias(text: str, key: yaml.Node, value: yaml.Node) -> bool:
@@ -184,8 +168,7 @@ def _moved_anchors(text: str, edits: Sequence[Edit]) -> list[Edit]:
             continue
         left = [mark for mark in marks if mark.alias and mark.name == gone.name and not _inside(mark.start, edits)]
         if left:
-            value = text[gone.start : gone.end].split(None, 1)[1]  # without the anchor itself
-            moved.append(Edit(left[0].start, left[0].end, f'&{gone.name} {value}'))
+            moved.append(Edit(left[0].start, left[0].end, text[gone.start : _content_end(text, gone.end)]))
     return moved
 
 

@@ -3,31 +3,76 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 
 from ..core.errors import KrangDynamicsError
+from ..core.inertia import Inertia
 from ..core.spatial import Array
-from ..robot.robot import Link, Robot
+from ..robot.drive import Friction
+from ..robot.robot import Joint, Link, Robot
 from ..robot.robot_file import read_robot
 from ..robot.robot_writer import number, robot_text
 from .identified import Identified
+from .regressor import held, moved_links
 from .robot_file_edits import edited
 
 
 def robot_file_text(found: Identified, old: str = '', like: Mapping[str, str] | None = None) -> str:
     """Return the robot file with what was found; `old` is the file's text, none for a robot from elsewhere.
 
-    `like` names joints that are built as recorded ones are: they and the bodies they carry get the same numbers.
+    `like` names joints that are built as recorded ones are: they and the bodies they carry get the same numbers. A text
+    that cannot be edited is left: the whole robot is written anew, and the file says why.
     """
     robot, like = found.robot, like or {}
     check_like(robot, found.joint_names, like)
+    new = _numbers(robot, found.links, found.joint_names, like, {**_link_notes(found), **_joint_notes(found)})
+    text, why = _in_place(old, new, robot.cutoff) if old else ('', '')
+    text = text or _anew(robot, new)
+    again = read_robot(text, 'the identified robot file')
+    shared = [link.name for link in robot.links if link.name not in new.links and _differ(link, again)]
+    return f'{_head(found, like, shared, why)}{text}'
+
+
+def why_not_edited(robot: Robot, old: str, recorded: Sequence[str], like: Mapping[str, str]) -> str:
+    """Return what keeps new numbers of these joints from the text of a robot file, nothing if nothing does.
+
+    An error of ours says that no file can be written of this robot at all.
+    """
+    moved = moved_links(held(robot, {}, recorded))
+    tried = _told_apart(robot, moved, recorded)
+    new = _numbers(tried, moved, recorded, like, {name: ['identified'] for name in (*moved, *recorded)})
+    _anew(tried, new)
+    return _in_place(old, new, 1.0)[1] if old else ''
+
+
+def _told_apart(robot: Robot, moved: Sequence[str], recorded: Sequence[str]) -> Robot:
+    """Return the robot with bodies and friction as a fit might find them: none like another."""
+    bodies = {name: Inertia.about_com(1.0 + k, np.zeros(3), np.eye(3)) for k, name in enumerate(moved)}
+    friction = {name: Friction(viscous=1.0 + k) for k, name in enumerate(recorded)}
+    links = [replace(link, inertia=bodies.get(link.name, link.inertia)) for link in robot.links]
+    joints = [replace(joint, friction=friction.get(joint.name, joint.friction)) for joint in robot.joints]
+    return replace(robot, links=tuple(links), joints=tuple(joints))
+
+
+@dataclass(frozen=True)
+class Numbers:
+    """What goes into a file: links and joints by name, and the notes above them."""
+
+    links: Mapping[str, Link]
+    joints: Mapping[str, Joint]
+    notes: Mapping[str, Sequence[str]]
+
+
+def _numbers(
+    robot: Robot, moved: Sequence[str], recorded: Sequence[str], like: Mapping[str, str],
+    notes: Mapping[str, Sequence[str]],
+) -> Numbers:  # fmt: skip
+    """Return the numbers of recorded joints and moved links, and of those that are built alike."""
     joint_of = {joint.name: joint for joint in robot.joints}
-    links = {link: robot.link_of[link] for link in found.links}
-    joints = {name: joint_of[name] for name in found.joint_names}
-    notes = {**_link_notes(found), **_joint_notes(found)}
+    links, joints, notes = {link: robot.link_of[link] for link in moved}, {x: joint_of[x] for x in recorded}, {**notes}
     for other, name in like.items():
         joints[other] = replace(joint_of[other], motor=joint_of[name].motor, friction=joint_of[name].friction)
         child, twin = joint_of[name].child, joint_of[other].child
@@ -35,11 +80,24 @@ def robot_file_text(found: Identified, old: str = '', like: Mapping[str, str] | 
             links[twin] = replace(robot.link_of[twin], inertia=robot.link_of[child].inertia)
             notes[twin] = [f'like {child}: the same module']
         notes[other] = [f'like {name}: the same module']
-    text = edited(old or robot_text(robot), links, joints, notes, robot.cutoff)
-    again = read_robot(text, 'the identified robot file')
-    _same(links, again)
-    shared = [link.name for link in robot.links if link.name not in links and _differ(link, again)]
-    return f'{_head(found, like, shared)}{text}'
+    return Numbers(links, joints, notes)
+
+
+def _in_place(old: str, new: Numbers, cutoff: float) -> tuple[str, str]:
+    """Return the old text with new numbers, or nothing and why it cannot have them."""
+    try:
+        text = edited(old, new.links, new.joints, new.notes, cutoff)
+        _same(new, read_robot(text, 'edited'))
+    except (KrangDynamicsError, ValueError, LookupError, StopIteration) as error:
+        return '', ' '.join(str(error).split())
+    return text, ''
+
+
+def _anew(robot: Robot, new: Numbers) -> str:
+    """Return a robot file of the whole robot."""
+    text = edited(robot_text(robot), new.links, new.joints, new.notes, robot.cutoff)
+    _same(new, read_robot(text, 'the identified robot file'))
+    return text
 
 
 def check_like(robot: Robot, recorded: Sequence[str], like: Mapping[str, str]) -> None:
@@ -49,7 +107,7 @@ def check_like(robot: Robot, recorded: Sequence[str], like: Mapping[str, str]) -
             raise KrangDynamicsError(f'--like {other}={name}: must be OTHER=RECORDED, two joints of the robot')
 
 
-def _head(found: Identified, like: Mapping[str, str], shared: Sequence[str]) -> str:
+def _head(found: Identified, like: Mapping[str, str], shared: Sequence[str], why: str) -> str:
     sources = ', '.join(Path(source).name for source in found.sources)
     lines = [
         f'Identified from {sources}: {len(found.samples.phase)} rows of {", ".join(found.joint_names)}.',
@@ -63,6 +121,8 @@ def _head(found: Identified, like: Mapping[str, str], shared: Sequence[str]) -> 
         lines.append(f'By symmetry of the modules, not recorded: {", ".join(like)}.')
     if shared:
         lines.append(f'Shared by an alias with an identified link, hence changed as well: {", ".join(shared)}.')
+    if why:
+        lines.append(f'Written anew, without shapes and comments: the file that was read could not be edited ({why}).')
     return ''.join(f'# {line}\n' for line in lines)
 
 
@@ -103,11 +163,15 @@ def _list(values: Array) -> str:
     return '[' + ', '.join(number(value, 2) for value in values) + ']'
 
 
-def _same(meant: Mapping[str, Link], read: Robot) -> None:
+def _same(meant: Numbers, read: Robot) -> None:
     """Refuse to hand out a file that does not read as what was found."""
-    for name, link in meant.items():
+    for name, link in meant.links.items():
         if _differ(link, read):
             raise KrangDynamicsError(f'links.{name}: shares its body, by an alias, with one that was found otherwise')
+    joint_of = {joint.name: joint for joint in read.joints}
+    for name, joint in meant.joints.items():
+        if not np.isclose(joint_of[name].viscous, joint.viscous, rtol=1e-4):
+            raise KrangDynamicsError(f'joints.{name}: does not get the friction that was found')
 
 
 def _differ(link: Link, other: Robot) -> bool:

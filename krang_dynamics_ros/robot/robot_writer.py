@@ -2,18 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import json
+from collections.abc import Iterable, Iterator, Mapping
 
 import numpy as np
 
+from ..core.errors import Fault, RobotError, fault
 from ..core.spatial import upper_triangle
+from .drive import Friction, Motor
 from .robot import Joint, Link, Robot
 
 
 def robot_text(robot: Robot, note: str = '') -> str:
-    """Return the robot as a robot file, which `read_robot` reads back; looks are left out."""
+    """Return the robot as a robot file, which `read_robot` reads back as the same numbers.
+
+    Shapes and the names of lengths are left out. A robot that a robot file cannot say is refused.
+    """
+    if faults := [*_unsaid(robot)]:
+        raise RobotError(f"robot '{robot.name}' as a robot file", faults)
     lines = [f'# {note}'] if note else []
-    lines += [f'name: {_word(robot.name)}', '', f'gravity: {numbers(robot.gravity)}  # m/s^2', '', 'links:']
+    lines += [f'name: {_word(robot.name)}', '', f'gravity: {numbers(robot.gravity)}  # m/s^2']
+    if robot.cutoff:
+        lines += ['', f'identified: {{cutoff: {number(robot.cutoff)}}}']
+    lines += ['', 'links:']
     for link in robot.links:
         lines += _link(link)
     lines += ['', 'joints:']
@@ -26,6 +37,20 @@ def robot_text(robot: Robot, note: str = '') -> str:
         start = ', '.join(f'{_word(joint)}: {number(position)}' for joint, position in robot.start.items())
         lines += ['', f'start: {{{start}}}']
     return '\n'.join(lines) + '\n'
+
+
+def _unsaid(robot: Robot) -> Iterator[Fault]:
+    """Yield what a robot file has no words for."""
+    if not robot.name:
+        yield fault('name', robot.name, 'must not be empty in a robot file')
+    for joint in robot.joints:
+        if joint.moves and joint.mimic:
+            yield Fault(
+                f'joints.{joint.name}.mimic', f'follows {joint.mimic.joint}',
+                'cannot be said in a robot file; make the joint fixed, or leave it out',
+            )  # fmt: skip
+        if joint.kind == 'prismatic' and (joint.limits is None or joint.limits.lower is None):
+            yield Fault(f'joints.{joint.name}.limits', 'no lower and upper', 'must be given for a prismatic joint')
 
 
 def _link(link: Link) -> list[str]:
@@ -54,12 +79,45 @@ def _joint(joint: Joint) -> list[str]:
             limits = ', '.join(f'{key}: {number(value)}' for key, value in known.items() if value is not None)
             lines += [f'     limits: {{{limits}}}']
             lines[-2] += ','
-        if joint.friction.viscous or joint.friction.coulomb:
-            friction = f'viscous: {number(joint.friction.viscous)}, coulomb: {number(joint.friction.coulomb)}'
+        if joint.motor != Motor():
             lines[-1] += ','
-            lines += [f'     friction: {{{friction}}}']
+            lines += [f'     motor: {motor_text(joint.motor)}']
+        if joint.friction != Friction():
+            lines[-1] += ','
+            lines += [f'     friction: {friction_text(joint.friction)}']
     lines[-1] += '}'
     return lines
+
+
+def motor_text(motor: Motor, digits: int | None = None) -> str:
+    """Return a joint's motor as YAML, what was measured with so many significant digits."""
+    fields = {'gear_ratio': number(motor.gear_ratio), 'rotor_inertia': number(motor.rotor_inertia, digits)}
+    if motor.viscous:
+        fields['viscous'] = number(motor.viscous, digits)
+    if motor.effort_offset:
+        fields['effort_offset'] = number(motor.effort_offset, digits)
+    return _mapping(fields)
+
+
+def friction_text(friction: Friction, digits: int | None = None) -> str:
+    """Return a joint's friction as YAML, what was measured with so many significant digits."""
+    fields = {'viscous': number(friction.viscous, digits), 'coulomb': number(friction.coulomb, digits)}
+    if friction.coulomb_velocity:
+        fields['coulomb_velocity'] = number(friction.coulomb_velocity)
+    if friction.presliding:
+        parts = [
+            _mapping({'torque': number(part.torque, digits), 'distance': number(part.distance)})
+            for part in friction.presliding
+        ]
+        fields['presliding'] = f'[{", ".join(parts)}]'
+    if friction.load:
+        names = ('pushing', 'braking', 'crossing', 'velocity')
+        fields['load'] = _mapping({name: number(getattr(friction.load, name), digits) for name in names})
+    return _mapping(fields)
+
+
+def _mapping(fields: Mapping[str, str]) -> str:
+    return '{' + ', '.join(f'{key}: {value}' for key, value in fields.items()) + '}'
 
 
 def numbers(values: Iterable[float]) -> str:
@@ -82,5 +140,5 @@ def _word(text: str) -> str:
     return (
         text
         if plain and text.lower() not in ('null', 'true', 'false', 'yes', 'no', 'on', 'off', 'y', 'n')
-        else repr(text)
+        else json.dumps(text, ensure_ascii=False)
     )
