@@ -270,7 +270,8 @@ def test_predict_compares_with_efforts_that_were_measured(tmp_path: Path) -> Non
     done = command('predict', 'dead.csv', '--robot', 'arm_2r', cwd=tmp_path)
     assert done.returncode == 2
     assert 'the effort of theta2 never changes, must be measured; --joints theta1 leaves it out' in done.stderr
-    assert command('predict', 'dead.csv', '--robot', 'arm_2r', '--joints', 'theta1', cwd=tmp_path).returncode == 0
+    alone = ('--joints', 'theta1', '--held', 'theta2=0')
+    assert command('predict', 'dead.csv', '--robot', 'arm_2r', *alone, cwd=tmp_path).returncode == 0
     twice = command('predict', 'dead.csv', 'dead.csv', '--robot', 'arm_2r', '-o', 'out.csv', cwd=tmp_path)
     assert twice.returncode == 2
     assert 'out.csv: is one file, must be of one recording' in twice.stderr

@@ -10,14 +10,17 @@ import numpy as np
 import pytest
 
 from krang_dynamics_ros import NewtonEuler, Robot, load_robot
+from krang_dynamics_ros.core.errors import ArgumentError
 from krang_dynamics_ros.core.inertia import Inertia
 from krang_dynamics_ros.identification.identified import Identified
 from krang_dynamics_ros.identification.identify import identify
+from krang_dynamics_ros.identification.regressor import held
 from krang_dynamics_ros.identification.robot_file_edits import edited
 from krang_dynamics_ros.identification.robot_file_out import robot_file_text, why_not_edited
 from krang_dynamics_ros.recordings.joint_bag import read_bag
 from krang_dynamics_ros.recordings.readers import write_csv
 from krang_dynamics_ros.recordings.recording import Recording, RecordingError
+from krang_dynamics_ros.recordings.standing import stood_during
 from krang_dynamics_ros.robot.drive import Friction
 from krang_dynamics_ros.robot.robot_file import read_robot
 
@@ -68,14 +71,14 @@ def test_bag_csv_and_parquet_say_the_same(tmp_path: Path) -> None:
 
 def test_joints_of_a_bag_that_stand_still_are_held_where_they_stand(tmp_path: Path) -> None:
     path = bag(tmp_path / 'motion')
-    recording, stood = read_bag(path, ('theta1', 'theta2', 'wheel'))
-    assert recording.joint_names == NAMES
-    assert stood == {'wheel': 0.3}
+    recording, others, left_out = read_bag(path, ('theta1', 'theta2', 'wheel'))
+    assert (recording.joint_names, left_out) == (NAMES, 0)
+    assert stood_during(recording, others) == {'wheel': 0.3}
     np.testing.assert_allclose(recording.position, made().position)
     np.testing.assert_allclose(recording.time, TIME, atol=1e-9)
-    chosen, stood = read_bag(path, ('theta2',), chosen=True)
-    assert chosen.joint_names == ('theta2',)
-    assert set(stood) == {'theta1', 'wheel'}
+    chosen = read_bag(path, ('theta2',), chosen=True)
+    assert chosen.recording.joint_names == ('theta2',)
+    assert set(chosen.others) == {'theta1', 'wheel'}
 
 
 def test_a_bag_that_determines_nothing_is_refused_with_the_reason(tmp_path: Path) -> None:
@@ -90,7 +93,7 @@ def test_a_bag_that_determines_nothing_is_refused_with_the_reason(tmp_path: Path
     with pytest.raises(RecordingError, match='joints come in parts'):
         read_bag(write_bag(tmp_path / 'parts', parts), NAMES)
     mute = [('/joint_states', BEGIN + k, joint_state(BEGIN + k, NAMES, [0.01 * k, 0.01 * k])) for k in range(20)]
-    assert read_bag(write_bag(tmp_path / 'mute', mute), NAMES)[0].effort is None
+    assert read_bag(write_bag(tmp_path / 'mute', mute), NAMES).recording.effort is None
     still = replace(made(), position=0 * made().position)
     write_csv(still, tmp_path / 'still.csv')
     done = command('identify', 'still.csv', '--robot', 'arm_2r', cwd=tmp_path)
@@ -201,3 +204,86 @@ def test_a_file_that_cannot_be_edited_is_said_before_the_fit_and_written_anew() 
 @cache
 def found_in_made() -> Identified:
     return identify(read_robot(BLOCKS), [made()])
+
+
+def swinging(where: Path, theta1: np.ndarray | float) -> Path:
+    """Write a recording in which theta2 swings and theta1 is where it is said to be, its weight on theta2 as it is."""
+    q = np.column_stack([np.broadcast_to(theta1, TIME.shape), waves(1, TIME, 5)[0]])
+    dq, ddq = (np.gradient(x, TIME, axis=0) for x in (q, np.gradient(q, TIME, axis=0)))
+    effort = NewtonEuler(load_robot('arm_2r')).inverse_dynamics(q, dq, ddq) + 2.0 * dq + 1.5 * np.sign(dq)
+    write_csv(Recording('made here', NAMES, TIME, q, None, effort), where)
+    return where
+
+
+def test_each_recording_has_its_own_pose(tmp_path: Path) -> None:
+    low, level = swinging(tmp_path / 'low.csv', -1.5), swinging(tmp_path / 'level.csv', 0.0)
+    options = ('--robot', 'arm_2r', '--joints', 'theta2')
+    done = command('identify', low, level, *options, '-o', 'both.yaml', cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    mass = load_robot('arm_2r').link_of['link2'].inertia.m
+    assert load_robot(tmp_path / 'both.yaml').link_of['link2'].inertia.m == pytest.approx(mass, rel=0.02)
+    for order in ((low, level), (level, low)):
+        told = command('predict', *order, '--robot', 'both.yaml', '--joints', 'theta2', cwd=tmp_path)
+        means = [float(line.split()[1]) for line in told.stdout.splitlines() if line.startswith('mean')]
+        assert len(means) == 2
+        assert max(means) < 0.05
+
+
+def test_a_joint_that_moves_and_does_not_count_is_refused_unless_it_is_held(tmp_path: Path) -> None:
+    slow = np.where((TIME > 1) & (TIME < 11), 0.5 * np.sin(TIME), 0.0)
+    swinging(tmp_path / 'both.csv', slow)
+    options = ('predict', 'both.csv', '--robot', 'arm_2r', '--joints', 'theta2')
+    done = command(*options, cwd=tmp_path)
+    assert done.returncode == 2
+    assert 'theta1 moves from -0.5 to 0.5 while theta2 do' in done.stderr
+    assert '--held theta1=' in done.stderr
+    assert command(*options, '--held', 'theta1=0', cwd=tmp_path).returncode == 0
+    before = np.where(TIME < 0.5, TIME - 0.5, 0.0)  # it moves to its place before the rows that count
+    swinging(tmp_path / 'both.csv', before)
+    assert command(*options, '--rows', '100:1000', cwd=tmp_path).returncode == 0
+
+
+def bag_with(path: Path, at: int, field: str, value: float) -> Path:
+    """Write the motion with another number in one of theta2's messages, and a second topic of joint states."""
+    record, messages = made(), []
+    for k, (t, q, f) in enumerate(zip(TIME, record.position, record.measured_effort, strict=True)):
+        numbers = {'position': q.copy(), 'effort': f.copy()}
+        if k == at:
+            numbers[field][1] = value
+        stamp = BEGIN + round(t * 1e9)
+        state = joint_state(stamp, NAMES, numbers['position'], [np.nan, 0.0], numbers['effort'])
+        messages.append(('/joint_states', stamp, state))
+        messages.append(('/gripper', stamp, joint_state(stamp, ('finger',), [0.0])))
+    return write_bag(path, messages)
+
+
+@pytest.mark.parametrize(('field', 'value'), [('position', np.nan), ('position', np.inf), ('effort', np.nan)])
+def test_a_message_with_a_number_that_is_not_finite_is_left_out_and_told(
+    field: str, value: float, tmp_path: Path
+) -> None:
+    bag_with(tmp_path / 'motion', 600, field, value)
+    done = command('predict', 'motion', '--robot', 'arm_2r', cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert 'motion: 1 messages left out: not all numbers are finite' in done.stderr
+    assert 'theta2' in done.stdout
+    assert 'nan' not in done.stdout
+
+
+def test_a_joint_without_a_finite_number_and_a_held_angle_that_is_none_are_refused(tmp_path: Path) -> None:
+    states = [
+        ('/joint_states', BEGIN + k * 10**7, joint_state(BEGIN + k * 10**7, NAMES, [0.01 * k] * 2, (), [1.0, np.nan]))
+        for k in range(20)
+    ]
+    with pytest.raises(RecordingError, match='effort of theta2 is a finite number in no message'):
+        read_bag(write_bag(tmp_path / 'dead', states), NAMES)
+    with pytest.raises(ArgumentError, match='theta1: held at nan, must be a finite number'):
+        held(load_robot('arm_2r'), {'theta1': np.nan}, ('theta2',))
+
+
+def test_the_topic_of_joint_states_can_be_chosen(tmp_path: Path) -> None:
+    bag_with(tmp_path / 'motion', 0, 'position', 0.0)
+    options = ('predict', 'motion', '--robot', 'arm_2r')
+    wrong = command(*options, '--joint-states', '/gripper', cwd=tmp_path)
+    assert wrong.returncode == 2
+    assert 'motion, /gripper (--joint-states names another: /joint_states): has joints finger' in wrong.stderr
+    assert command(*options, '--joint-states', '/joint_states', cwd=tmp_path).returncode == 0

@@ -48,7 +48,7 @@ def _identify(arguments: argparse.Namespace) -> int:
     started = time.monotonic()
     path = robot_file_of(arguments)
     robot = load_robot(path)
-    recordings, angles = recordings_of(arguments, robot)
+    recordings = recordings_of(arguments, robot)
     output = arguments.output or Path(f'{robot.name}_identified.yaml')
     text = text_of(path)
     old = '' if is_xml(text) else text
@@ -61,7 +61,7 @@ def _identify(arguments: argparse.Namespace) -> int:
     check_like(robot, recordings[0].joint_names, like)
     if why := why_not_edited(robot, old, recordings[0].joint_names, like):
         print(f'note: {path} cannot be edited, the robot will be written anew: {why}', file=sys.stderr)
-    found = identify(robot, recordings, angles, show_progress)
+    found = identify(robot, recordings, show_progress)
     text = robot_file_text(found, old, like)
     output.write_text(text, encoding='utf-8')
     page.write_text(identification_report(found), encoding='utf-8')

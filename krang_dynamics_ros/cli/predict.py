@@ -45,11 +45,11 @@ def _predict(arguments: argparse.Namespace) -> int:
         path, robot = identified, load_robot(identified)
     refuse_overwriting([arguments.output], [path, arguments.layout, *arguments.recordings])
     print(f'robot: {path}')
-    recordings, angles = recordings_of(arguments, robot)
+    recordings = recordings_of(arguments, robot)
     for recording in recordings:
         motion = recording if arguments.rows is not None else motion_only(recording)
         _check_effort(motion)
-        found = predict(robot, motion, angles)
+        found = predict(robot, motion)
         print(f'\n{recording.source}: {_rows(recording, motion)}\n')
         print_errors(motion.joint_names, found.errors.tolist(), motion.measured_effort.std(axis=0).tolist())
         if arguments.output:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import argparse
 import math
+import sys
+from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
-
-import numpy as np
 
 from ..core.errors import ArgumentError
 from ..core.share import krang_file, robot_named
@@ -14,6 +15,8 @@ from ..recordings.bag import is_bag
 from ..recordings.joint_bag import read_bag
 from ..recordings.readers import find_layout, read_recording, robot_beside
 from ..recordings.recording import Recording, RecordingError
+from ..recordings.standing import Track, stood_during
+from ..recordings.window import motion_only
 from ..robot.robot import Robot
 
 
@@ -26,6 +29,7 @@ def add_recordings(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         '--layout', type=Path, metavar='FILE', help='what is where in the recordings, if that is not known'
     )
+    parser.add_argument('--joint-states', default='', metavar='TOPIC', help='of a bag; default: the one that there is')
     parser.add_argument('--rows', type=_rows, metavar='A:B', help='rows that count, from 0; default: the motion')
     parser.add_argument('--joints', nargs='+', metavar='JOINT', help='that count; default: all that were recorded')
     parser.add_argument(
@@ -61,30 +65,44 @@ def joint_angle(text: str) -> tuple[str, float]:
     return name, value
 
 
-def recordings_of(arguments: argparse.Namespace, robot: Robot) -> tuple[list[Recording], dict[str, float]]:
-    """Read the recordings of the same joints, and where the other joints stood: as `--held` says, or as recorded."""
+def recordings_of(arguments: argparse.Namespace, robot: Robot) -> list[Recording]:
+    """Read the recordings of the same joints, each with where the other joints stood: as `--held` says, or recorded."""
     recordings: list[Recording] = []
-    stood: dict[str, float] = {}
     for path in arguments.recordings:
-        recording, still = _read(path, arguments, robot)
+        recording, others = _read(path, arguments, robot)
         names = recordings[0].joint_names if recordings else recording.joint_names
         if set(names) != set(recording.joint_names):
             raise RecordingError(f'{path}: joints {", ".join(recording.joint_names)}, must be {", ".join(names)}')
-        stood |= {name: angle for name, angle in still.items() if name in robot.joint_names}
         recording = recording.joints(names)
-        recordings.append(recording if arguments.rows is None else recording.rows(arguments.rows))
         check_joints(robot, recording)
-    return recordings, stood | dict(arguments.held)
+        recordings.append(_with_others(recording, others, arguments, robot))
+    return recordings
 
 
-def _read(path: Path, arguments: argparse.Namespace, robot: Robot) -> tuple[Recording, dict[str, float]]:
+def _with_others(
+    recording: Recording, others: Mapping[str, Track], arguments: argparse.Namespace, robot: Robot
+) -> Recording:
+    """Return the rows that were asked for, with where the robot's other joints stood in them."""
+    said = dict(arguments.held)
+    unsaid = {name: others[name] for name in others if name in robot.joint_names and name not in said}
+    if arguments.rows is not None:
+        recording = recording.rows(arguments.rows)
+    motion = motion_only(recording) if unsaid and arguments.rows is None else recording
+    return replace(recording, stood=stood_during(motion, unsaid) | said)
+
+
+def _read(path: Path, arguments: argparse.Namespace, robot: Robot) -> tuple[Recording, Mapping[str, Track]]:
+    """Return the joints of a recording that count, and the others."""
     chosen = arguments.joints
     if path.exists() and is_bag(path):
-        return read_bag(path, chosen or robot.joint_names, chosen=bool(chosen))
+        bag = read_bag(path, chosen or robot.joint_names, bool(chosen), arguments.joint_states)
+        if bag.left_out:
+            print(f'note: {path}: {bag.left_out} messages left out: not all numbers are finite', file=sys.stderr)
+        return bag.recording, bag.others
     recording = read_recording(path, arguments.layout)
     others = [name for name in recording.joint_names if chosen and name not in chosen]
-    still = dict(zip(others, np.median(recording.joints(others).position, axis=0).tolist(), strict=True))
-    return recording.joints(chosen) if chosen else recording, still
+    tracks = {name: Track(recording.time, recording.joints([name]).position[:, 0]) for name in others}
+    return recording.joints(chosen) if chosen else recording, tracks
 
 
 def robot_file_of(arguments: argparse.Namespace) -> Path:

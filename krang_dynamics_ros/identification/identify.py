@@ -32,20 +32,21 @@ NOTHING = 1e-6  # N m: a torque that the solver left above zero
 def identify(
     robot: Robot,
     recordings: Sequence[Recording],
-    angles: Mapping[str, float] | None = None,
     progress: Callable[[str], None] | None = None,
 ) -> Identified:
-    """Identify a robot; joints that were not recorded stood at `angles`, or at zero. `progress` hears what goes on."""
+    """Identify a robot; in each recording the joints that do not count stood as it says, else at zero.
+
+    `progress` hears what goes on.
+    """
     with threadpools.threadpool_limits(1):  # the matrices are small: threads would wait for each other
-        return _identify(robot, recordings, angles or {}, progress or (lambda _: None))
+        return _identify(robot, recordings, progress or (lambda _: None))
 
 
-def _identify(
-    robot: Robot, recordings: Sequence[Recording], angles: Mapping[str, float], report: Callable[[str], None]
-) -> Identified:
+def _identify(robot: Robot, recordings: Sequence[Recording], report: Callable[[str], None]) -> Identified:
     report('finding the motion')
     names = recordings[0].joint_names
-    arm = held(robot, angles, names)
+    arms = [held(robot, recording.stood, names) for recording in recordings]  # alike but for where others stand
+    arm = arms[0]
     if arm.mimics:
         raise ArgumentError(f'{robot.name}: has joints that mimic others, whose regressor is not known; hold them')
     moving = [_worth(motion_only(recording), arm) for recording in recordings]
@@ -54,7 +55,7 @@ def _identify(
 
     @cache
     def at(cutoff: float) -> Samples:
-        return samples_of(arm, moving, cutoff)
+        return samples_of(arms, moving, cutoff)
 
     choice = Choice(cache(lambda cutoff: thinned(at(cutoff))), known, report)
     structure = choice.best().structure

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -43,9 +42,9 @@ class Prediction:
         return np.asarray(self.rmse / self.recording.measured_effort.std(axis=0))
 
 
-def predict(robot: Robot, recording: Recording, angles: Mapping[str, float] | None = None) -> Prediction:
+def predict(robot: Robot, recording: Recording) -> Prediction:
     """Predict the effort in every row; a row that a logger repeated gets what the row before it got."""
-    arm = held(robot, angles or {}, recording.joint_names)
+    arm = held(robot, recording.stood, recording.joint_names)
     smoothed = Smoothed(recording, robot.cutoff or CUTOFF)
     motion, equations, friction = smoothed.motion, NewtonEuler(arm), _friction(arm, smoothed)
     torque = equations.inverse_dynamics(motion.q, motion.dq, motion.ddq)

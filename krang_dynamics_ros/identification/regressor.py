@@ -13,7 +13,7 @@ from dataclasses import replace
 import numpy as np
 
 from ..core.algebra import ZERO, add, apply, cross, scale
-from ..core.errors import unknown_name
+from ..core.errors import ArgumentError, unknown_name
 from ..core.inertia import Inertia
 from ..core.spatial import Array, frozen
 from ..equations.bodies import Body
@@ -75,6 +75,9 @@ def held(robot: Robot, angles: Joints, moving: Sequence[str]) -> Robot:
     for name in (*moving, *angles):
         if name not in robot.joint_names:
             raise unknown_name('joint', name, robot.joint_names)
+    for name, angle in angles.items():
+        if not np.isfinite(angle):
+            raise ArgumentError(f'{name}: held at {angle}, must be a finite number')
     at = {joint.name: joint for joint in robot.joints}
     still = [_fixed(joint, float(angles.get(joint.name, 0.0))) for joint in robot.joints if joint.name not in moving]
     return replace(robot, joints=tuple([at[name] for name in moving] + still))

@@ -60,9 +60,12 @@ class Samples:
         return np.asarray(np.abs(self.dq) > SURE * np.sqrt(np.square(self.dq).mean(axis=0)))
 
 
-def samples_of(robot: Robot, recordings: Sequence[Recording], cutoff: float) -> Samples:
-    """Return the samples of recordings of all joints of `robot`, smoothed with a cut-off (Hz)."""
-    parts = [_samples(robot, recording.joints(robot.joint_names), cutoff) for recording in recordings]
+def samples_of(robots: Sequence[Robot], recordings: Sequence[Recording], cutoff: float) -> Samples:
+    """Return the samples of recordings, each of all joints of its robot, smoothed with a cut-off (Hz)."""
+    parts = [
+        _samples(robot, recording.joints(robot.joint_names), cutoff)
+        for robot, recording in zip(robots, recordings, strict=True)
+    ]
     names = ('phase', 'q', 'dq', 'ddq', 'effort', 'z', 'Y', 'Y_load')
     return Samples(*(np.concatenate([getattr(part, name) for part in parts]) for name in names))
 

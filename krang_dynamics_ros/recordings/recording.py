@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,6 +32,7 @@ class Recording:
     position: Array  # (rows, joints)
     velocity: Array | None = None  # (rows, joints), as the drives report it
     effort: Array | None = None  # (rows, joints)
+    stood: Mapping[str, float] = field(default_factory=dict)  # where joints stood that do not count, rad or m
 
     def __post_init__(self) -> None:
         shape = (len(self.time), len(self.joint_names))
