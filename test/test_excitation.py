@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import yaml
 
-from krang_dynamics_ros import Robot, krang
+from krang_dynamics_ros import Robot, krang, load_robot
 from krang_dynamics_ros.cli.excite import trajectory_text
 from krang_dynamics_ros.core.errors import KrangDynamicsError
 from krang_dynamics_ros.core.spatial import frozen, rotation_from_rpy
@@ -21,7 +21,7 @@ from krang_dynamics_ros.identification.excitation_run import run
 from krang_dynamics_ros.identification.identify import identify
 from krang_dynamics_ros.identification.regressor import held
 from krang_dynamics_ros.robot.drive import Friction, Presliding
-from krang_dynamics_ros.robot.robot import Shape
+from krang_dynamics_ros.robot.robot import Limits, Shape
 
 from .test_commands import run as command
 
@@ -166,3 +166,53 @@ def test_an_arm_that_folds_onto_itself_is_seen() -> None:
     folded[0, 3], folded[0, 5] = 2.0, 2.0  # elbow and wrist: the hand comes back to the upper arm
     turned = np.stack([folded[0] * [1, 1, 1, a, 1, b, 1] for a in (1, -1) for b in (1, -1)])
     assert not all(clearance.keeps(q[None]) for q in turned)
+
+
+@pytest.mark.parametrize('limits', [Limits(None, 0.5, -1.0, 1.0), Limits(200.0, None)])
+def test_a_limit_that_is_not_known_bounds_nothing(limits: Limits) -> None:
+    arm = load_robot('arm_2r')
+    robot = replace(arm, joints=tuple(replace(joint, limits=limits) if joint.moves else joint for joint in arm.joints))
+    q, dq, _ = Search(robot, 10.0, seed=0).best().at(np.linspace(0, 10, 500))
+    assert np.abs(dq).max() < (limits.velocity or 1.0)
+    assert np.abs(q).max() < 1.5
+
+
+@pytest.mark.parametrize('rate', [30.0, 300.0, 3000.0])
+def test_a_run_records_at_any_rate(rate: float) -> None:
+    recording = run(load_robot('arm_2r'), of_two_joints(), 4.0, rate, noise=0.0)
+    np.testing.assert_allclose(np.diff(recording.time), 1 / rate, rtol=1e-6)
+    assert recording.duration == pytest.approx(4.0, abs=1.5 / rate)
+    meant = of_two_joints().from_rest_to_rest(recording.time + 0.5, 5.0)[0]
+    np.testing.assert_allclose(recording.position, meant, atol=0.02)
+
+
+@cache
+def of_two_joints() -> Excitation:
+    return Search(load_robot('arm_2r'), 10.0, seed=0).best()
+
+
+@pytest.mark.parametrize(
+    ('words', 'message'),
+    [
+        (('--duration', '0.001'), '0.001, must be a finite number, 4 or more'),
+        (('--rate', '0.01'), '0.01, must be a finite number, 10 or more'),
+        (('--noise', 'nan'), 'nan, must be a finite number, 0 or more'),
+        (('--noise', '-1'), '-1, must be a finite number, 0 or more'),
+        (('-o', 'nowhere/x.yaml'), 'nowhere: no such folder'),
+        (('--run', 'nowhere/x.csv'), 'nowhere: no such folder'),
+    ],
+)
+def test_what_cannot_be_is_refused_before_the_search(words: tuple[str, ...], message: str, tmp_path: Path) -> None:
+    done = command('excite', 'arm_2r', *words, cwd=tmp_path)
+    assert done.returncode == 2
+    assert message in done.stderr
+    assert not [*tmp_path.iterdir()]
+
+
+def test_where_the_arm_must_be_brought_first_is_said_and_stands_in_the_file(tmp_path: Path) -> None:
+    done = command('excite', 'arm_2r', '--duration', 4, '--rate', 10, cwd=tmp_path)
+    text = (tmp_path / 'excitation.yaml').read_text()
+    first = yaml.safe_load(text)['points'][0]['positions']
+    words = f'Bring the joints to the first point beforehand (theta1 {first[0]:.4f}, theta2 {first[1]:.4f})'
+    assert words in done.stdout
+    assert text.startswith(f'# {words}: the way there was not checked for clearance')

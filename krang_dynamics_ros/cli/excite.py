@@ -5,20 +5,21 @@ from __future__ import annotations
 import argparse
 import math
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
 
 from ..core.errors import ArgumentError
 from ..core.spatial import Array
-from ..identification.excitation import Excitation, Search
+from ..identification.excitation import SHORTEST, Excitation, Search
 from ..identification.excitation_run import run
 from ..identification.regressor import held
+from ..recordings.derivatives import SLOWEST
 from ..recordings.readers import write_csv
 from ..robot.robot_file import load_robot
 from .common import command_parser, guarded, refuse_overwriting, show_progress, whole_number
-from .recorded import joint_angle
+from .recorded import check_folders, joint_angle
 
 _DESCRIPTION = """\
 Plan a periodic motion whose efforts determine a robot's parameters well: a Fourier series of small condition number,
@@ -37,22 +38,34 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument(
         '--held', nargs='+', default=[], type=joint_angle, metavar='JOINT=RAD', help='the others; else zero'
     )
-    parser.add_argument('--period', type=_positive, default=10.0, metavar='S', help='default: 10')
-    parser.add_argument('--duration', type=_positive, default=30.0, metavar='S', help='default: 30')
-    parser.add_argument('--rate', type=_positive, default=100.0, metavar='HZ', help='of points and rows; default: 100')
+    parser.add_argument('--period', type=_least(1.0), default=10.0, metavar='S', help='default: 10')
+    parser.add_argument('--duration', type=_least(SHORTEST), default=30.0, metavar='S', help='default: 30')
+    parser.add_argument(
+        '--rate', type=_least(SLOWEST), default=100.0, metavar='HZ', help='of points and rows; default: 100'
+    )
     parser.add_argument('--seed', type=whole_number(0), default=0, help='of the search (default: 0)')
     parser.add_argument('-o', '--output', type=Path, default=Path('excitation.yaml'), metavar='FILE', help='trajectory')
     parser.add_argument('--run', type=Path, metavar='CSV', help='record a simulated robot that follows it')
-    parser.add_argument('--noise', type=float, default=0.02, help='of its efforts, in parts of their spread (0.02)')
+    parser.add_argument(
+        '--noise', type=_least(0.0), default=0.02, help='of its efforts, in parts of their spread (0.02)'
+    )
     arguments = parser.parse_args(argv)
     return guarded(lambda: _excite(arguments))
 
 
-def _positive(text: str) -> float:
-    number = float(text)
-    if not (number > 0 and math.isfinite(number)):
-        raise argparse.ArgumentTypeError(f'{text}, must be positive')
-    return number
+def _least(least: float) -> Callable[[str], float]:
+    """Return what reads an argument that must be a finite number, `least` or more."""
+
+    def read(text: str) -> float:
+        try:
+            number = float(text)
+        except ValueError:
+            number = math.nan
+        if not (number >= least and math.isfinite(number)):
+            raise argparse.ArgumentTypeError(f'{text}, must be a finite number, {least:g} or more')
+        return number
+
+    return read
 
 
 def _excite(arguments: argparse.Namespace) -> int:
@@ -61,11 +74,13 @@ def _excite(arguments: argparse.Namespace) -> int:
     arm = held(robot, dict(arguments.held), arguments.joints or robot.joint_names)
     if arguments.duration * arguments.rate > 1e6:
         raise ArgumentError(f'{arguments.duration * arguments.rate:g} points, must be 1e6 at most')
+    check_folders(arguments.output, *filter(None, [arguments.run]))
     found = Search(arm, arguments.period, arguments.seed).best(show_progress)
     show_progress('')
     arguments.output.write_text(trajectory_text(found, arguments.duration, arguments.rate), encoding='utf-8')
     print(f'{robot.name}: {arm.n} joints, condition number {found.condition:.1f} (of the base regressor, its columns')
     print(f'of length one); {arguments.duration:g} s written: {arguments.output}')
+    print(f'{first_point(found)}.')
     if arguments.run:
         recording = run(arm, found, arguments.duration, arguments.rate, arguments.noise, arguments.seed, show_progress)
         show_progress('')
@@ -74,11 +89,23 @@ def _excite(arguments: argparse.Namespace) -> int:
     return 0
 
 
+def first_point(excitation: Excitation) -> str:
+    """Say where the joints must stand before the motion begins."""
+    position = excitation.at(np.zeros(1))[0][0]
+    joints = ', '.join(f'{name} {angle:.4f}' for name, angle in zip(excitation.joint_names, position, strict=True))
+    return f'Bring the joints to the first point beforehand ({joints}): the way there was not checked for clearance'
+
+
 def trajectory_text(excitation: Excitation, duration: float, rate: float) -> str:
     """Return a trajectory_msgs/JointTrajectory as YAML, which `ros2 topic pub` and controllers' tools take."""
     time = np.arange(round(duration * rate) + 1) / rate
     names = ', '.join(excitation.joint_names)
-    lines = ['header: {stamp: {sec: 0, nanosec: 0}, frame_id: ""}', f'joint_names: [{names}]', 'points:']
+    lines = [
+        f'# {first_point(excitation)}.',
+        'header: {stamp: {sec: 0, nanosec: 0}, frame_id: ""}',
+        f'joint_names: [{names}]',
+        'points:',
+    ]
     states = excitation.from_rest_to_rest(time, float(time[-1]))
     for t, *state in zip(time, *states, strict=True):
         sec, nanosec = divmod(round(t * 1e9), 10**9)

@@ -8,7 +8,6 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from ..core.errors import ArgumentError
 from ..identification.identified import Identified
 from ..identification.identify import identify
 from ..identification.report import identification_report
@@ -16,7 +15,7 @@ from ..identification.robot_file_out import check_like, robot_file_text, why_not
 from ..robot.file_text import is_xml, text_of
 from ..robot.robot_file import load_robot
 from .common import command_parser, guarded, refuse_overwriting, show_progress
-from .recorded import add_recordings, recordings_of, robot_file_of
+from .recorded import add_recordings, check_folders, recordings_of, robot_file_of
 
 _DESCRIPTION = """\
 Find friction, rotor inertias and bodies of a robot in recordings of its positions and efforts; all bodies are possible,
@@ -54,9 +53,7 @@ def _identify(arguments: argparse.Namespace) -> int:
     old = '' if is_xml(text) else text
     page = arguments.report or output.with_suffix('.html')
     refuse_overwriting([output, page], [path, arguments.layout, *arguments.recordings])
-    for folder in {output.parent, page.parent}:  # said now, not after the work
-        if not folder.is_dir():
-            raise ArgumentError(f'{folder}: no such folder; must be there to write into')
+    check_folders(output, page)
     like = dict(arguments.like)
     check_like(robot, recordings[0].joint_names, like)
     if why := why_not_edited(robot, old, recordings[0].joint_names, like):

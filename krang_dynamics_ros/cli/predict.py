@@ -18,7 +18,7 @@ from ..recordings.window import motion_only
 from ..robot.robot_file import load_robot
 from .common import command_parser, guarded, refuse_overwriting
 from .identify import print_errors
-from .recorded import add_recordings, recordings_of, robot_file_of
+from .recorded import add_recordings, check_folders, recordings_of, robot_file_of
 
 _DESCRIPTION = """\
 Predict the efforts of a recording by a robot file, such as `krang identify` writes, and print the error by joint: the
@@ -38,6 +38,8 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _predict(arguments: argparse.Namespace) -> int:
     if arguments.output and len(arguments.recordings) > 1:
         raise ArgumentError(f'{arguments.output}: is one file, must be of one recording')
+    if arguments.output:
+        check_folders(arguments.output)
     path = robot_file_of(arguments)
     robot = load_robot(path)
     identified = Path(f'{robot.name}_identified.yaml')

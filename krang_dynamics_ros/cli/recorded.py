@@ -114,6 +114,13 @@ def robot_file_of(arguments: argparse.Namespace) -> Path:
     return robot_beside(first, find_layout(first, arguments.layout)) or krang_file()
 
 
+def check_folders(*files: Path) -> None:
+    """Refuse files to be written where no folder is: said before the work, not after it."""
+    for file in files:
+        if not file.parent.is_dir():
+            raise ArgumentError(f'{file.parent}: no such folder; must be there to write into')
+
+
 def check_joints(robot: Robot, recording: Recording) -> None:
     """Refuse a recording of another robot."""
     for name in recording.joint_names:

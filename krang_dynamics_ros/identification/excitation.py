@@ -26,7 +26,8 @@ STATES = 160  # per period: what condition number and limits are looked at
 DRAWS, STEPS = 60, 200  # of the search: from anywhere, and from the best on
 MARGIN = 0.9  # of a joint's range, velocity and effort
 SPREAD = 1.5  # rad: the range of a joint without limits, to both sides
-SPEED, EFFORT = 1.0, np.inf  # of a joint without limits
+SPEED, EFFORT = 1.0, np.inf  # of a joint whose limit is not known
+SHORTEST = 2 * RAMP  # s: a motion that came to rest faster would take more effort than was looked at
 ROUNDS, LESS = 15, 1.02  # of making a motion smaller, and how much more than it must be: else it only comes near
 RANK = 1e-9  # of the largest pivot: a column that adds less is a combination of others
 
@@ -78,11 +79,8 @@ class Search:
         self._robot, self._period, self._rng = robot, period, np.random.default_rng(seed)
         self._links, self._equations, self._clearance = moved_links(robot), NewtonEuler(robot), Clearance(robot)
         self._time = np.arange(STATES) / STATES * period
-        limits = [joint.limits for joint in robot.moving_joints]
-        self._lower = np.array([-SPREAD if x is None or x.lower is None else x.lower for x in limits])
-        self._upper = np.array([SPREAD if x is None or x.upper is None else x.upper for x in limits])
-        self._speed = MARGIN * np.array([SPEED if x is None else x.velocity for x in limits])
-        self._effort = MARGIN * np.array([EFFORT if x is None else x.effort for x in limits])
+        self._lower, self._upper = _limit(robot, 'lower', -SPREAD), _limit(robot, 'upper', SPREAD)
+        self._speed, self._effort = MARGIN * _limit(robot, 'velocity', SPEED), MARGIN * _limit(robot, 'effort', EFFORT)
         self._dry = np.array([_dry_friction(joint) for joint in robot.moving_joints])
         self._base = self._base_columns()
 
@@ -179,6 +177,12 @@ class Search:
         norms = np.linalg.norm(W, axis=0)
         condition = np.inf if (norms == 0).any() else float(np.linalg.cond(W / norms))
         return Excitation(trial.joint_names, trial.period, trial.middle, trial.sine, trial.cosine, condition)
+
+
+def _limit(robot: Robot, name: str, unknown: float) -> Array:
+    """Return a limit of every joint (n); None is not known."""
+    known = [getattr(joint.limits, name, None) for joint in robot.moving_joints]
+    return np.array([unknown if value is None else value for value in known], dtype=float)
 
 
 def _dry_friction(joint: Joint) -> float:

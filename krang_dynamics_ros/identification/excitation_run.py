@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
 import numpy as np
@@ -31,21 +32,22 @@ def run(
 
     `noise` of the efforts is in parts of each one's spread; `rate` in Hz.
     """
-    lead, between = round(LEAD * rate), max(1, round(1 / rate / STEP))
+    lead, between = round(LEAD * rate), max(1, math.ceil(1 / rate / STEP - 1e-6))
+    h = 1 / rate / between  # s: a step; rows stand at whole ones, whatever the rate
     steps = (round(duration * rate) + 2 * lead) * between
-    instants = np.asarray(np.arange(steps + 1) * STEP, dtype=float)
-    q, dq, _ = excitation.from_rest_to_rest(instants, steps * STEP)
+    instants = np.asarray(np.arange(steps + 1) * h, dtype=float)
+    q, dq, _ = excitation.from_rest_to_rest(instants, steps * h)
     simulation = Simulation(robot, q[0])
     dry = PreslidingState(simulation.dynamics.friction)
     position, effort = np.zeros((2, steps, robot.n))
     for k in range(steps):
-        acceleration = (dq[k + 1] - dq[k]) / STEP
+        acceleration = (dq[k + 1] - dq[k]) / h
         acceleration += STIFFNESS * (q[k] - simulation.q) + DAMPING * (dq[k] - simulation.dq)
         effort[k] = _torque(simulation, acceleration, dq[k + 1], dry.move(q[k + 1]))
-        simulation.step(effort[k])
+        simulation.step(effort[k], h=h)
         position[k] = simulation.q
         if progress and k % (100 * between) == 0:
-            progress(f'simulated: {k * STEP:.0f} of {steps * STEP:.0f} s')
+            progress(f'simulated: {k * h:.0f} of {steps * h:.0f} s')
     rows = slice(lead * between, steps - lead * between, between)
     time, position, effort = instants[rows], position[rows], effort[rows]
     rng = np.random.default_rng(seed)
