@@ -13,7 +13,9 @@ from ..identification.identify import identify
 from ..identification.report import identification_report
 from ..identification.robot_file_out import check_like, robot_file_text, why_not_edited
 from ..robot.file_text import is_xml, text_of
+from ..robot.robot import Robot
 from ..robot.robot_file import load_robot
+from ..robot.units import joint_units
 from .common import command_parser, guarded, refuse_overwriting, show_progress
 from .recorded import add_recordings, check_folders, recordings_of, robot_file_of
 
@@ -72,7 +74,7 @@ def _print(found: Identified) -> None:
     print(f'{", ".join(found.sources)}: {len(found.samples.phase)} rows of motion')
     print(f'model: {found.structure}')
     print('error on rows left out, RMSE over standard deviation of the effort:\n')
-    print_errors(found.joint_names, found.errors.tolist(), found.samples.spread.tolist())
+    print_errors(found.robot, found.joint_names, found.errors.tolist(), found.samples.spread.tolist())
     print(
         f"\n{found.combinations} of {10 * len(found.links)} combinations of the bodies' numbers are determined by the"
     )
@@ -81,12 +83,12 @@ def _print(found: Identified) -> None:
         print(f'{name}: {words}')
 
 
-def print_errors(names: Sequence[str], errors: Sequence[float], spreads: Sequence[float]) -> None:
-    """Print a table of errors by joint."""
-    width = max(len(name) for name in (*names, 'joint'))
-    print(f'{"joint":<{width}}  {"RMSE/std":>8}  {"RMSE, N m":>10}')
+def print_errors(robot: Robot, names: Sequence[str], errors: Sequence[float], spreads: Sequence[float]) -> None:
+    """Print a table of errors by joint, each in its unit."""
+    width, units = max(len(name) for name in (*names, 'joint')), joint_units(robot)
+    print(f'{"joint":<{width}}  {"RMSE/std":>8}  {"RMSE":>10}')
     for name, error, spread in zip(names, errors, spreads, strict=True):
-        print(f'{name:<{width}}  {error:8.4f}  {error * spread:10.4g}')
+        print(f'{name:<{width}}  {error:8.4f}  {error * spread:10.4g} {units[name].effort}')
     print(f'{"mean":<{width}}  {sum(errors) / len(errors):8.4f}')
     print(f'{"worst":<{width}}  {max(errors):8.4f}')
 

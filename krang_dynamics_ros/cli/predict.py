@@ -52,8 +52,8 @@ def _predict(arguments: argparse.Namespace) -> int:
         motion = recording if arguments.rows is not None else motion_only(recording)
         _check_effort(motion)
         found = predict(robot, motion)
-        print(f'\n{recording.source}: {_rows(recording, motion)}\n')
-        print_errors(motion.joint_names, found.errors.tolist(), motion.measured_effort.std(axis=0).tolist())
+        print(f'\n{recording.source}: {_rows(recording, motion, arguments.rows)}\n')
+        print_errors(robot, motion.joint_names, found.errors.tolist(), motion.measured_effort.std(axis=0).tolist())
         if arguments.output:
             write_csv(replace(motion, effort=found.predicted), arguments.output)
     return 0
@@ -71,7 +71,9 @@ def _check_effort(recording: Recording) -> None:
         )
 
 
-def _rows(recording: Recording, motion: Recording) -> str:
+def _rows(recording: Recording, motion: Recording, asked: slice | None) -> str:
+    if asked is not None:  # the recording has been cut
+        return f'{len(motion)} rows, as asked'
     first = int((recording.time < motion.time[0]).sum())
     return f'rows {first} to {first + len(motion) - 1} of {len(recording)}, the motion'
 

@@ -17,6 +17,7 @@ from ..core.errors import KrangDynamicsError
 from ..core.spatial import Array
 from ..equations.newton_euler import NewtonEuler
 from ..robot.robot import Joint, Robot
+from ..robot.units import units_of
 from .clearance import Clearance
 from .regressor import moved_links, regressor
 
@@ -125,7 +126,8 @@ class Search:
     def _refuse_stuck(self) -> None:
         """Name the joints that cannot move because their dry friction takes all of their effort."""
         stuck = [
-            f'{joint.name} (friction {dry:.3g} N m, effort limit {effort / MARGIN:.3g} N m)'
+            f'{joint.name} (friction {dry:.3g} {(unit := units_of(joint).effort)}, '
+            f'effort limit {effort / MARGIN:.3g} {unit})'
             for joint, dry, effort in zip(self._robot.moving_joints, self._dry, self._effort, strict=True)
             if dry >= effort
         ]

@@ -7,6 +7,7 @@ import numpy as np
 from ..core.spatial import Array, upper_triangle
 from ..recordings.report_page import Line, Page
 from ..robot.robot_writer import number
+from ..robot.units import joint_units
 from .identified import Identified
 
 POINTS = 1500  # at most in a chart: more are hidden behind each other
@@ -36,33 +37,34 @@ def identification_report(found: Identified) -> str:
 
 def _errors(page: Page, found: Identified) -> None:
     page.heading('Error by joint')
-    worst = int(np.argmax(found.errors))
+    worst, units = int(np.argmax(found.errors)), joint_units(found.robot)
     rows = [
-        (name, f'{error:.4f}', number(error * spread, 3), number(spread, 3))
+        (name, f'{error:.4f}', number(error * spread, 3), number(spread, 3), units[name].effort)
         for name, error, spread in zip(found.joint_names, found.errors, found.samples.spread, strict=True)
     ]
     marked = [k == worst for k in range(len(rows))]
-    page.table(('joint', 'RMSE / std', 'RMSE, N m', 'std of the effort, N m'), rows, marked)
+    page.table(('joint', 'RMSE / std', 'RMSE', 'std of the effort', 'unit'), rows, marked)
     page.paragraph(f'Mean {found.errors.mean():.4f}; {found.joint_names[worst]} is explained worst.')
 
 
 def _charts(page: Page, found: Identified) -> None:
     s, step = found.samples, max(1, -(-len(found.samples.phase) // POINTS))
     row = np.arange(len(s.phase), dtype=float)
-    load = s.Y_load @ found.solution.phi
+    load, units = s.Y_load @ found.solution.phi, joint_units(found.robot)
     for j, name in enumerate(found.joint_names):
         page.heading(name)
+        speed, effort = units[name].velocity, units[name].effort
         residual = s.effort[:, j] - found.unseen[:, j]
         lines = [
             _line('measured', row, s.effort[:, j], step), _line('predicted', row, found.unseen[:, j], step),
             _line('difference', row, residual, step),
         ]  # fmt: skip
-        page.chart(f'{name}: effort, predicted of rows left out', 'row', 'N m', lines)
+        page.chart(f'{name}: effort, predicted of rows left out', 'row', effort, lines)
         page.chart(
-            f'{name}: difference against velocity', 'rad/s', 'N m', [_line(name, s.dq[:, j], residual, step, dots=True)]
+            f'{name}: difference against velocity', speed, effort, [_line(name, s.dq[:, j], residual, step, dots=True)]
         )
         page.chart(
-            f'{name}: difference against load', 'gravity and Coriolis torque, N m', 'N m',
+            f'{name}: difference against load', f'gravity and Coriolis load, {effort}', effort,
             [_line(name, load[:, j], residual, step, dots=True)],
         )  # fmt: skip
 

@@ -15,6 +15,7 @@ from ..robot.drive import Friction
 from ..robot.robot import Joint, Link, Robot
 from ..robot.robot_file import read_robot
 from ..robot.robot_writer import number, robot_text
+from ..robot.units import joint_units
 from .identified import Identified
 from .regressor import held, moved_links
 from .robot_file_edits import edited
@@ -141,15 +142,15 @@ def _link_notes(found: Identified) -> dict[str, list[str]]:
 
 
 def _joint_notes(found: Identified) -> dict[str, list[str]]:
-    units = {'rotor_inertia': 'kg m^2', 'viscous': 'N m s/rad', 'pushing': '', 'braking': ''}
-    notes = {}
+    units, notes = joint_units(found.robot), {}
     for j, name in enumerate(found.joint_names):
-        parts = []
+        own, parts = units[name], []
+        unit_of = {'rotor_inertia': own.inertia, 'viscous': own.viscous, 'pushing': '', 'braking': ''}
         for k, column in enumerate(found.structure.columns):
             value = found.solution.factors[j, k] + (column in ('pushing', 'braking'))
             label = 'N^2 J_m' if column == 'rotor_inertia' else column
             deviation = number(found.deviation(j, column), 2)
-            parts.append(f'{label} {number(value, 4)} +- {deviation} {units.get(column, "N m")}'.strip())
+            parts.append(f'{label} {number(value, 4)} +- {deviation} {unit_of.get(column, own.effort)}'.strip())
         beyond = found.beyond_limits.get(name)
         notes[name] = ['identified: ' + ', '.join(parts), *([beyond] if beyond else [])]
     return notes
