@@ -181,3 +181,32 @@ def test_a_recording_too_slow_or_short_to_show_a_motion_is_refused() -> None:
         Smoothed(milliseconds, cutoff=5.0)
     with pytest.raises(RecordingError, match=r'0\.01 s long, must be 1 s at least'):
         motion_only(recording_of(TIME[:2], q[:2]))
+
+
+@pytest.mark.parametrize(
+    ('layout', 'message'),
+    [
+        ('files: {position: p.txt, effort: p.txt}', "files: ['position', 'effort'], must have time"),
+        ('files: {time: t.txt, effort: p.txt}', "files: ['time', 'effort'], must have position"),
+        ("table: '*.csv'\ncolumns: {time: 1}", "columns: ['time'], must have position"),
+        ('files: {time: nowhere.txt, position: p.txt}', 'has no nowhere.txt, must have them by layout other'),
+        ('\xff', 'other.yaml: 1 fault\n  file: '),
+    ],
+)
+def test_a_layout_that_lacks_what_a_recording_is_made_of_is_refused(layout: str, message: str, tmp_path: Path) -> None:
+    for name, columns in (('t', 1), ('p', 2)):
+        np.savetxt(tmp_path / f'{name}.txt', np.ones((3, columns)))
+    text = f'robot: arm_2r\njoints: [theta1, theta2]\n{layout}\n'
+    (tmp_path / 'other.yaml').write_bytes(text.encode('latin-1'))
+    with pytest.raises(KrangDynamicsError) as refusal:
+        read_recording(tmp_path, tmp_path / 'other.yaml')
+    assert message in str(refusal.value)
+
+
+def test_a_stamp_from_another_clock_is_refused_before_it_takes_all_memory() -> None:
+    q, _, _ = waves(3, TIME)
+    late = np.concatenate([TIME[:-1], [1.7e9]])
+    with pytest.raises(
+        RecordingError, match=r'time goes from 19\.98 s to 1700000000 s in one row, must be 3600 s at most'
+    ):
+        Smoothed(recording_of(late, q), cutoff=5.0)

@@ -24,6 +24,7 @@ from .recording import Recording, RecordingError
 
 DEGREE = 5
 SLOWEST = 10.0  # rows per second: fewer do not show how an arm moves
+LONGEST_GAP = 3600.0  # s, between two rows: what is longer is a wrong stamp, or two recordings
 ANCHOR = 1e-6  # of a row's weight: holds the spline to a straight line where no rows are
 SHIFT_ROUNDS = 6  # of spline and shifts in turn; the shifts settle to a tenth of a millisecond
 SHIFT_GAIN = 0.7  # of what is left, each round: all of it would overshoot where rows lean on their neighbours
@@ -77,6 +78,7 @@ class Smoothed:
             raise RecordingError(
                 f'{recording.source}: {recording.rate:.3g} rows per second, must be {SLOWEST:g} at least; time is in s'
             )
+        _refuse_gap(recording.source, stamps)
         self._spacing = 1.0 / recording.rate
         self.instant = self._shifted(stamps, position) if shift else _increasing(stamps)
         self.spline = smoothing_spline(self.instant, position, cutoff)
@@ -102,6 +104,16 @@ class Smoothed:
         """Return the motion at any instants within the recording."""
         t = np.asarray(instant, dtype=float)
         return SmoothMotion(t, *(np.asarray(self.spline(t, order)) for order in range(3)))
+
+
+def _refuse_gap(source: str, stamps: Array) -> None:
+    """Refuse times (rows) with a gap that no recording has: a spline through it would be of that length."""
+    k = int(np.argmax(np.diff(stamps)))
+    if stamps[k + 1] - stamps[k] > LONGEST_GAP:
+        raise RecordingError(
+            f'{source}: time goes from {stamps[k]:.10g} s to {stamps[k + 1]:.10g} s in one row, must be '
+            f'{LONGEST_GAP:g} s at most; if no stamp is wrong, --rows takes the rows of one side'
+        )
 
 
 def _increasing(time: Array) -> Array:

@@ -10,13 +10,14 @@ from pathlib import Path
 
 import numpy as np
 
-from ..core.errors import FaultsError
+from ..core.errors import Fault, FaultsError
 from ..core.share import share
 from ..core.spatial import Array
 from ..robot.yaml_parsing import UNREADABLE, parse
 from ..robot.yaml_reading import Section
 
 OWN = 'recording.yaml'
+NEEDED = ('time', 'position')
 QUANTITIES = ('time', 'position', 'velocity', 'effort')
 
 
@@ -58,7 +59,10 @@ class Layout:
 
 def load_layout(path: Path) -> Layout:
     """Read a layout, or raise `FaultsError` with every fault of it."""
-    data, faults = parse(path.read_text(encoding='utf-8'))
+    try:
+        data, faults = parse(path.read_text(encoding='utf-8'))
+    except UnicodeDecodeError as error:
+        raise FaultsError(str(path), [Fault('file', str(error), 'must be text in UTF-8: a layout')]) from None
     if data is UNREADABLE:
         raise FaultsError(str(path), faults)
     root = Section(data, '', faults)
@@ -75,6 +79,9 @@ def load_layout(path: Path) -> Layout:
     root.close()
     if bool(by_quantity) == bool(table):
         root.refuse(None, path.name, 'must have either files or table with columns')
+    given = by_quantity or first
+    if missing := [name for name in NEEDED if name not in given]:
+        root.refuse('files' if by_quantity else 'columns', [*given], f'must have {", ".join(missing)}')
     if faults:
         raise FaultsError(str(path), faults)
     return Layout(path.stem, robot, names, by_quantity, table, first, scale)

@@ -11,7 +11,7 @@ from ..core.optional import optional
 from ..core.share import robot_named
 from ..core.spatial import Array
 from .bag import is_bag
-from .layouts import OWN, Layout, layouts, load_layout
+from .layouts import NEEDED, OWN, Layout, layouts, load_layout
 from .recording import Recording, RecordingError
 
 TABLES = ('.csv', '.parquet')
@@ -44,6 +44,13 @@ def find_layout(path: Path, layout: Path | None = None) -> Layout | None:
     )
 
 
+def _refuse_missing(path: Path, layout: Layout) -> None:
+    """Name the files of a layout without which there is no recording; the others are read if they are there."""
+    missing = [layout.files[name] for name in NEEDED if not (path / layout.files[name]).is_file()]
+    if missing:
+        raise RecordingError(f'{path}: has no {", ".join(missing)}, must have them by layout {layout.name}')
+
+
 def _refuse_incomplete(path: Path) -> None:
     """Name the files that a folder lacks which has others of a known layout."""
     for known in layouts():
@@ -73,6 +80,7 @@ def read_recording(path: str | Path, layout: Path | None = None) -> Recording:
 def _read_layout(path: Path, layout: Layout) -> Recording:
     n = len(layout.joints)
     if layout.files:
+        _refuse_missing(path, layout)
         columns = {name: _numbers(path / file) for name, file in layout.files.items() if (path / file).is_file()}
     else:
         tables = layout.table_in(path)
