@@ -8,6 +8,7 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
+from ..core.whole_file import write_whole
 from ..identification.identified import Identified
 from ..identification.identify import identify
 from ..identification.report import identification_report
@@ -61,11 +62,11 @@ def _identify(arguments: argparse.Namespace) -> int:
     if why := why_not_edited(robot, old, recordings[0].joint_names, like):
         print(f'note: {path} cannot be edited, the robot will be written anew: {why}', file=sys.stderr)
     found = identify(robot, recordings, show_progress)
-    text = robot_file_text(found, old, like)
-    output.write_text(text, encoding='utf-8')
-    page.write_text(identification_report(found), encoding='utf-8')
     show_progress('')
     _print(found)
+    text, report = robot_file_text(found, old, like), identification_report(found)
+    write_whole(output, lambda file: file.write_text(text, encoding='utf-8'))
+    write_whole(page, lambda file: file.write_text(report, encoding='utf-8'))
     print(f'\nwritten: {output}, {page}  ({time.monotonic() - started:.0f} s)')
     return 0
 
