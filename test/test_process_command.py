@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import re
 from pathlib import Path
 
 import pytest
 
 from krang_dynamics_ros.cli import process
+from krang_dynamics_ros.cli.common import guarded
 from krang_dynamics_ros.processing import job
 from krang_dynamics_ros.processing.job import Job
 
@@ -101,3 +104,31 @@ def test_a_parameter_that_nothing_takes_is_named(folder: Path, capsys: pytest.Ca
     assert run('drive') == 0
     expected = 'note: node.yaml: joints.theta1.viscos is no parameter of this robot. did you mean'
     assert expected in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ('words', 'message'),
+    [
+        ('--cutoff 0', '0, must be a number from 0.001 to 1e+06'),
+        ('--cutoff nan', 'nan, must be a number'),
+        ('--cutoff=-1', '-1, must be a number'),
+        ('--start nan', 'nan, must be a number from 0 to 1e+09'),
+        ('--start inf', 'inf, must be a number'),
+        ('--end nan', 'nan, must be a number'),
+        ('--end soon', 'soon, must be a number'),
+        ('--workers 0', '0, must be a whole number, 1 or more'),
+    ],
+)
+def test_numbers_that_cannot_be_are_refused(words: str, message: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as end:
+        process.main(['drive', *words.split()])
+    assert end.value.code == 2
+    assert message in capsys.readouterr().err
+
+
+def test_a_fault_without_a_file_is_told_in_its_own_words(capsys: pytest.CaptureFixture[str]) -> None:
+    def full() -> int:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    assert guarded(full) == 2
+    assert capsys.readouterr().err == '[Errno 28] No space left on device\n'

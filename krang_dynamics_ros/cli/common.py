@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import math
 import os
 import shutil
 import sys
@@ -42,6 +43,21 @@ def whole_number(least: int) -> Callable[[str], int]:
         if not text.isdecimal() or int(text) < least:
             raise argparse.ArgumentTypeError(f'{text}, must be a whole number, {least} or more')
         return int(text)
+
+    return read
+
+
+def number(least: float, most: float) -> Callable[[str], float]:
+    """Return what reads an argument that must be a number from `least` to `most`."""
+
+    def read(text: str) -> float:
+        try:
+            value = float(text)
+        except ValueError:
+            value = math.nan
+        if not least <= value <= most:
+            raise argparse.ArgumentTypeError(f'{text}, must be a number from {least:g} to {most:g}')
+        return value
 
     return read
 
@@ -118,7 +134,7 @@ def guarded(command: Callable[[], int]) -> int:
         print(error, file=sys.stderr)
         return 2
     except OSError as error:
-        print(f'{error.filename}: {error.strerror}', file=sys.stderr)
+        print(f'{error.filename}: {error.strerror}' if error.filename else error, file=sys.stderr)
         return 2
     except KeyboardInterrupt:
         return 130

@@ -8,6 +8,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from ..core.limits import LARGEST
 from ..core.optional import optional
 from ..dynamics.terms import TERMS
 from ..processing.job import FORMATS, TERMS_ASKED, Job
@@ -15,10 +16,11 @@ from ..processing.many import Result, attempt, on_a_cluster, on_this_machine
 from ..processing.parameter_file import read_parameters, unknown_parameters
 from ..processing.places import check_places, folder_for
 from ..processing.summary import Summary
-from .common import command_parser, guarded, note_lines
+from .common import command_parser, guarded, note_lines, number, whole_number
 
 rich_console = optional('rich.console', 'process')
 bar = optional('rich.progress', 'process')
+LONGEST = 1e9  # s: thirty years
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -37,11 +39,13 @@ def main(argv: Sequence[str] | None = None) -> int:
     add('--params', type=Path, help='parameter file of dynamics_node, as it is')
     add('--joint-states', default='', metavar='TOPIC', help='default: the one that there is')
     add('--terms', nargs='+', choices=TERMS, default=TERMS_ASKED, help=f'default: {" ".join(TERMS_ASKED)}')
-    add('--start', type=float, default=0.0, metavar='S', help='begin so many seconds into it')
-    add('--end', type=float, default=float('inf'), metavar='S', help='end so many seconds into it')
-    add('--cutoff', type=float, default=Job.cutoff, metavar='HZ', help='motion above it is noise; default: %(default)g')
+    add('--start', type=number(0, LONGEST), default=0.0, metavar='S', help='begin so many seconds into it')
+    add('--end', type=number(0, LONGEST), default=float('inf'), metavar='S', help='end so many seconds into it')
+    cutoff, help_ = number(1e-3, LARGEST), 'motion above it is noise; default: %(default)g'
+    add('--cutoff', type=cutoff, default=Job.cutoff, metavar='HZ', help=help_)
     add('--to', nargs='+', choices=FORMATS, default=Job.formats, help='kinds of files; default: parquet')
-    add('--workers', type=int, default=os.cpu_count() or 1, help='processes; default: one for each core')
+    workers, each = whole_number(1), 'processes; default: one for each core'
+    add('--workers', type=workers, default=os.cpu_count() or 1, metavar='N', help=each)
     add('--ray', metavar='ADDRESS', help='hand the recordings out over a Ray cluster')
     arguments = parser.parse_args(argv)
     return guarded(lambda: _run(arguments))
