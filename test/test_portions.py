@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -100,7 +101,10 @@ def test_a_fault_in_one_portion_is_the_bags(tmp_path: Path, monkeypatch: pytest.
     assert not [*tmp_path.glob('*out*')]
 
 
-def test_ctrl_c_ends_all_of_it_and_the_next_run_is_whole(bag: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize('count', [1, 2])
+def test_ctrl_c_ends_all_of_it_and_the_next_run_is_whole(bag: Path, tmp_path: Path, count: int) -> None:
+    """One bag in portions, or two at once."""
+    bags = [shutil.copytree(bag, tmp_path / f'bag_{k}') for k in range(count)]
     code = (
         'from krang_dynamics_ros.processing import portions\nportions.LARGE = 100\n'
         'from krang_dynamics_ros.__main__ import main\nimport sys\n'
@@ -108,18 +112,18 @@ def test_ctrl_c_ends_all_of_it_and_the_next_run_is_whole(bag: Path, tmp_path: Pa
     )
     script = tmp_path / 'run.py'
     script.write_text(code)
-    words = [str(bag), '-o', str(tmp_path / 'out'), '--workers', '2', '--robot', ARM['robot_file']]
+    words = [*map(str, bags), '-o', str(tmp_path / 'out'), '--workers', '2', '--robot', ARM['robot_file']]
     running = subprocess.Popen(
         [sys.executable, str(script), 'process', *words],
         cwd=ROOT, env=os.environ | {'PYTHONPATH': str(ROOT)}, start_new_session=True,
         stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
     )  # fmt: skip
-    deadline = time.monotonic() + 60
-    while not [*tmp_path.glob('out/.*/torques.parquet/*')] and time.monotonic() < deadline and running.poll() is None:
+    deadline, begun = time.monotonic() + 60, 'out/.*/torques.parquet/*' if count == 1 else 'out/.*'
+    while not [*tmp_path.glob(begun)] and time.monotonic() < deadline and running.poll() is None:
         time.sleep(0.01)
     os.killpg(running.pid, signal.SIGINT)
     assert running.wait(30) == 130
     assert running.stdout is not None
     assert b'Traceback' not in running.stdout.read()
     assert not [*(tmp_path / 'out').iterdir()]
-    assert process(Job(bag, tmp_path / 'out' / 'bag', ARM)).states > 0.9 * STATES
+    assert process(Job(bags[0], tmp_path / 'out' / 'bag', ARM)).states > 0.9 * STATES

@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 
 from krang_dynamics_ros import Robot, dynamics_of, load_robot
 from krang_dynamics_ros.messages.joint_state_cdr import JointStateReader
+from krang_dynamics_ros.processing import many
 from krang_dynamics_ros.processing.errors_by_joint import ErrorSums
 from krang_dynamics_ros.processing.job import Job
 from krang_dynamics_ros.processing.many import attempt, on_this_machine
@@ -33,6 +34,7 @@ from krang_dynamics_ros.simulation.simulation import Simulation
 from .bags import BEGIN, TYPES, joint_state, wrench, write_bag
 from .robots import ROOT
 
+pyarrow = pytest.importorskip('pyarrow', reason='pyarrow, for recordings, is not installed')
 parquet = pytest.importorskip('pyarrow.parquet', reason='pyarrow, for recordings, is not installed')
 ARM = str(ROOT / 'config' / 'textbook' / 'arm_2r.yaml')
 PINOCCHIO = {'backend': 'pinocchio'}
@@ -379,3 +381,43 @@ def test_what_is_drawn_is_thinned_evenly_however_the_states_come(count: int) -> 
     assert min(count, 1000) <= len(values) <= 2000
     assert len(set(np.diff(values))) == 1
     np.testing.assert_allclose(seconds, values * 1e-3, atol=1e-9)
+
+
+@pytest.mark.parametrize(
+    ('columns', 'message'),
+    [
+        ({'time': np.array(['2024-05-01T10:00', '2024-05-01T10:01'], 'datetime64[ms]')}, 'time in row 1 is '),
+        ({'time': ['begin', 'end']}, "time in row 1 is 'begin', must be a number"),
+        ({'stamp': np.array(['2024-05-01T10:00', '2024-05-01T10:01'], 'datetime64[ns]')}, 'stamp in row 1 is '),
+        ({'time': [0.0, 1.0], 'theta1.position': ['here', 'there']}, 'theta1.position: could not convert'),
+        ({'time': [0.0, 1.0], 'theta1.position': [[1.0], [1.0, 2.0]]}, 'theta1.position: '),
+    ],
+)
+def test_a_parquet_file_of_other_than_numbers_is_named_and_the_others_go_on(
+    columns: dict[str, object], message: str, tmp_path: Path
+) -> None:
+    table = {'theta1.position': [1.0, 2.0], 'theta2.position': [1.0, 2.0]} | columns
+    parquet.write_table(pyarrow.table(table), tmp_path / 'bad.parquet')
+    good = write_bag(tmp_path / 'good', arm_states(20))
+    settings = PINOCCHIO | {'robot_file': ARM}
+    jobs = [Job(path, tmp_path / f'out_{path.stem}', settings) for path in (tmp_path / 'bad.parquet', good)]
+    bad, fine = sorted(on_this_machine(jobs, 2), key=lambda result: result.job.recording.name)
+    assert bad.fault.startswith(f'{tmp_path / "bad.parquet"}: {message}')
+    assert fine.summary.states == 20
+
+
+def test_stamps_without_a_sign_are_stamps(tmp_path: Path) -> None:
+    stamps = np.array([BEGIN + 1, BEGIN + 2 * MS], dtype=np.uint64)
+    position = {f'theta{k}.position': [1.0, 2.0] for k in (1, 2)}
+    parquet.write_table(pyarrow.table({'stamp': stamps, **position}), tmp_path / 'x.parquet')
+    process(Job(tmp_path / 'x.parquet', tmp_path / 'out', PINOCCHIO | {'robot_file': ARM}))
+    assert column(tmp_path / 'out', 'stamp').tolist() == stamps.tolist()
+
+
+def test_a_fault_of_ours_does_not_lose_the_other_recordings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def surprise(*_: object) -> None:
+        raise ZeroDivisionError('by nobody expected')
+
+    monkeypatch.setattr(many, 'process_anew', surprise)
+    result = attempt(Job(tmp_path / 'x.csv', tmp_path / 'out'))
+    assert result.fault == f'{tmp_path / "x.csv"}: ZeroDivisionError: by nobody expected'

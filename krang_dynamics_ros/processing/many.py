@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from concurrent.futures.process import BrokenProcessPool
@@ -39,10 +40,20 @@ def attempt(job: Job, progress: Callable[[float], None] = lambda _: None, worker
         if error.filename:
             return Result(job, None, f'{job.recording}: {error.filename}: {error.strerror or error}')
         return Result(job, None, f'{job.recording}: {error.strerror or error}; results were to go to {job.out}')
+    except Exception as error:  # whatever it is, the other recordings go on
+        return Result(job, None, f'{job.recording}: {type(error).__name__}: {" ".join(str(error).split())[:300]}')
 
 
 def on_this_machine(jobs: Sequence[Job], workers: int) -> Iterator[Result]:
-    """Do jobs in so many processes, and return each result as it comes."""
+    """Do jobs in so many processes, and return each result as it comes; no half results stay of those that ended."""
+    try:
+        yield from _on_this_machine(jobs, workers)
+    finally:  # Ctrl-C, and a lack of memory, end a process before it tidies up
+        for job in jobs:
+            shutil.rmtree(job.part, ignore_errors=True)
+
+
+def _on_this_machine(jobs: Sequence[Job], workers: int) -> Iterator[Result]:
     tries = dict.fromkeys(range(len(jobs)), 0)
     while tries:
         with pool(min(workers, len(tries))) as processes:

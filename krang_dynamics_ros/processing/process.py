@@ -33,7 +33,7 @@ def process_anew(job: Job, progress: Callable[[float], None] = lambda _: None, w
     A long bag is done in portions, by so many processes; the results are the same for any number of them.
     """
     check_replaceable(job.out)
-    part = job.out.with_name(f'.{job.out.name}.part')
+    part = job.part
     shutil.rmtree(part, ignore_errors=True)
     part.mkdir(parents=True)
     try:

@@ -70,7 +70,7 @@ class TableFile:
         wanted = [name for names in there.values() for name in names if name in self._raw]
         for stamp, batch in self._batches(wanted):
             inside = (stamp >= start) & (stamp < end)
-            position, velocity, effort = (_numbers(batch, names)[inside] for names in there.values())
+            position, velocity, effort = (self._numbers(batch, names)[inside] for names in there.values())
             yield JointStateRun(self.joints, position, velocity, effort, stamp[inside], stamp[inside])
 
     def _batches(self, names: Sequence[str]) -> Iterator[tuple[Stamps, dict[str, Array]]]:
@@ -85,13 +85,30 @@ class TableFile:
 
     def _stamps(self, times: Array, row: int) -> Stamps:
         scale = 1.0 if self._clock == 'stamp' else 1e9
-        if times.dtype == np.int64 and scale == 1.0:
+        if times.dtype.kind not in 'iuf':
+            kind = f'{self._clock} in row {row + 1} is {times[0]!r}'
+            raise RecordingError(f'{self.path}: {kind}, must be a number: `time` in s, or `stamp` in whole ns')
+        if times.dtype.kind in 'iu' and scale == 1.0:
             return times.astype(np.int64, copy=False)
         good = np.abs(times) * scale < LATEST
         if not good.all():
             k = int(np.argmin(good))
             raise RecordingError(f'{self.path}: {self._clock} in row {row + k + 1} is {times[k]}, must be a time')
         return np.asarray(np.rint(times * scale)).astype(np.int64)
+
+    def _numbers(self, columns: dict[str, Array], names: Sequence[str]) -> Array:
+        """Return columns side by side (rows, joints), NaN for those that are not there; (rows, 0) if none is."""
+        rows = len(next(iter(columns.values())))
+        if not any(name in columns for name in names):
+            return np.zeros((rows, 0))
+        unknown = np.full(rows, np.nan)
+        return np.stack([self._floats(name, columns.get(name, unknown)) for name in names], axis=1)
+
+    def _floats(self, name: str, values: Array) -> Array:
+        try:
+            return np.asarray(values, dtype=float)
+        except (TypeError, ValueError) as error:
+            raise RecordingError(f'{self.path}: {name}: {error}, must be numbers') from None
 
     def _head(self) -> list[str]:
         if self.path.suffix == '.parquet':
@@ -115,15 +132,6 @@ class TableFile:
             return work()
         except (OSError, ValueError, KeyError, NotImplementedError) as error:  # Arrow's own are among them
             raise RecordingError(f'{self.path}: {" ".join(str(error).split())[:300]}') from None
-
-
-def _numbers(columns: dict[str, Array], names: Sequence[str]) -> Array:
-    """Return columns side by side (rows, joints), NaN for those that are not there; (rows, 0) if none is."""
-    rows = len(next(iter(columns.values())))
-    if not any(name in columns for name in names):
-        return np.zeros((rows, 0))
-    unknown = np.full(rows, np.nan)
-    return np.stack([np.asarray(columns.get(name, unknown), dtype=float) for name in names], axis=1)
 
 
 def is_table(path: Path) -> bool:
