@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from ..core.errors import FaultsError, fault
+from ..core.whole_file import whole_file
 from ..inputs.end_effector import Reading
 from ..inputs.standstill import Average
 
@@ -25,14 +26,12 @@ def write_samples(path: Path, averages: Sequence[Average], joint_names: Sequence
 
     The file is there whole at any moment.
     """
-    part = path.with_name(f'.{path.name}.part')
-    with part.open('w', newline='', encoding='utf-8') as stream:
+    with whole_file(path) as part, part.open('w', newline='', encoding='utf-8') as stream:
         writer = csv.writer(stream)
         writer.writerow([*COLUMNS, *joint_names])
         for one in averages:
             numbers = [*one.reading.numbers.tolist(), *one.deviation.tolist(), *one.q.tolist()]
             writer.writerow([one.reading.axes, one.reading.about, one.readings, *map(repr, numbers)])
-    part.replace(path)
 
 
 def read_samples(path: Path, joint_names: Sequence[str], links: Sequence[str]) -> list[Average]:

@@ -17,6 +17,7 @@ from ..calibration.fit import Calibration, fit
 from ..calibration.sampler import Sampler
 from ..calibration.samples_file import read_samples, write_samples
 from ..core.errors import KrangDynamicsError, MissingError, unknown_name
+from ..core.whole_file import write_whole
 from ..messages.messages import WrenchMessage
 from ..pipeline.pipeline import pipeline_of
 from ..processing.parameter_file import read_parameters, unknown_parameters
@@ -146,7 +147,7 @@ class _Command:
             print(f'Not concluded: {found.trouble if found else "no samples"}.', file=sys.stderr)
             return 1
         if told.output:
-            told.output.write_text(results.parameter_file(found, told.hand, told.payload), encoding='utf-8')
+            write_whole(told.output, results.parameter_file(found, told.hand, told.payload))
             print(f'wrote {told.output}')
         if told.apply:
             node.apply(results.values(found, told.hand, told.payload))

@@ -6,14 +6,13 @@ import argparse
 import math
 import sys
 from collections.abc import Callable, Sequence
-from functools import partial
 from pathlib import Path
 
 import numpy as np
 
 from ..core.errors import ArgumentError
 from ..core.spatial import Array
-from ..core.whole_file import write_whole
+from ..core.whole_file import whole_file, write_whole
 from ..identification.excitation import SHORTEST, Excitation, Search
 from ..identification.excitation_run import run
 from ..identification.regressor import held
@@ -79,15 +78,15 @@ def _excite(arguments: argparse.Namespace) -> int:
     check_folders(arguments.output, *filter(None, [arguments.run]))
     found = Search(arm, arguments.period, arguments.seed).best(show_progress)
     show_progress('')
-    text = trajectory_text(found, arguments.duration, arguments.rate)
-    write_whole(arguments.output, lambda file: file.write_text(text, encoding='utf-8'))
+    write_whole(arguments.output, trajectory_text(found, arguments.duration, arguments.rate))
     print(f'{robot.name}: {arm.n} joints, condition number {found.condition:.1f} (of the base regressor, its columns')
     print(f'of length one); {arguments.duration:g} s written: {arguments.output}')
     print(f'{first_point(found)}.')
     if arguments.run:
         recording = run(arm, found, arguments.duration, arguments.rate, arguments.noise, arguments.seed, show_progress)
         show_progress('')
-        write_whole(arguments.run, partial(write_csv, recording))
+        with whole_file(arguments.run) as part:
+            write_csv(recording, part)
         print(f'simulated and recorded: {arguments.run}')
     return 0
 

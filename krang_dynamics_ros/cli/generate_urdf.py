@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from ..core.share import PACKAGE
+from ..core.whole_file import write_whole
 from ..robot.robot import Robot
 from ..robot.urdf_writer import urdf_text
 from .common import add_robot_file, command_parser, guarded, loaded, refuse_overwriting, robot_path
@@ -35,7 +36,7 @@ def _generate(path: Path, base_link: str, output: Path | None) -> int:
     if output is None:
         sys.stdout.write(text)
     else:
-        output.write_text(text, encoding='utf-8')
+        write_whole(output, text)
         print(f'{output}: {len(robot.links)} links, {robot.n} joints that move, {robot.mass:.3f} kg')
     return 0
 

@@ -64,9 +64,8 @@ def _identify(arguments: argparse.Namespace) -> int:
     found = identify(robot, recordings, show_progress)
     show_progress('')
     _print(found)
-    text, report = robot_file_text(found, old, like), identification_report(found)
-    write_whole(output, lambda file: file.write_text(text, encoding='utf-8'))
-    write_whole(page, lambda file: file.write_text(report, encoding='utf-8'))
+    write_whole(output, robot_file_text(found, old, like))
+    write_whole(page, identification_report(found))
     print(f'\nwritten: {output}, {page}  ({time.monotonic() - started:.0f} s)')
     return 0
 

@@ -6,13 +6,12 @@ import argparse
 import sys
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 
 import numpy as np
 
 from ..core.errors import ArgumentError
-from ..core.whole_file import write_whole
+from ..core.whole_file import whole_file
 from ..identification.predict import predict
 from ..recordings.readers import write_csv
 from ..recordings.recording import Recording, RecordingError
@@ -57,8 +56,8 @@ def _predict(arguments: argparse.Namespace) -> int:
         print(f'\n{recording.source}: {_rows(recording, motion, arguments.rows)}\n')
         print_errors(robot, motion.joint_names, found.errors.tolist(), motion.measured_effort.std(axis=0).tolist())
         if arguments.output:
-            table = replace(motion, effort=found.predicted)
-            write_whole(arguments.output, partial(write_csv, table))
+            with whole_file(arguments.output) as part:
+                write_csv(replace(motion, effort=found.predicted), part)
     return 0
 
 

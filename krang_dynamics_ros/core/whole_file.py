@@ -1,29 +1,35 @@
-"""A file that is written whole or not at all: a full disk leaves what was there before."""
+"""Files that are there whole or not at all: written aside, then put in place."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
-from .errors import KrangDynamicsError
+
+def write_whole(path: str | Path, text: str) -> None:
+    """Write a text, or leave what was there as it was."""
+    with whole_file(path) as part:
+        part.write_text(text, encoding='utf-8')
 
 
-def write_whole(path: Path, write: Callable[[Path], object]) -> None:
-    """Have `write` write a file, which takes its place at `path` once it is whole; a device is written as it is."""
-    target = path.resolve()
-    if target.exists() and not target.is_file():
-        _tried(path, lambda: write(target))
-        return
-    part = target.with_name(f'.part-{target.name}')
+@contextmanager
+def whole_file(path: str | Path) -> Iterator[Path]:
+    """Give a file to write, which takes the place of `path` in the end; after an error that is as it was."""
+    place = Path(path).resolve()  # a link stays one
+    aside = place.is_file() or not place.exists()  # nothing takes the place of a device
+    part = place.with_name(f'.{place.name}.part') if aside else place
     try:
-        _tried(path, lambda: write(part))
-        part.replace(target)
-    finally:
-        part.unlink(missing_ok=True)
-
-
-def _tried(path: Path, work: Callable[[], object]) -> None:
-    try:
-        work()
+        yield part
+        if aside:
+            if place.exists():
+                shutil.copymode(place, part)
+            part.replace(place)
     except OSError as error:
-        raise KrangDynamicsError(f'{path}: {error.strerror}; not written') from None
+        if error.errno is None:
+            raise
+        raise OSError(error.errno, error.strerror, str(path)) from None
+    finally:
+        if aside:
+            part.unlink(missing_ok=True)
