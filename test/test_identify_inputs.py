@@ -153,9 +153,19 @@ def test_a_message_with_a_number_that_is_not_finite_is_left_out_and_told(
     bag_with(tmp_path / 'motion', 600, field, value)
     done = command('predict', 'motion', '--robot', 'arm_2r', cwd=tmp_path)
     assert done.returncode == 0, done.stderr
-    assert 'motion: 1 messages left out: not all numbers are finite' in done.stderr
+    assert 'motion: 1 messages left out, a number in them is missing or not finite' in done.stderr
     assert 'theta2' in done.stdout
     assert 'nan' not in done.stdout
+
+
+def test_one_message_without_efforts_takes_none_from_the_others(tmp_path: Path) -> None:
+    states = [
+        ('/joint_states', at, joint_state(at, NAMES, [1e-2 * k] * 2, (), [1.0 * k] * 2 if k else ()))
+        for k, at in enumerate(range(BEGIN, BEGIN + 10**9, 10**7))
+    ]
+    found = read_bag(write_bag(tmp_path / 'late', states), NAMES)
+    assert (len(found.recording), found.left_out) == (99, 1)
+    assert found.recording.measured_effort[0].tolist() == [1.0, 1.0]
 
 
 def test_a_joint_without_a_finite_number_and_a_held_angle_that_is_none_are_refused(tmp_path: Path) -> None:

@@ -97,7 +97,10 @@ def _read(path: Path, arguments: argparse.Namespace, robot: Robot) -> tuple[Reco
     if path.exists() and is_bag(path):
         bag = read_bag(path, chosen or robot.joint_names, bool(chosen), arguments.joint_states)
         if bag.left_out:
-            print(f'note: {path}: {bag.left_out} messages left out: not all numbers are finite', file=sys.stderr)
+            print(
+                f'note: {path}: {bag.left_out} messages left out, a number in them is missing or not finite',
+                file=sys.stderr,
+            )
         return bag.recording, bag.others
     recording = read_recording(path, arguments.layout)
     others = [name for name in recording.joint_names if chosen and name not in chosen]

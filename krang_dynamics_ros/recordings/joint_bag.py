@@ -105,13 +105,11 @@ def _refuse_never_finite(path: Path, moving: Sequence[str], columns: Mapping[str
 
 
 def _columns(moving: Sequence[str], rows: Sequence[JointStateMessage], quantity: str) -> Array | None:
-    """Return a quantity (rows, joints), or None if a message lacks it."""
-    table = []
-    for message in rows:
+    """Return a quantity (rows, joints), NaN where a message lacks it, or None if all do."""
+    table = np.full((len(rows), len(moving)), np.nan)
+    for k, message in enumerate(rows):
         values = getattr(message, quantity)
-        if len(values) != len(message.names):
-            return None
-        at = {name: k for k, name in enumerate(message.names)}
-        table.append(values[[at[name] for name in moving]])
-    found = np.asarray(table, dtype=float)
-    return None if np.isnan(found).all() else found
+        if len(values) == len(message.names):
+            at = {name: j for j, name in enumerate(message.names)}
+            table[k] = values[[at[name] for name in moving]]
+    return None if np.isnan(table).all() else table
