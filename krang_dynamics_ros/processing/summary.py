@@ -29,4 +29,4 @@ class Summary:
         """Why there is nothing to hold the model against, in a sentence."""
         if self.effort_source == 'external':
             return 'effort_source is external: efforts are no part of the model, there is nothing to hold it against'
-        return 'no efforts were recorded: there is nothing to hold the model against'
+        return 'no efforts beside accelerations that can be known: there is nothing to hold the model against'

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from ..core.errors import unknown_name
+from ..core.whole_file import write_whole
 from ..robot.robot import Robot
 from .export_c import c_files, compile_line
 from .export_casadi import casadi_files
@@ -38,7 +39,7 @@ def export(
         symbols.function(quantity)
     for name, text in FORMATS[to](symbols, identifier(robot.name)):
         written.append(Path(folder) / name)
-        written[-1].write_text(text, encoding='utf-8')
+        write_whole(written[-1], text)
     return written
 
 
