@@ -367,3 +367,24 @@ def test_a_hand_is_not_said_to_be_free_that_nobody_measures(model: Model) -> Non
     contact = robot.pipeline.external.contact(robot.hear(S, np.zeros(17), effort))
     assert contact is not None
     assert contact.hands == {'left': False}
+
+
+@pytest.mark.parametrize('change', ['silent', 'terms'])
+def test_commands_do_not_jump_when_a_term_comes_or_goes(model: Model, change: str) -> None:
+    robot = Played(model, command_joints=JOINTS, command_ramp=1.0, total_terms=['gravity', 'wrench'])
+    robot.q = np.linspace(-0.8, 0.8, 17)
+    followed, inputs, sent = robot.pipeline.commanding, robot.pipeline.inputs, []
+    for k in range(600):
+        now, robot.time = S + 10 * k * MS, 0.01 * k
+        if k == 1:
+            robot.set(command_enabled=True)
+        if k == 300 and change == 'terms':
+            robot.set(total_terms=['gravity'])
+        if k < 300 or change == 'terms':
+            inputs.take_wrench('left', '', np.array([0, 0, 60.0]), np.zeros(3), now, now)
+        command = followed.follow(robot.hear(now))
+        sent += [] if command is None else [command.copy()]
+    gravity = model.dynamics.Q(robot.q)[[3, 4]]
+    np.testing.assert_allclose(sent[-1], gravity)
+    assert np.abs(sent[280] - gravity).max() > 3
+    assert np.abs(np.diff(sent[150:], axis=0)).max() < 0.1  # a hundredth of the way at a time

@@ -91,6 +91,12 @@ class EffortCommands:
         self._begin(Stage.RISING, now)
         self._latest = now
 
+    def blend_anew(self, now: float) -> None:
+        """Blend from what was sent last: from now on the torques are of other terms."""
+        if self.enabled:
+            self._start, self._rise = self._sent, 0.0
+            self._begin(Stage.RISING, now)
+
     def disable(self, now: float, fault: str = '') -> None:
         """Begin to take the commands back; `fault` says why, if nobody asked for it: then they no longer follow."""
         self.fault = fault or self.fault

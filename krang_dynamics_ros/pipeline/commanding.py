@@ -41,6 +41,10 @@ class Commanding:
         self._latest: Torques | None = None  # the torques that came last, and when
         self._time = -np.inf
         self._until = np.inf  # when the first torques must have come
+        self._terms: tuple[Sequence[str], tuple[str, ...]] = (
+            (),
+            (),
+        )  # of the last total, and whose wrenches were in it
         self.heard = True  # whether anybody takes the commands
         self.others: Sequence[str] = ()  # who else gives commands to the same controller
         self.wanted = self._begun = False
@@ -103,11 +107,20 @@ class Commanding:
         total = torques.total(self._summed())
         if total is None:
             return self.switch.tick(now)
+        self._blend_between_terms(now, torques.state)
         if self.wanted and self.heard and not self.switch.enabled and not self.switch.fault:
             effort = self._measured(torques.state)
             self.switch.enable(now, None if effort is None else effort[self._order])
             self._until = np.inf
         return self.switch.follow(now, total[self._order])
+
+    def _blend_between_terms(self, now: float, state: State) -> None:
+        """Let no command jump when a term comes into the total or goes, as that of a sensor that falls silent."""
+        terms = self._summed()
+        heard = tuple(wrench.link for wrench in state.wrenches) if 'wrench' in terms else ()
+        if (terms, heard) != self._terms:
+            self.switch.blend_anew(now)
+        self._terms = terms, heard
 
     def tick(self) -> Array | None:
         """Return the command (k) to send now if no torques come."""
