@@ -54,7 +54,7 @@ class Step(NamedTuple):
         measured = np.array(self.measured)
         path = linear(measured, self.rho)
         size = np.abs(path[9:])
-        if np.count_nonzero(size[:3] > size[3] + size[4]):
+        if np.count_nonzero(size[:3] > size[3] + size[4]):  # to save time: what is not bent too much stays as it is
             path = straightened(path, measured)
         return self.q + self.dt * path[:3], path[3:6], path[6:9] / self.dt
 

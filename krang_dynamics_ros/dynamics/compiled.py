@@ -72,11 +72,11 @@ class CompiledDynamics(Dynamics):
         left = payload.copy()
         carried = [left.pop(link, Inertia()).parameters for link in self._hand_links]
         self._settings['payload'][:] = np.concatenate(carried)
-        self._elsewhere = bool(left)  # on a link that is no hand: the functions cannot know
+        self._payload_off_hands = bool(left)  # the functions cannot know of it
 
     def A(self, q: ArrayLike) -> Array:
         """Inertia matrix (n, n), eq. 2, rotor inertia included (eq. 18)."""
-        if self._elsewhere:
+        if self._payload_off_hands:
             return super().A(q)
         self._take(self._q, q)
         self._A()
@@ -84,7 +84,7 @@ class CompiledDynamics(Dynamics):
 
     def C(self, q: ArrayLike, dq: ArrayLike) -> Array:
         """Coriolis matrix (n, n), eq. 4."""
-        if self._elsewhere:
+        if self._payload_off_hands:
             return super().C(q, dq)
         self._take(self._q, q)
         self._take(self._dq, dq)
@@ -93,7 +93,7 @@ class CompiledDynamics(Dynamics):
 
     def Q(self, q: ArrayLike) -> Array:
         """Gravity torque (n), eq. 5."""
-        if self._elsewhere:
+        if self._payload_off_hands:
             return super().Q(q)
         try:  # _take, without the call: a tenth of the whole here
             self._q[:] = q
@@ -104,7 +104,7 @@ class CompiledDynamics(Dynamics):
 
     def coriolis_torque(self, q: ArrayLike, dq: ArrayLike) -> Array:
         """C(q, dq) dq (n)."""
-        if self._elsewhere:
+        if self._payload_off_hands:
             return super().coriolis_torque(q, dq)
         self._take(self._q, q)
         self._take(self._dq, dq)
@@ -122,7 +122,7 @@ class CompiledDynamics(Dynamics):
 
     def inverse_dynamics(self, q: ArrayLike, dq: ArrayLike, ddq: ArrayLike) -> Array:
         """A ddq + C dq + Q (n), eq. 3."""
-        if self._elsewhere:
+        if self._payload_off_hands:
             return super().inverse_dynamics(q, dq, ddq)
         self._take(self._q, q)
         self._take(self._dq, dq)
@@ -132,7 +132,7 @@ class CompiledDynamics(Dynamics):
 
     def mean_inverse_dynamics(self, step: Step) -> Array:
         """Return the mean over a step of A ddq + C dq + Q (n)."""
-        if step.rho is None or self._elsewhere:
+        if step.rho is None or self._payload_off_hands:
             return super().mean_inverse_dynamics(step)
         self._take(self._q, step.q)
         for place, velocity in zip(self._measured, step.measured, strict=True):
@@ -157,7 +157,7 @@ class CompiledDynamics(Dynamics):
 
     def over(self, quantity: Quantity, q: Array, *dq: Array) -> Array:
         """Return one of A, C, Q and C dq for many states, as `Dynamics.over`, in one loop of C."""
-        if self._elsewhere:
+        if self._payload_off_hands:
             return super().over(quantity, q, *dq)
         return self._over(quantity, (self.n, self.n) if quantity in ('A', 'C') else (self.n,), q, *dq)
 

@@ -142,11 +142,11 @@ class Dynamics(PinocchioModel):
     def hand_wrenches(
         self, q: ArrayLike, torque: ArrayLike, links: Sequence[str], damping: float
     ) -> tuple[Array, float]:
-        """Return the wrenches (6 m) on m links that explain joint torques (n), and what bounds singular values, m^2.
+        """Return the wrenches (6 m) on m links that explain joint torques (n), and a bound, m^2.
 
         Least are |J^T f - torque|^2 + damping^2 |f|^2, J being `jacobians`, damping in m. A joint whose torque is NaN
-        is left out. No singular value of J, squared, is less than the bound. Where rounding leaves no solution, all
-        wrenches are NaN.
+        is left out. Where rounding leaves no solution, all wrenches are NaN. No squared singular value of J is below
+        the bound: where that is large enough, no link need be looked at by itself.
         """
         J, torque = self.jacobians(q, links), self._checked(torque)
         if not damping > 0:

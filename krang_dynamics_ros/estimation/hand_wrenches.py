@@ -97,7 +97,7 @@ class HandWrenches:
         f, bound = self._dynamics.hand_wrenches(q, torque, self._links, self.damping)
         shown = _Shown(self._dynamics, self._links, q, torque)
         told = {name: Estimate(f[place], shown, place) for name, place in self._places.items()}
-        if not (bound >= self.least**2 and math.isfinite(f @ f)):
+        if not (bound >= self.least**2 and math.isfinite(f @ f)):  # all at once, which is cheap; or each by itself
             for estimate in told.values():
                 estimate.hold_to(self.least)
         return told
