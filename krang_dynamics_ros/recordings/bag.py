@@ -147,7 +147,7 @@ def _guarded(path: Path, open_it: Callable[[], Any]) -> Any:
 
 
 def _words(error: Exception) -> str:
-    return ' '.join(str(error).split())[:300] or type(error).__name__
+    return ' '.join(str(error).split())[:300].rstrip('.') or type(error).__name__
 
 
 def is_bag(path: Path) -> bool:
