@@ -56,6 +56,14 @@ def enable(client: Client, value: bool, doing: Callable[[], Any] | None = None) 
     return client.call('/effort_commands/enable', SetBool, SetBool.Request(data=value), doing)
 
 
+def driving(client: Client, robot: Robot) -> Callable[[], Any]:
+    """Enable commands, wait until all of the torque goes out, and return what says the robot's state."""
+    say = sender(client, robot)
+    assert enable(client, True, say).success
+    client.until(reaches(client, gravity(robot)), say)
+    return say
+
+
 def said(client: Client) -> str:
     status = client.diagnostics.get('effort commands')
     return status.message if status else ''
@@ -114,9 +122,7 @@ def test_when_joint_states_stop_it_ends_at_zero_says_so_and_must_be_enabled_agai
     process_and_client: tuple[Process, Client], robot: Robot
 ) -> None:
     process, client = process_and_client
-    say = sender(client, robot)
-    assert enable(client, True, say).success
-    client.until(reaches(client, gravity(robot)), say)
+    say = driving(client, robot)
     client.set(state_timeout=0.2)
     client.until(reaches(client, np.zeros(2)))  # the robot says nothing any more
     assert client.silent('effort_commands')
@@ -172,9 +178,7 @@ def test_what_cannot_be_enabled_is_refused_with_the_reason(
 
 def test_a_node_that_ends_takes_its_commands_back(process_and_client: tuple[Process, Client], robot: Robot) -> None:
     process, client = process_and_client
-    say = sender(client, robot)
-    assert enable(client, True, say).success
-    client.until(reaches(client, gravity(robot)), say)
+    driving(client, robot)
     process.process.send_signal(signal.SIGINT)
     client.until(reaches(client, np.zeros(2)))
     assert process.wait() == 0
@@ -223,9 +227,7 @@ def test_a_node_that_fails_takes_its_commands_back(robot: Robot) -> None:
         client.set(state_timeout=5.0)
         client.listen('effort_commands', 'torque/gravity')
         client.ready()
-        say = sender(client, robot)
-        assert enable(client, True, say).success
-        client.until(reaches(client, gravity(robot)), say)
+        driving(client, robot)
         client.publisher(Empty, 'break').publish(Empty())
         client.until(reaches(client, np.zeros(2)))
         client.close()
@@ -270,9 +272,7 @@ def test_another_node_that_gives_commands_is_named_and_both_do_not_drive(
     process_and_client: tuple[Process, Client], robot: Robot
 ) -> None:
     process, client = process_and_client
-    say = sender(client, robot)
-    assert enable(client, True, say).success
-    client.until(reaches(client, gravity(robot)), say)
+    say = driving(client, robot)
     other = client.node.create_publisher(Float64MultiArray, 'effort_commands', 1)
     client.until(reaches(client, np.zeros(2)), say)
     client.until(lambda: 'disabled itself: effort_commands come from /client too' in said(client), say)

@@ -24,7 +24,7 @@ from ..processing.parameter_file import read_parameters, unknown_parameters
 from ..processing.replay import take
 from ..recordings.bag import Bag, topics_of
 from ..recordings.recording import RecordingError
-from .common import LiveLines, command_parser, guarded, note_lines, refuse_overwriting
+from .common import LiveLines, command_parser, guarded, note, refuse_overwriting
 
 DESCRIPTION = """\
 Listens to the joint states and to the raw sensor, takes a sample whenever the arm stands still for a second in a new
@@ -63,7 +63,7 @@ class _Command:
             raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(told.output.parent))
         refuse_overwriting([told.output, told.samples], [told.params, told.bag])
         given = read_parameters(told.params, told.node.rpartition('/')[2]) if told.params else {}
-        note_lines(told.params, unknown_parameters(given) if given else [])
+        note(*(f'{told.params}: {line}' for line in (unknown_parameters(given) if given else [])))
         with ExitStack() as nodes:
             node = nodes.enter_context(self._node()) if told.apply or not told.bag else None
             self._begin(given | (self._of_running(node) if node else {}))

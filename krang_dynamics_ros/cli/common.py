@@ -47,16 +47,17 @@ def whole_number(least: int) -> Callable[[str], int]:
     return read
 
 
-def number(least: float, most: float) -> Callable[[str], float]:
-    """Return what reads an argument that must be a number from `least` to `most`."""
+def number(least: float, most: float = math.inf) -> Callable[[str], float]:
+    """Return what reads an argument that must be a finite number from `least` to `most`."""
+    allowed = f'a number from {least:g} to {most:g}' if math.isfinite(most) else f'a finite number, {least:g} or more'
 
     def read(text: str) -> float:
         try:
             value = float(text)
         except ValueError:
             value = math.nan
-        if not least <= value <= most:
-            raise argparse.ArgumentTypeError(f'{text}, must be a number from {least:g} to {most:g}')
+        if not (least <= value <= most and math.isfinite(value)):
+            raise argparse.ArgumentTypeError(f'{text}, must be {allowed}')
         return value
 
     return read
@@ -70,8 +71,7 @@ def robot_path(arguments: argparse.Namespace) -> Path:
 def loaded(path: Path, base_link: str = '') -> Robot:
     """Return the robot of a file; say what is odd in it though it is taken."""
     description = load_description(path, base_link=base_link)
-    for warning in description.warnings[:MOST]:
-        print(f'note: {warning}', file=sys.stderr)
+    note(*map(str, description.warnings))
     return description.robot
 
 
@@ -90,17 +90,17 @@ def show_progress(what: str) -> None:
         print(f'\r\033[K{what}', end='', file=sys.stderr, flush=True)
 
 
-def note_lines(path: Path, lines: Sequence[str]) -> None:
-    """Say what is odd in a file though it is taken."""
+def note(*lines: str) -> None:
+    """Say what is odd though it is taken."""
     for line in lines[:MOST]:
-        print(f'note: {path}: {line}', file=sys.stderr)
+        print(f'note: {line}', file=sys.stderr)
 
 
 def note_friction(robot: Robot) -> None:
     """Say so if a robot's friction is more than eq. (17), which is all that formulas and exports have."""
     if robot.friction_beyond_report:
         joints = ', '.join(robot.friction_beyond_report)
-        print(f'note: friction here is eq. (17) alone, which is NOT all of it for {joints}', file=sys.stderr)
+        note(f'friction here is eq. (17) alone, which is NOT all of it for {joints}')
 
 
 class LiveLines:

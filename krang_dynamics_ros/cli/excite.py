@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import argparse
-import math
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -19,7 +18,7 @@ from ..identification.regressor import held
 from ..recordings.derivatives import SLOWEST
 from ..recordings.readers import write_csv
 from ..robot.robot_file import load_robot
-from .common import command_parser, guarded, refuse_overwriting, show_progress, whole_number
+from .common import command_parser, guarded, number, refuse_overwriting, show_progress, whole_number
 from .recorded import check_folders, joint_angle
 
 _DESCRIPTION = """\
@@ -39,34 +38,19 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument(
         '--held', nargs='+', default=[], type=joint_angle, metavar='JOINT=RAD', help='the others; else zero'
     )
-    parser.add_argument('--period', type=_least(1.0), default=10.0, metavar='S', help='default: 10')
-    parser.add_argument('--duration', type=_least(SHORTEST), default=30.0, metavar='S', help='default: 30')
+    parser.add_argument('--period', type=number(1.0), default=10.0, metavar='S', help='default: 10')
+    parser.add_argument('--duration', type=number(SHORTEST), default=30.0, metavar='S', help='default: 30')
     parser.add_argument(
-        '--rate', type=_least(SLOWEST), default=100.0, metavar='HZ', help='of points and rows; default: 100'
+        '--rate', type=number(SLOWEST), default=100.0, metavar='HZ', help='of points and rows; default: 100'
     )
     parser.add_argument('--seed', type=whole_number(0), default=0, help='of the search (default: 0)')
     parser.add_argument('-o', '--output', type=Path, default=Path('excitation.yaml'), metavar='FILE', help='trajectory')
     parser.add_argument('--run', type=Path, metavar='CSV', help='record a simulated robot that follows it')
     parser.add_argument(
-        '--noise', type=_least(0.0), default=0.02, help='of its efforts, in parts of their spread (0.02)'
+        '--noise', type=number(0.0), default=0.02, help='of its efforts, in parts of their spread (0.02)'
     )
     arguments = parser.parse_args(argv)
     return guarded(lambda: _excite(arguments))
-
-
-def _least(least: float) -> Callable[[str], float]:
-    """Return what reads an argument that must be a finite number, `least` or more."""
-
-    def read(text: str) -> float:
-        try:
-            number = float(text)
-        except ValueError:
-            number = math.nan
-        if not (number >= least and math.isfinite(number)):
-            raise argparse.ArgumentTypeError(f'{text}, must be a finite number, {least:g} or more')
-        return number
-
-    return read
 
 
 def _excite(arguments: argparse.Namespace) -> int:

@@ -17,7 +17,7 @@ from ..robot.file_text import is_xml, text_of
 from ..robot.robot import Robot
 from ..robot.robot_file import load_robot
 from ..robot.units import joint_units
-from .common import command_parser, guarded, refuse_overwriting, show_progress
+from .common import command_parser, guarded, note, refuse_overwriting, show_progress
 from .recorded import add_recordings, check_folders, recordings_of, robot_file_of
 
 _DESCRIPTION = """\
@@ -60,7 +60,7 @@ def _identify(arguments: argparse.Namespace) -> int:
     like = dict(arguments.like)
     check_like(robot, recordings[0].joint_names, like)
     if why := why_not_edited(robot, old, recordings[0].joint_names, like):
-        print(f'note: {path} cannot be edited, the robot will be written anew: {why}', file=sys.stderr)
+        note(f'{path} cannot be edited, the robot will be written anew: {why}')
     found = identify(robot, recordings, show_progress)
     show_progress('')
     _print(found)

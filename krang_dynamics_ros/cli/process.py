@@ -16,7 +16,7 @@ from ..processing.many import Result, attempt, on_a_cluster, on_this_machine
 from ..processing.parameter_file import read_parameters, unknown_parameters
 from ..processing.places import check_places, folder_for
 from ..processing.summary import Summary
-from .common import command_parser, guarded, note_lines, number, whole_number
+from .common import command_parser, guarded, note, number, whole_number
 
 rich_console = optional('rich.console', 'process')
 bar = optional('rich.progress', 'process')
@@ -56,7 +56,7 @@ def _run(arguments: argparse.Namespace) -> int:
     if arguments.robot:
         parameters |= {'robot_file': arguments.robot, 'robot_description_topic': ''}
     if arguments.params:
-        note_lines(arguments.params, unknown_parameters(parameters))
+        note(*(f'{arguments.params}: {line}' for line in unknown_parameters(parameters)))
     jobs = [
         Job(
             recording.absolute(), folder_for(recording, arguments.out), parameters, arguments.joint_states,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import math
-import sys
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -18,6 +17,7 @@ from ..recordings.recording import Recording, RecordingError
 from ..recordings.standing import Track, stood_during
 from ..recordings.window import motion_only
 from ..robot.robot import Robot
+from .common import note
 
 
 def add_recordings(parser: argparse.ArgumentParser) -> None:
@@ -97,10 +97,7 @@ def _read(path: Path, arguments: argparse.Namespace, robot: Robot) -> tuple[Reco
     if path.exists() and is_bag(path):
         bag = read_bag(path, chosen or robot.joint_names, bool(chosen), arguments.joint_states)
         if bag.left_out:
-            print(
-                f'note: {path}: {bag.left_out} messages left out, a number in them is missing or not finite',
-                file=sys.stderr,
-            )
+            note(f'{path}: {bag.left_out} messages left out, a number in them is missing or not finite')
         return bag.recording, bag.others
     recording = read_recording(path, arguments.layout)
     others = [name for name in recording.joint_names if chosen and name not in chosen]

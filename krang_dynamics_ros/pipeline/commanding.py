@@ -41,10 +41,7 @@ class Commanding:
         self._latest: Torques | None = None  # the torques that came last, and when
         self._time = -np.inf
         self._until = np.inf  # when the first torques must have come
-        self._terms: tuple[Sequence[str], tuple[str, ...]] = (
-            (),
-            (),
-        )  # of the last total, and whose wrenches were in it
+        self._summands: tuple[str, ...] = ()  # of the last total: its terms, and the links whose wrenches are in it
         self.heard = True  # whether anybody takes the commands
         self.others: Sequence[str] = ()  # who else gives commands to the same controller
         self.wanted = self._begun = False
@@ -116,11 +113,12 @@ class Commanding:
 
     def _blend_between_terms(self, now: float, state: State) -> None:
         """Let no command jump when a term comes into the total or goes, as that of a sensor that falls silent."""
-        terms = self._summed()
-        heard = tuple(wrench.link for wrench in state.wrenches) if 'wrench' in terms else ()
-        if (terms, heard) != self._terms:
+        summands = tuple(self._summed())
+        if 'wrench' in summands:
+            summands += tuple(wrench.link for wrench in state.wrenches)
+        if summands != self._summands:
             self.switch.blend_anew(now)
-        self._terms = terms, heard
+        self._summands = summands
 
     def tick(self) -> Array | None:
         """Return the command (k) to send now if no torques come."""

@@ -13,7 +13,7 @@ from ..pipeline.dynamics_parameters import MODEL
 from ..pipeline.pipeline import Pipeline
 from ..pipeline.settings import Settings
 from ..pipeline.spec import Spec
-from ..robot.yaml_parsing import UNREADABLE, parse
+from ..robot.yaml_parsing import parse_file
 
 NODE = 'krang_dynamics'
 OF_ROS = ('use_sim_time', 'start_type_description_service', 'qos_overrides.')  # every node has them
@@ -42,14 +42,9 @@ def read_parameters(path: Path, node: str = NODE) -> dict[str, Any]:
 
 
 def _data(path: Path) -> dict[str, Any]:
-    try:
-        data, faults = parse(path.read_text(encoding='utf-8'))
-    except UnicodeDecodeError as error:
-        raise ParameterFileError(str(path), [fault('file', str(error), 'must be text in UTF-8')]) from None
+    data, faults = parse_file(path)
     if faults or not isinstance(data, dict):
-        raise ParameterFileError(
-            str(path), faults or [fault('file', None if data is UNREADABLE else data, 'must map nodes to parameters')]
-        )
+        raise ParameterFileError(str(path), faults or [fault('file', data, 'must map nodes to parameters')])
     return data
 
 

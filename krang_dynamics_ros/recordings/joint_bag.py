@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -67,7 +68,7 @@ def _tracks(messages: Sequence[JointStateMessage]) -> dict[str, Track]:
     for message in messages:
         at = _stamp(message) * 1e-9
         for name, q in zip(message.names, message.position.tolist(), strict=False):
-            if np.isfinite(q):
+            if math.isfinite(q):
                 times, positions = seen.setdefault(name, ([], []))
                 times.append(at)
                 positions.append(q)

@@ -10,10 +10,10 @@ from pathlib import Path
 
 import numpy as np
 
-from ..core.errors import Fault, FaultsError
+from ..core.errors import FaultsError
 from ..core.share import share
 from ..core.spatial import Array
-from ..robot.yaml_parsing import UNREADABLE, parse
+from ..robot.yaml_parsing import UNREADABLE, parse_file
 from ..robot.yaml_reading import Section
 
 OWN = 'recording.yaml'
@@ -59,10 +59,7 @@ class Layout:
 
 def load_layout(path: Path) -> Layout:
     """Read a layout, or raise `FaultsError` with every fault of it."""
-    try:
-        data, faults = parse(path.read_text(encoding='utf-8'))
-    except UnicodeDecodeError as error:
-        raise FaultsError(str(path), [Fault('file', str(error), 'must be text in UTF-8: a layout')]) from None
+    data, faults = parse_file(path)
     if data is UNREADABLE:
         raise FaultsError(str(path), faults)
     root = Section(data, '', faults)

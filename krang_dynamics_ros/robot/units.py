@@ -10,14 +10,15 @@ from .robot import Joint, Robot
 class Units(NamedTuple):
     """What a joint's numbers are in; `inertia` is that of its rotor, as the joint feels it."""
 
+    position: str
     velocity: str
     effort: str
     inertia: str
     viscous: str
 
 
-TURNING = Units('rad/s', 'N m', 'kg m^2', 'N m s/rad')
-SLIDING = Units('m/s', 'N', 'kg', 'N s/m')
+TURNING = Units('rad', 'rad/s', 'N m', 'kg m^2', 'N m s/rad')
+SLIDING = Units('m', 'm/s', 'N', 'kg', 'N s/m')
 
 
 def units_of(joint: Joint) -> Units:

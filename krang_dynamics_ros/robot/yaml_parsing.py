@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 import re
+from pathlib import Path
 from typing import Any
 
 import yaml
@@ -49,6 +50,15 @@ def parse(text: str) -> tuple[Any, list[Fault]]:
     except (yaml.YAMLError, ValueError) as error:
         return UNREADABLE, [*builder.faults, Fault('yaml', ' '.join(str(error).split())[:300], 'must be readable YAML')]
     return builder.data, builder.faults
+
+
+def parse_file(path: Path) -> tuple[Any, list[Fault]]:
+    """Return the same of a file."""
+    try:
+        text = path.read_text(encoding='utf-8')
+    except UnicodeDecodeError as error:
+        return UNREADABLE, [fault('file', str(error), 'must be text in UTF-8')]
+    return parse(text)
 
 
 def is_name(text: str) -> bool:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from ..robot.units import units_of
 from .expressions import Symbols
 
 
 def tables(symbols: Symbols, first: int = 0) -> dict[str, list[str]]:
     """Return the rows of three tables, indices counted from `first`: joints, hands and parameters."""
-    joints = [(joint.name, 'm' if joint.kind == 'prismatic' else 'rad') for joint in symbols.robot.moving_joints]
+    joints = [(joint.name, units_of(joint).position) for joint in symbols.robot.moving_joints]
     hands = [f'{hand}, link {link}' if hand != link else f'link {link}' for hand, link in symbols.hands.items()]
     named = [(x.name, f'{x.meaning}: {x.value!r}') for x in symbols.parameters]
     rows = {

@@ -20,6 +20,7 @@ from ..core.inertia import Inertia
 from ..core.optional import optional
 from ..core.spatial import Array
 from ..robot.robot import Joint, Link, Robot
+from ..robot.units import units_of
 
 casadi = optional('casadi', 'symbols')
 OPEN = ('settings', 'all')
@@ -83,9 +84,9 @@ def symbolic(robot: Robot, leave_open: str = 'settings') -> SymbolicRobot:
         raise ArgumentError(f'joints {listed([*robot.mimics])} mimic others: the symbols know no such joint')
     table = _Table()
     gravity = [table.symbol(f'g{x}', g, f'gravity along {x}, m/s^2') for x, g in zip('xyz', robot.gravity, strict=True)]
-    Ia = table.of_joints(robot, 'Ia', robot.rotor_inertia, 'rotor inertia N^2 J_m', 'kg m^2', 'kg')
-    Fv = table.of_joints(robot, 'Fv', robot.viscous, 'viscous friction', 'N m s/rad', 'N s/m')
-    Fc = table.of_joints(robot, 'Fc', robot.coulomb, 'Coulomb friction', 'N m', 'N')
+    Ia = table.of_joints(robot, 'Ia', robot.rotor_inertia, 'rotor inertia N^2 J_m', 'inertia')
+    Fv = table.of_joints(robot, 'Fv', robot.viscous, 'viscous friction', 'viscous')
+    Fc = table.of_joints(robot, 'Fc', robot.coulomb, 'Coulomb friction', 'effort')
     carried = [(link, table.payload(hand, link)) for hand, link in robot.hands.items()]
     links, joints = robot.links, robot.joints
     if leave_open == 'all':
@@ -111,9 +112,9 @@ class _Table:
         self.symbols.append(casadi.SX.sym(name))
         return self.symbols[-1]
 
-    def of_joints(self, robot: Robot, letters: str, values: Array, meaning: str, turning: str, sliding: str) -> Any:
-        """Take up one parameter of every joint, and return the vector."""
-        units = [sliding if joint.kind == 'prismatic' else turning for joint in robot.moving_joints]
+    def of_joints(self, robot: Robot, letters: str, values: Array, meaning: str, what: str) -> Any:
+        """Take up one parameter of every joint, in the unit of `what` of it, and return the vector."""
+        units: list[str] = [getattr(units_of(joint), what) for joint in robot.moving_joints]
         if letters == 'Fc':
             units = [unit + _not_all(joint) for unit, joint in zip(units, robot.moving_joints, strict=True)]
         rows = zip(robot.joint_names, values, units, strict=True)
