@@ -1,0 +1,16 @@
+"""A check on what drives motors, as data: its name, its rule and what follows. The documents' table comes from these."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class Check(NamedTuple):
+    """One check: what is looked at, what must hold, in words with its numbers, and what happens where it does not.
+
+    `result` is one of `refused` (commands cannot be enabled), `fault` (commands end), `warning`, or two of them.
+    """
+
+    name: str
+    rule: str
+    result: str
