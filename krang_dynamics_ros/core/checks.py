@@ -1,4 +1,4 @@
-"""A check on what drives motors, as data: its name, its rule and what follows. The documents' table comes from these."""
+"""A check on what drives motors, as data: the table in the documents is made from these."""
 
 from __future__ import annotations
 
