@@ -9,17 +9,37 @@
 No ROS in here: the nodes alone import rclpy.
 """
 
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from .core import process_start  # noqa: F401 (before all that takes its time)
-from .core.errors import KrangDynamicsError
-from .core.inertia import Inertia
-from .core.wrench import Wrench
-from .dynamics.dynamics import Dynamics
-from .dynamics.factory import dynamics_of
-from .equations.lagrangian import Lagrangian
-from .equations.newton_euler import NewtonEuler
-from .robot.robot import Robot
-from .robot.robot_file import load_robot
-from .robot.urdf_writer import urdf_text
+
+if TYPE_CHECKING:
+    from .core.errors import KrangDynamicsError
+    from .core.inertia import Inertia
+    from .core.wrench import Wrench
+    from .dynamics.dynamics import Dynamics
+    from .dynamics.factory import dynamics_of
+    from .equations.lagrangian import Lagrangian
+    from .equations.newton_euler import NewtonEuler
+    from .robot.robot import Robot
+    from .robot.robot_file import load_robot
+    from .robot.urdf_writer import urdf_text
+
+_MODULES = {  # imported on first use: a process that only sends commands needs none of them
+    'Dynamics': 'dynamics.dynamics',
+    'Inertia': 'core.inertia',
+    'KrangDynamicsError': 'core.errors',
+    'Lagrangian': 'equations.lagrangian',
+    'NewtonEuler': 'equations.newton_euler',
+    'Robot': 'robot.robot',
+    'Wrench': 'core.wrench',
+    'dynamics_of': 'dynamics.factory',
+    'load_robot': 'robot.robot_file',
+    'urdf_text': 'robot.urdf_writer',
+}
 
 __all__ = [
     'Dynamics',
@@ -36,6 +56,15 @@ __all__ = [
 ]
 
 
+def __getattr__(name: str) -> Any:
+    if name not in _MODULES:
+        raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
+    value = globals()[name] = getattr(import_module(f'.{_MODULES[name]}', __name__), name)
+    return value
+
+
 def krang() -> Robot:
     """Return Golem Krang on fixed wheels, from config/krang.yaml."""
+    from .robot.robot_file import load_robot  # noqa: PLC0415 (on first use, as all else)
+
     return load_robot()

@@ -49,6 +49,13 @@ def test_the_tables_of_parameters_are_the_nodes() -> None:
         assert parameters.markdown_table(declared) in DOCUMENTS['demo.md']
 
 
+def test_the_table_of_checks_is_the_checks_that_run() -> None:
+    checks = importlib.import_module('krang_dynamics_ros.outputs.command_checks').COMMAND_CHECKS
+    states = importlib.import_module('krang_dynamics_ros.inputs.state_checks').STATE_CHECKS
+    rows = [f'| {check.name} | {check.rule} | {check.result} |' for check in (*checks, *states)]
+    assert '\n'.join(['| check | what must hold | if not |', '|---|---|---|', *rows]) in DOCUMENTS['commands.md']
+
+
 def test_the_readme_has_every_term() -> None:
     for term in TERMS.values():
         row = f'| out `torque/{term.name}` | sensor_msgs/JointState | {term.formula}, {term.meaning} |'

@@ -1,9 +1,11 @@
-"""Commands of the running node, over DDS: nothing before it is asked for, limits, blends, and zero at the end."""
+"""Commands of the running node, over DDS: nothing before they are enabled, limits, and zero however the node ends."""
 
 from __future__ import annotations
 
+import os
 import signal
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,6 +13,8 @@ import pytest
 
 pytest.importorskip('rclpy', reason='rclpy is not installed: the node cannot run')
 
+import rclpy
+from sensor_msgs.msg import JointState
 from std_msgs.msg import Empty, Float64MultiArray
 from std_srvs.srv import SetBool
 
@@ -20,193 +24,320 @@ from .ros import Client, Process, domain
 
 JOINTS = ('q_4l', 'q_1l')
 Q = np.linspace(-0.8, 0.8, 17)
+Q[1] = 0.5  # within its limits
 RAMP = 0.5
+WORDS = (f'command_joints:=[{", ".join(JOINTS)}]', f'command_ramp:={RAMP}', 'state_timeout:=5.0')
+
+
+def given(*words: str) -> list[str]:
+    return ['--ros-args', *(part for word in words for part in ('-p', word))]
+
+
+class Driven:
+    """A node, and a client that is its robot and its controller."""
+
+    def __init__(self, number: int, robot: Robot, *words: str, code: str = '') -> None:
+        self.number, self.robot = number, robot
+        self.process, self.client = Process(number, *given(*(words or WORDS)), code=code), Client(number)
+        self.client.listen('effort_commands', 'torque/gravity')
+        self.client.ready()
+        index = [robot.joint_names.index(name) for name in JOINTS]
+        self.gravity = Lagrangian(robot).Q(Q)[index]
+
+    def say(self, **more: Any) -> None:
+        self.client.send_state(self.robot.joint_names, Q, np.zeros(17), **more)
+
+    @property
+    def commands(self) -> np.ndarray:
+        return np.array([message.data for message in self.client.received['effort_commands']])
+
+    @property
+    def status(self) -> str:
+        status = self.client.diagnostics.get('effort commands')
+        return status.message if status else ''
+
+    def ask(self, value: bool = True, doing: Callable[[], Any] | None = None) -> Any:
+        request = SetBool.Request(data=value)
+        return self.client.call('/effort_commands/enable', SetBool, request, doing or self.say)
+
+    def enable(self) -> str:
+        """Enable, again while the sender or a name is still on its way; return the answer."""
+        answers = [self.ask()]
+        self.client.until(lambda: answers[-1].success or answers.append(self.ask()), self.say)
+        return str(answers[-1].message)
+
+    def refused(self, words: str) -> None:
+        """Wait until enabling is refused for this reason."""
+        self.client.until(lambda: words in self.ask().message, self.say, words)
+
+    def reaches(self, target: Any) -> Callable[[], bool]:
+        return lambda: len(self.commands) > 0 and bool(np.allclose(self.commands[-1], target, atol=1e-9))
+
+    def on(self) -> Driven:
+        """Enable commands and wait for all of the torque."""
+        self.enable()
+        self.client.until(self.reaches(self.gravity), self.say, f'not all of the torque: {self.process.output}')
+        return self
+
+    def falls(self) -> np.ndarray:
+        """Wait for zero; return the shares of the torque that went out on the way."""
+        self.client.until(self.reaches(np.zeros(2)))
+        shares = self.commands[:, 1] / self.gravity[1]
+        return shares[int(np.flatnonzero(shares > 1 - 1e-9)[-1]) :]
 
 
 @pytest.fixture
-def process_and_client(robot: Robot) -> Iterator[tuple[Process, Client]]:
-    words = [f'command_joints:=[{", ".join(JOINTS)}]', f'command_ramp:={RAMP}', 'state_timeout:=5.0']
-    yield from started(*words)
-
-
-def started(*words: str) -> Iterator[tuple[Process, Client]]:
+def driven(robot: Robot) -> Iterator[Driven]:
     with domain() as number:
-        process = Process(number, '--ros-args', *(word for given in words for word in ('-p', given)))
-        client = Client(number)
-        client.listen('effort_commands', 'torque/gravity')
-        client.ready()
-        yield process, client
+        started = Driven(number, robot)
+        yield started
+        started.client.close()
+        if started.process.process.poll() is None:
+            assert started.process.end() == 0, started.process.output
+        assert 'Traceback' not in started.process.output.replace('ZeroDivisionError', '')
+
+
+def gradual(shares: np.ndarray) -> bool:
+    """Tell whether a fall never rose and came by way of what lies between."""
+    return bool((np.diff(shares) <= 1e-9).all() and ((shares > 0.2) & (shares < 0.8)).any())
+
+
+# Enabling -------------------------------------------------------------------------------------------------------------
+
+
+def test_commands_come_in_from_the_measured_efforts_and_go_back_to_zero(driven: Driven) -> None:
+    client = driven.client
+    effort = 0.8 * Lagrangian(driven.robot).Q(Q)
+    say = lambda: driven.say(effort=effort)  # noqa: E731
+    client.until(lambda: len(client.received['torque/gravity']) > 5, say)
+    assert not len(driven.commands)
+    answers: list[Any] = []
+    client.until(lambda: answers.append(driven.ask(doing=say)) or answers[-1].success, say, str(answers))
+    assert answers[-1].message.startswith('enabled for /client; from the measured efforts; the order of its joints')
+    assert client.get('command_enabled') is True
+    client.until(driven.reaches(driven.gravity), say)
+    shares = driven.commands / driven.gravity
+    assert ((shares > 0.8 - 1e-9) & (shares < 1 + 1e-9)).all()
+    assert (np.diff(shares[:, 1]) >= -1e-12).all()
+    assert shares[0, 1] < 0.95
+    client.received['effort_commands'].clear()
+    assert driven.ask(False, say).success
+    client.until(driven.reaches(np.zeros(2)), say)
+    client.until(lambda: driven.status == 'off', say)
+    assert client.silent('effort_commands')
+    assert client.get('command_enabled') is False
+
+
+def test_a_parameter_ends_commands_and_never_begins_them(driven: Driven) -> None:
+    client = driven.client
+    result = client.set(command_enabled=True)[0]
+    assert not result.successful
+    assert 'the service effort_commands/enable enables' in result.reason
+    driven.on()
+    assert client.set(command_enabled=False)[0].successful
+    client.until(driven.reaches(np.zeros(2)), driven.say)
+    client.until(lambda: driven.status == 'off', driven.say)
+
+
+def test_a_parameter_file_cannot_enable(robot: Robot) -> None:
+    with domain() as number:
+        driven = Driven(number, robot, *WORDS, 'command_enabled:=true')
+        driven.client.until(lambda: len(driven.client.received['torque/gravity']) > 200, driven.say)
+        assert not len(driven.commands)
+        assert driven.client.get('command_enabled') is False
+        assert 'is ignored; only effort_commands/enable enables' in driven.process.output
+        driven.client.close()
+        assert driven.process.end() == 0
+
+
+def test_without_joints_to_command_there_is_nothing_to_enable() -> None:
+    with domain() as number:
+        process, client = Process(number), Client(number)
+        answer = client.call('/effort_commands/enable', SetBool, SetBool.Request(data=True))
+        assert (answer.success, answer.message) == (False, 'no joints to command: set command_joints, and start again')
         client.close()
-        if process.process.poll() is None:
-            assert process.end() == 0, process.output
+        assert process.end() == 0, process.output
+
+
+def test_limits_that_cannot_be_keep_the_node_from_starting() -> None:
+    with domain() as number:
+        process = Process(number, *given('command_joints:=[q_1l]', 'command_limits:=[1.0, 2.0]'))
+        assert process.wait() == 1
+        assert 'command_limits: [1.0, 2.0], must be 1 finite' in process.output
         assert 'Traceback' not in process.output
 
 
-def commands(client: Client) -> np.ndarray:
-    return np.array([message.data for message in client.received['effort_commands']])
-
-
-def sender(client: Client, robot: Robot, **more: Any) -> Callable[[], Any]:
-    return lambda: client.send_state(robot.joint_names, Q, np.zeros(17), **more)
-
-
-def enable(client: Client, value: bool, doing: Callable[[], Any] | None = None) -> Any:
-    if doing:
-        client.until(lambda: client.received['torque/gravity'], doing)
-    return client.call('/effort_commands/enable', SetBool, SetBool.Request(data=value), doing)
-
-
-def driving(client: Client, robot: Robot) -> Callable[[], Any]:
-    """Enable commands, wait until all of the torque goes out, and return what says the robot's state."""
-    say = sender(client, robot)
-    assert enable(client, True, say).success
-    client.until(reaches(client, gravity(robot)), say)
-    return say
-
-
-def said(client: Client) -> str:
-    status = client.diagnostics.get('effort commands')
-    return status.message if status else ''
-
-
-def gravity(robot: Robot) -> np.ndarray:
-    index = [robot.joint_names.index(name) for name in JOINTS]
-    return Lagrangian(robot).Q(Q)[index]
-
-
-def reaches(client: Client, target: np.ndarray) -> Callable[[], bool]:
-    return lambda: len(commands(client)) > 0 and bool(np.allclose(commands(client)[-1], target, atol=1e-9))
-
-
-def test_commands_come_in_from_the_measured_efforts_and_go_back_to_zero(
-    process_and_client: tuple[Process, Client], robot: Robot
-) -> None:
-    _, client = process_and_client
-    measured = np.full(17, 7.0)
-    say = sender(client, robot, effort=measured)
-    client.until(lambda: len(client.received['torque/gravity']) > 5, say)
-    assert not client.received['effort_commands']
-    answer = enable(client, True, say)
-    assert (answer.success, answer.message) == (True, 'enabled')
-    assert client.get('command_enabled') is True
-    target = gravity(robot)
-    client.until(reaches(client, target), say)
-    came = commands(client)
-    between = (came - 7.0) / (target - 7.0)
-    assert ((between > -1e-9) & (between < 1 + 1e-9)).all()
-    assert (np.diff(between[:, 0]) >= -1e-12).all()
-    assert between[0, 0] < 0.9  # it did not begin at the end
-    client.received['effort_commands'].clear()
-    assert enable(client, False).success
-    client.until(reaches(client, np.zeros(2)), say)
-    went = commands(client) / target
-    assert (np.diff(went[:, 0]) <= 1e-12).all()
-    assert client.silent('effort_commands')
-    assert client.get('command_enabled') is False
-
-
-def test_disabled_during_the_ramp_it_never_gets_there(process_and_client: tuple[Process, Client], robot: Robot) -> None:
-    _, client = process_and_client
-    say = sender(client, robot)
-    client.set(command_ramp=10.0)
-    assert enable(client, True, say).success
-    client.until(lambda: len(commands(client)) > 3 and commands(client)[-1].any(), say)
-    client.set(command_ramp=RAMP)
-    assert client.set(command_enabled=False)[0].successful
-    client.until(reaches(client, np.zeros(2)), say)
-    assert (np.abs(commands(client)) < np.abs(gravity(robot))).all()
-    assert client.silent('effort_commands')
-
-
-def test_when_joint_states_stop_it_ends_at_zero_says_so_and_must_be_enabled_again(
-    process_and_client: tuple[Process, Client], robot: Robot
-) -> None:
-    process, client = process_and_client
-    say = driving(client, robot)
-    client.set(state_timeout=0.2)
-    client.until(reaches(client, np.zeros(2)))  # the robot says nothing any more
-    assert client.silent('effort_commands')
-    client.until(lambda: 'disabled itself: no torques' in said(client))
-    assert client.get('command_enabled') is False
-    assert 'effort_commands disabled: no torques' in process.output
-    client.set(state_timeout=5.0)
-    client.received['effort_commands'].clear()
-    client.received['torque/gravity'].clear()
-    client.until(lambda: len(client.received['torque/gravity']) > 3, say)
-    assert not client.received['effort_commands']
-    assert enable(client, True, say).success
-    client.until(reaches(client, gravity(robot)), say)
-
-
-def test_limits_hold_and_the_joint_that_is_cut_is_named(
-    process_and_client: tuple[Process, Client], robot: Robot
-) -> None:
-    _, client = process_and_client
+def test_limits_hold_and_the_joint_that_is_cut_is_named(driven: Driven) -> None:
+    client = driven.client
     assert client.get('command_limits') == [60.0, 120.0]  # the URDF's
-    wanted, say = gravity(robot), sender(client, robot)
-    limits = [abs(wanted[0]) / 2, 120.0]
+    limits = [abs(driven.gravity[0]) / 2, 120.0]
     assert client.set(command_limits=limits)[0].successful
-    assert enable(client, True, say).success
-    client.until(reaches(client, np.clip(wanted, -np.array(limits), limits)), say)
-    assert (np.abs(commands(client)) <= limits).all()
-    client.until(lambda: 'cut to the limit: q_4l' in said(client), say)
-    for bad in ([1.0], [-1.0, 1.0], [float('nan'), 1.0], [float('inf'), 1.0]):
-        assert not client.set(command_limits=bad)[0].successful
+    driven.enable()
+    client.until(driven.reaches(np.clip(driven.gravity, -np.array(limits), limits)), driven.say)
+    assert (np.abs(driven.commands) <= limits).all()
+    client.until(lambda: 'q_4l is cut to its limit' in driven.status, driven.say)
+    assert 'disable first' in client.set(command_limits=[60.0, 120.0])[0].reason
 
 
-def test_what_cannot_be_enabled_is_refused_with_the_reason(
-    process_and_client: tuple[Process, Client], robot: Robot
-) -> None:
-    _, client = process_and_client
-    answer = enable(client, True)
-    assert (answer.success, client.get('command_enabled')) == (False, False)
-    assert 'joint states must come first' in answer.message
-    client.set(total_terms=['gravity', 'friction'])
+# Whom for -------------------------------------------------------------------------------------------------------------
 
-    def blind() -> None:
-        client.send_state(robot.joint_names, Q)
-
-    answer = enable(client, True, blind)
-    assert not answer.success
-    assert 'velocities' in answer.message
-    client.set(total_terms=['gravity'], command_limits=[0.0, 10.0])
-    answer = enable(client, True, blind)
-    assert not answer.success
-    assert 'no effort limit is known of q_4l' in answer.message
-    assert not client.received['effort_commands']
+CONTROLLER = """
+import sys, rclpy
+from std_msgs.msg import Float64MultiArray
+rclpy.init()
+node = rclpy.create_node('arm_effort_controller')
+if len(sys.argv) > 1:
+    node.declare_parameter('joints', sys.argv[1].split(','))
+node.create_subscription(Float64MultiArray, 'effort_commands', lambda m: print(*m.data, flush=True), 10)
+print('up', flush=True)
+rclpy.spin(node)
+"""
 
 
-def test_a_node_that_ends_takes_its_commands_back(process_and_client: tuple[Process, Client], robot: Robot) -> None:
-    process, client = process_and_client
-    driving(client, robot)
-    process.process.send_signal(signal.SIGINT)
-    client.until(reaches(client, np.zeros(2)))
-    assert process.wait() == 0
+def controller(number: int, *words: str) -> Process:
+    return Process(number, *words, code=CONTROLLER)
 
 
-@pytest.mark.parametrize('falling', [False, True])
-def test_a_node_that_ends_takes_them_back_before_it_is_killed_however_long_the_ramp(
-    process_and_client: tuple[Process, Client], robot: Robot, falling: bool
-) -> None:
-    process, client = process_and_client
-    target, say = gravity(robot), sender(client, robot)
-    assert enable(client, True, say).success
-    client.until(reaches(client, target), say)
-    client.set(command_ramp=10.0)
-    if falling:
-        assert enable(client, False, say).success
-    process.process.send_signal(signal.SIGINT)
-    client.until(reaches(client, np.zeros(2)))
-    assert process.wait() == 0
-    assert 'still waiting' not in process.output
-    shares = commands(client)[:, 0] / target[0]
-    down = shares[int(np.argmax(shares)) :]
-    assert (np.diff(down) <= 1e-12).all()
-    assert ((down > 0.1) & (down < 0.9)).any()  # not at once
+def received(process: Process) -> list[list[float]]:
+    lines = [line for line in process.output.splitlines() if line[:1] in '-0123456789']
+    return [[float(word) for word in line.split()] for line in lines[:-1]]
+
+
+@pytest.fixture
+def unheard(robot: Robot) -> Iterator[Driven]:
+    """A node whose commands nothing receives yet."""
+    with domain() as number:
+        started = object.__new__(Driven)
+        started.number, started.robot = number, robot
+        started.process, started.client = Process(number, *given(*WORDS)), Client(number)
+        started.client.listen('torque/gravity')
+        started.client.ready()
+        started.gravity = Lagrangian(robot).Q(Q)[[robot.joint_names.index(name) for name in JOINTS]]
+        yield started
+        started.client.close()
+        assert started.process.end() == 0, started.process.output
+
+
+def test_a_recorder_is_no_controller_and_a_controller_killed_and_back_begins_with_a_ramp(unheard: Driven) -> None:
+    client = unheard.client
+    recorder = rclpy.create_node('rosbag2_recorder', context=client.context, use_global_arguments=False)
+    recorder.create_subscription(Float64MultiArray, 'effort_commands', lambda _: None, 10)
+    unheard.refused('no controller subscribes')
+    first = controller(unheard.number)
+    assert unheard.enable().startswith('enabled for /arm_effort_controller')
+    full = lambda got: len(got) > 3 and np.allclose(got[-1], unheard.gravity)  # noqa: E731
+    client.until(lambda: full(received(first)), unheard.say)
+    assert np.abs(received(first)[0]).max() < 0.1 * np.abs(unheard.gravity).max()
+    first.process.kill()
+    second = controller(unheard.number)
+    client.until(lambda: 'ended by a fault' in unheard.status, unheard.say)
+    assert '/arm_effort_controller' in unheard.status
+    unheard.client.until(lambda: unheard.ask().success, unheard.say)
+    client.until(lambda: full(received(second)), unheard.say)
+    steps = np.abs(np.diff(received(second), axis=0))
+    assert (
+        steps.max() <= np.array([60.0, 120.0]).max() * 10 * 0.1
+    )  # never more than a rate allows in a tenth of a second
+    recorder.destroy_node()
+
+
+def test_a_controller_with_other_joints_is_refused(unheard: Driven) -> None:
+    controller(unheard.number, 'q_1l,q_4l')
+    unheard.refused('/arm_effort_controller has joints [q_1l, q_4l], command_joints is [q_4l, q_1l]')
+
+
+def test_another_node_that_gives_commands_is_named_and_both_do_not_drive(driven: Driven) -> None:
+    driven.on()
+    other = driven.client.node.create_publisher(Float64MultiArray, 'effort_commands', 1)
+    driven.client.until(driven.reaches(np.zeros(2)), driven.say)
+    driven.client.until(lambda: 'effort_commands come from /client too' in driven.status, driven.say)
+    driven.refused('come from /client too; end all but one')
+    driven.client.node.destroy_publisher(other)
+    driven.on()
+
+
+def test_when_joint_states_stop_commands_end_and_must_be_enabled_again(driven: Driven) -> None:
+    client = driven.client
+    driven.on()
+    client.set(state_timeout=0.2)
+    assert gradual(driven.falls())
+    client.until(lambda: 'ended by a fault: no joint states of all joints' in driven.status)
+    assert client.get('command_enabled') is False
+    assert 'effort_commands ended by a fault: no joint states' in driven.process.output
+    client.until(lambda: driven.status and client.silent('effort_commands'))
+    client.set(state_timeout=5.0)
+    client.received['torque/gravity'].clear()
+    client.until(lambda: len(client.received['torque/gravity']) > 3, driven.say)
+    assert not len(driven.commands)
+    driven.on()
+
+
+# However it ends ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize('number', [signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT])
+def test_every_signal_takes_the_commands_to_zero(driven: Driven, number: signal.Signals) -> None:
+    driven.on()
+    driven.process.process.send_signal(number)
+    assert gradual(driven.falls())
+    assert driven.process.wait() == 0
+    assert 'still waiting' not in driven.process.output
+
+
+def test_while_it_ends_the_pose_is_followed(driven: Driven) -> None:
+    driven.on()
+    driven.process.process.send_signal(signal.SIGINT)
+    away = np.zeros(17)
+    away[1] = 0.5
+    client = driven.client
+    client.until(driven.reaches(np.zeros(2)), lambda: client.send_state(driven.robot.joint_names, away, np.zeros(17)))
+    shares = driven.commands / driven.gravity
+    assert (np.abs(shares[:, 0] - shares[:, 1]) > 0.05).any()  # no longer in proportion
+    assert driven.process.wait() == 0
+
+
+def test_however_long_the_ramp_it_ends_before_it_is_killed(robot: Robot) -> None:
+    with domain() as number:
+        driven = Driven(number, robot, *WORDS[::2], 'command_ramp:=10.0', 'command_start:=measured')
+        effort = Lagrangian(robot).Q(Q)
+        say = lambda: driven.say(effort=effort)  # noqa: E731
+        driven.client.until(lambda: driven.ask(doing=say).success, say)
+        driven.client.until(driven.reaches(driven.gravity), say)
+        driven.process.process.send_signal(signal.SIGINT)
+        assert gradual(driven.falls())
+        assert driven.process.wait() == 0
+        assert 'still waiting' not in driven.process.output
+        driven.client.close()
+
+
+def test_a_node_that_is_killed_leaves_zero_behind(driven: Driven) -> None:
+    driven.on()
+    driven.process.process.kill()
+    assert gradual(driven.falls())
+    driven.process.process.wait()
+
+
+@pytest.mark.parametrize('what', ['break', 'hang'])
+def test_a_node_that_fails_or_hangs_leaves_zero_behind(robot: Robot, what: str) -> None:
+    with domain() as number:
+        driven = Driven(number, robot, code=BROKEN)
+        driven.on()
+        driven.client.publisher(Empty, what).publish(Empty())
+        assert gradual(driven.falls())
+        if what == 'hang':
+            driven.client.until(lambda: 'took over: the node said nothing for' in driven.status, driven.say)
+            driven.on()
+            driven.process.process.kill()
+            driven.process.process.wait()
+        else:
+            assert driven.process.wait() == 1
+            assert 'ZeroDivisionError' in driven.process.output
+        driven.client.close()
 
 
 BROKEN = """
-import sys
+import sys, time
+from sensor_msgs.msg import JointState
 from std_msgs.msg import Empty
 from krang_dynamics_ros.nodes.dynamics_node import DynamicsNode
 from krang_dynamics_ros.nodes.run import run
@@ -215,116 +346,83 @@ class Broken(DynamicsNode):
     def __init__(self):
         super().__init__()
         self.create_subscription(Empty, 'break', lambda _: 1 / 0, 1)
+        self.create_subscription(Empty, 'hang', lambda _: time.sleep(3), 1)
 
 sys.exit(run(Broken))
 """
 
 
-def test_a_node_that_fails_takes_its_commands_back(robot: Robot) -> None:
+def sender_of(driven: Driven) -> int:
+    """Return the process that sends the commands of a node."""
+    parent = driven.process.process.pid
+    (child,) = map(int, Path(f'/proc/{parent}/task/{parent}/children').read_text().split())
+    return child
+
+
+@pytest.mark.parametrize('number', [signal.SIGKILL, signal.SIGSTOP])
+def test_when_the_sender_dies_or_hangs_another_takes_the_commands_to_zero(driven: Driven, number: int) -> None:
+    driven.on()
+    os.kill(sender_of(driven), number)
+    driven.client.until(driven.reaches(np.zeros(2)), driven.say)
+    assert gradual(driven.commands[int(np.argmax(driven.commands[:, 1] / driven.gravity[1])) :, 1] / driven.gravity[1])
+    driven.client.until(lambda: 'the process that sends commands has died' in driven.status, driven.say)
+
+
+def test_signals_to_the_sender_alone_change_nothing_while_it_is_needed(driven: Driven) -> None:
+    driven.on()
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT):
+        os.kill(sender_of(driven), number)
+    driven.client.received['effort_commands'].clear()
+    driven.client.until(lambda: len(driven.commands) > 50, driven.say)
+    np.testing.assert_allclose(driven.commands[-1], driven.gravity, err_msg=driven.process.output)
+
+
+NOHUP = """
+import signal, sys
+signal.signal(signal.SIGHUP, signal.SIG_IGN)
+from krang_dynamics_ros.nodes.dynamics_node import main
+sys.exit(main(sys.argv))
+"""
+
+
+def test_nohup_stays_nohup(robot: Robot) -> None:
     with domain() as number:
-        words = ('-p', f'command_joints:=[{", ".join(JOINTS)}]', '-p', f'command_ramp:={RAMP}')
-        process, client = Process(number, '--ros-args', *words, code=BROKEN), Client(number)
-        client.set(state_timeout=5.0)
-        client.listen('effort_commands', 'torque/gravity')
-        client.ready()
-        driving(client, robot)
-        client.publisher(Empty, 'break').publish(Empty())
-        client.until(reaches(client, np.zeros(2)))
+        driven = Driven(number, robot, *WORDS, code=NOHUP)
+        driven.on()
+        driven.process.process.send_signal(signal.SIGHUP)
+        driven.client.received['effort_commands'].clear()
+        driven.client.until(lambda: len(driven.commands) > 50, driven.say)
+        np.testing.assert_allclose(driven.commands[-1], driven.gravity)
+        driven.client.close()
+        assert driven.process.end(signal.SIGTERM) == 0
+
+
+# A robot that takes commands as a controller does ---------------------------------------------------------------------
+
+
+def test_the_simulator_holds_up_by_commands_and_sinks_when_they_end(robot: Robot) -> None:
+    joints = [name for name in robot.joint_names if name.endswith('l')]
+    listed = f'command_joints:=[{", ".join(joints)}]'
+    with domain() as number:
+        simulator = Process(
+            number, *given(listed, 'brakes:=true', 'viscous:=1.0', 'coulomb:=1.0'), module='simulator_node'
+        )
+        process, client = Process(number, *given(listed, 'command_ramp:=0.3')), Client(number)
+        got: list[Any] = []
+        client.node.create_subscription(JointState, 'joint_states', got.append, 10)
+        client.until(lambda: got, why='the simulator says nothing')
+        request = SetBool.Request(data=True)
+        answers: list[Any] = []
+        client.until(
+            lambda: answers.append(client.call('/effort_commands/enable', SetBool, request)) or answers[-1].success
+        )
+        assert answers[-1].message.startswith('enabled for /krang_simulator')
+        start = np.array(got[-1].position)
+        mode = lambda: client.diagnostics['simulation'].message if 'simulation' in client.diagnostics else ''  # noqa: E731
+        stamp = got[-1].header.stamp.sec
+        client.until(lambda: mode() == 'runs' and got[-1].header.stamp.sec > stamp + 3)
+        assert np.abs(np.array(got[-1].position) - start).max() < 0.02
+        process.process.kill()
+        client.until(lambda: np.abs(np.array(got[-1].position) - start).max() > 0.1, why='the arm does not sink')
         client.close()
-        assert process.wait() == 1
-        assert 'ZeroDivisionError' in process.output
-
-
-def test_nothing_rises_for_nobody_and_nobody_begins_in_the_middle(robot: Robot) -> None:
-    with domain() as number:
-        words = ('-p', f'command_joints:=[{", ".join(JOINTS)}]', '-p', 'state_timeout:=5.0', '-p', 'command_ramp:=2.0')
-        process, client = Process(number, '--ros-args', *words), Client(number)
-        client.listen('torque/gravity')
-        client.ready()
-        target, say = gravity(robot), sender(client, robot)
-        answer = enable(client, True, say)
-        assert (answer.success, answer.message) == (
-            False, 'command_enabled: nobody listens to effort_commands; start the controller first',
-        )  # fmt: skip
-        for times in (1, 2):
-            came: list[Float64MultiArray] = []
-            controller = client.node.create_subscription(Float64MultiArray, 'effort_commands', came.append, 100)
-            client.until(
-                lambda: client.call('/effort_commands/enable', SetBool, SetBool.Request(data=True)).success, say
-            )
-            client.until(lambda came=came: came and np.allclose(came[-1].data, target), say)
-            assert (np.abs(came[0].data) < np.abs(target) / 2).all()
-            client.node.destroy_subscription(controller)
-            gone = 'disabled: nobody listens to effort_commands any more'
-            client.until(lambda gone=gone, times=times: process.output.count(gone) == times, say)
-            assert client.get('command_enabled') is False
-        late: list[Float64MultiArray] = []
-        client.node.create_subscription(Float64MultiArray, 'effort_commands', late.append, 100)
-        client.until(lambda: client.node.count_publishers('effort_commands'), say)
-        client.received['torque/gravity'].clear()
-        client.until(lambda: len(client.received['torque/gravity']) > 50, say)
-        assert not late
-        client.close()
-        assert process.end() == 0, process.output
-
-
-def test_another_node_that_gives_commands_is_named_and_both_do_not_drive(
-    process_and_client: tuple[Process, Client], robot: Robot
-) -> None:
-    process, client = process_and_client
-    say = driving(client, robot)
-    other = client.node.create_publisher(Float64MultiArray, 'effort_commands', 1)
-    client.until(reaches(client, np.zeros(2)), say)
-    client.until(lambda: 'disabled itself: effort_commands come from /client too' in said(client), say)
-    assert 'effort_commands disabled: effort_commands come from /client' in process.output
-    answer = enable(client, True, say)
-    assert not answer.success
-    assert 'come from /client too; end all but one' in answer.message
-    client.node.destroy_publisher(other)
-    client.until(lambda: enable(client, True, say).success)
-    client.until(reaches(client, gravity(robot)), say)
-
-
-def test_without_joints_to_command_there_is_nothing_to_enable() -> None:
-    with domain() as number:
-        process, client = Process(number), Client(number)
-        answer = client.call('/effort_commands/enable', SetBool, SetBool.Request(data=True))
-        assert not answer.success
-        assert 'command_joints' in answer.message
-        client.close()
-        assert process.end() == 0, process.output
-
-
-@pytest.mark.parametrize(
-    ('words', 'message'),
-    [
-        (['command_enabled:=true'], 'command_enabled: no joints to command'),
-        (['command_joints:=[q_1l]', 'command_limits:=[0.0]', 'command_enabled:=true'], 'no effort limit is known'),
-        (['command_joints:=[q_1l]', 'command_limits:=[1.0, 2.0]'], 'command_limits: [1.0, 2.0], must be 1 finite'),
-    ],
-)
-def test_a_node_that_could_never_enable_does_not_start(words: list[str], message: str) -> None:
-    with domain() as number:
-        process = Process(number, '--ros-args', *(word for given in words for word in ('-p', given)))
-        assert process.wait() == 1
-        assert message in process.output
-        assert 'Traceback' not in process.output
-
-
-def test_enabled_by_a_parameter_file_it_rises_with_the_first_state(robot: Robot) -> None:
-    words = ['command_joints:=[q_4l, q_1l]', 'command_enabled:=true', 'command_ramp:=0.2', 'state_timeout:=5.0']
-    for _, client in started(*words):
-        client.until(reaches(client, gravity(robot)), sender(client, robot))
-
-
-def test_enabled_by_a_parameter_file_it_waits_for_who_listens(robot: Robot) -> None:
-    with domain() as number:
-        words = ('-p', f'command_joints:=[{", ".join(JOINTS)}]', '-p', 'state_timeout:=5.0', '-p', 'command_ramp:=2.0')
-        process, client = Process(number, '--ros-args', *words, '-p', 'command_enabled:=true'), Client(number)
-        say = sender(client, robot)
-        client.until(lambda: 'enabled, and waiting: nobody listens' in said(client), say)
-        client.listen('effort_commands')
-        client.until(reaches(client, gravity(robot)), say)
-        assert (np.abs(commands(client)[0]) < np.abs(gravity(robot)) / 2).all()
-        client.close()
-        assert process.end() == 0, process.output
+        assert simulator.end() == 0

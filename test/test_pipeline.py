@@ -48,81 +48,6 @@ class Played:
         return torques
 
 
-def test_commands_are_enabled_only_while_torques_come(model: Model) -> None:
-    robot = Played(model, command_joints=JOINTS)
-    robot.time = 5.0
-    robot.pipeline.commanding.follow(robot.hear(S))
-    robot.set(command_enabled=True)
-    robot.set(command_enabled=False)
-    robot.time += 1.01 * robot.settings['state_timeout']
-    with pytest.raises(ArgumentError, match='joint states must come first'):
-        robot.set(command_enabled=True)
-
-
-def test_enabled_without_torques_it_is_off_after_the_timeout_and_stays_off(model: Model) -> None:
-    robot = Played(model, command_joints=JOINTS)
-    commanding = robot.pipeline.commanding
-    commanding.follow(robot.hear(S))
-    robot.set(command_enabled=True)
-    robot.time += 1.01 * robot.settings['state_timeout']
-    assert commanding.tick() is None
-    assert commanding.switch.fault == 'not begun within 0.1 s of being enabled: no torques came'
-    robot.time += 3600.0
-    assert commanding.follow(robot.hear(2 * S)) is None
-    robot.set(command_enabled=False)
-    robot.set(command_enabled=True)
-    assert commanding.follow(robot.hear(2 * S + 1)) is not None
-
-
-def test_enabled_from_the_start_it_waits_for_the_first_torques_and_for_who_takes_them(model: Model) -> None:
-    robot = Played(model, command_joints=JOINTS, command_enabled=True)
-    commanding = robot.pipeline.commanding
-    commanding.heard = False
-    for _ in range(2):
-        robot.time += 3600.0
-        commanding.tick()
-        assert commanding.follow(robot.hear(S)) is None
-    commanding.heard = True
-    assert commanding.follow(robot.hear(S + 1)) is not None
-    assert not commanding.switch.fault
-
-
-def test_nothing_is_enabled_that_nobody_takes_or_that_somebody_else_gives_too(model: Model) -> None:
-    robot = Played(model, command_joints=JOINTS)
-    commanding = robot.pipeline.commanding
-    commanding.follow(robot.hear(S))
-    commanding.heard = False
-    with pytest.raises(ArgumentError, match='nobody listens to effort_commands; start the controller first'):
-        robot.set(command_enabled=True)
-    commanding.heard, commanding.others = True, ['/other']
-    with pytest.raises(ArgumentError, match='effort_commands come from /other too'):
-        robot.set(command_enabled=True)
-    commanding.others = ()
-    robot.set(command_enabled=True)
-    commanding.others = ['/other']
-    commanding.follow(robot.hear(S + 1))
-    assert '/other' in commanding.switch.fault
-
-
-def test_whether_the_total_is_known_is_judged_by_the_terms_that_come_with_the_request(model: Model) -> None:
-    robot = Played(model, command_joints=JOINTS)
-    robot.pipeline.commanding.follow(robot.hear(S))  # no velocities
-    with pytest.raises(ArgumentError, match='no velocities for friction'):
-        robot.set(command_enabled=True, total_terms=['gravity', 'friction'])
-    robot.set(total_terms=['gravity', 'friction'])
-    robot.set(command_enabled=True, total_terms=['gravity'])
-
-
-def test_enabled_just_after_all_was_forgotten_nothing_goes_out_unless_torques_come(model: Model) -> None:
-    robot = Played(model, command_joints=JOINTS, total_terms=['gravity', 'friction'])
-    robot.pipeline.commanding.follow(robot.hear(S, np.zeros(17)))
-    robot.pipeline.inputs.forget()
-    robot.set(command_enabled=True)
-    robot.time += 1.01 * robot.settings['state_timeout']
-    assert robot.pipeline.commanding.tick() is None
-    assert 'no torques came' in robot.pipeline.commanding.switch.fault
-
-
 @pytest.mark.parametrize('limits', [[-0.5, 1.0], [1e7, 1.0], [np.nan, 1.0], [1.0]])
 def test_limits_that_cannot_be_are_refused_while_nothing_goes_out_too(limits: list[float], model: Model) -> None:
     robot = Played(model, command_joints=JOINTS)
@@ -367,24 +292,3 @@ def test_a_hand_is_not_said_to_be_free_that_nobody_measures(model: Model) -> Non
     contact = robot.pipeline.external.contact(robot.hear(S, np.zeros(17), effort))
     assert contact is not None
     assert contact.hands == {'left': False}
-
-
-@pytest.mark.parametrize('change', ['silent', 'terms'])
-def test_commands_do_not_jump_when_a_term_comes_or_goes(model: Model, change: str) -> None:
-    robot = Played(model, command_joints=JOINTS, command_ramp=1.0, total_terms=['gravity', 'wrench'])
-    robot.q = np.linspace(-0.8, 0.8, 17)
-    followed, inputs, sent = robot.pipeline.commanding, robot.pipeline.inputs, []
-    for k in range(600):
-        now, robot.time = S + 10 * k * MS, 0.01 * k
-        if k == 1:
-            robot.set(command_enabled=True)
-        if k == 300 and change == 'terms':
-            robot.set(total_terms=['gravity'])
-        if k < 300 or change == 'terms':
-            inputs.take_wrench('left', '', np.array([0, 0, 60.0]), np.zeros(3), now, now)
-        command = followed.follow(robot.hear(now))
-        sent += [] if command is None else [command.copy()]
-    gravity = model.dynamics.Q(robot.q)[[3, 4]]
-    np.testing.assert_allclose(sent[-1], gravity)
-    assert np.abs(sent[280] - gravity).max() > 3
-    assert np.abs(np.diff(sent[150:], axis=0)).max() < 0.1  # a hundredth of the way at a time

@@ -55,7 +55,7 @@ def test_what_contact_leaves_is_found_in_every_frame_and_sense(
         weight = sum(weight_by_hand(robot, q, one, frame, about) for one in (body, payload))
         reading = touch + BIAS - sign * weight
         assert hand.take(frame, reading[:3].tolist(), reading[3:].tolist(), 1, 1)
-        (wrench,) = contact_wrenches([hand], partial(dynamics.weights, q), 1, 1)
+        (wrench,) = contact_wrenches([hand], partial(dynamics.weights, q), 1, 1).values()
         np.testing.assert_allclose(sign * wrench.vector, touch, atol=1e-10)
         as_read = Wrench('R10l', touch[:3] * sign, touch[3:] * sign, frame, frame if about == 'frame' else '')
         mine, theirs = (dynamics.wrench_torque(q, [one]) for one in (wrench, as_read))
@@ -100,12 +100,12 @@ def test_two_hands_get_their_own_weights(dynamics: Dynamics, rng: np.random.Gene
     for hand in hands:
         hand.take('', (1.0, 2.0, 3.0), (0.0, 0.0, 0.0), 1, 1)
     weigh = partial(dynamics.weights, q)
-    for hand, wrench in zip(hands, contact_wrenches(hands, weigh, 1, 1), strict=True):
-        (alone,) = contact_wrenches([hand], weigh, 1, 1)
+    for hand, wrench in zip(hands, contact_wrenches(hands, weigh, 1, 1).values(), strict=True):
+        (alone,) = contact_wrenches([hand], weigh, 1, 1).values()
         np.testing.assert_array_equal(alone.vector, wrench.vector)
         assert alone.link == wrench.link == hand.link
     hands[1].forget()
-    assert [wrench.link for wrench in contact_wrenches(hands, weigh, 1, 1)] == ['R10l', 'R7l']
+    assert [wrench.link for wrench in contact_wrenches(hands, weigh, 1, 1).values()] == ['R10l', 'R7l']
 
 
 def test_a_change_of_tool_or_payload_counts_at_once(dynamics: Dynamics, rng: np.random.Generator) -> None:
@@ -115,7 +115,7 @@ def test_a_change_of_tool_or_payload_counts_at_once(dynamics: Dynamics, rng: np.
     seen = []
     for sensor, payload in ((TOOL, Inertia()), (TOOL, random_body(rng)), (WristSensor(), Inertia())):
         hand.sensor, hand.payload = sensor, payload
-        seen.append(contact_wrenches([hand], partial(dynamics.weights, q), 1, 1)[0].vector)
+        seen.append(contact_wrenches([hand], partial(dynamics.weights, q), 1, 1)[hand.name].vector)
     assert not np.allclose(seen[0], seen[1])
     np.testing.assert_array_equal(seen[2], 0)
 

@@ -2,12 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
 
 from ..core.errors import ArgumentError
 from ..core.spatial import Array
 from ..core.wrench import Wrench
+
+
+class LazyWrenches(Sequence[Wrench]):
+    """What the hands apply at one state, computed on first access: never while nothing needs `torque/wrench`."""
+
+    def __init__(self, compute: Callable[[], Mapping[str, Wrench]]) -> None:
+        """`compute` returns the wrenches by hand."""
+        self.compute = compute
+
+    @cached_property
+    def by_hand(self) -> Mapping[str, Wrench]:
+        """The wrenches by the hands' names; a hand without a fresh reading has none."""
+        return self.compute()
+
+    def __len__(self) -> int:
+        return len(self.by_hand)
+
+    def __iter__(self) -> Iterator[Wrench]:
+        return iter(self.by_hand.values())
+
+    def __getitem__(self, which: Any) -> Any:
+        return [*self.by_hand.values()][which]
 
 
 @dataclass(frozen=True, eq=False)
@@ -20,6 +44,18 @@ class State:
     effort: Array | None = None  # as measured, NaN where it is not known; None: nothing is measured
     stamp: int = 0  # ns
     jumps: int = 0  # how often time went back so far: where this differs, the states before say nothing of this one
+
+    def wrenches_by_hand(self) -> Mapping[str, Wrench]:
+        """Return what the robot applies, by hand; by number where the wrenches came without names."""
+        if isinstance(self.wrenches, LazyWrenches):
+            return self.wrenches.by_hand
+        return {str(k): wrench for k, wrench in enumerate(self.wrenches)}
+
+    def reread(self) -> State:
+        """Return the same state with the wrenches computed anew: a sensor's parameters have changed."""
+        if not isinstance(self.wrenches, LazyWrenches):
+            return self
+        return replace(self, wrenches=LazyWrenches(self.wrenches.compute))
 
     @property
     def velocity(self) -> Array:

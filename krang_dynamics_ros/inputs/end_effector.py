@@ -126,8 +126,8 @@ class EndEffector:
         return Wrench.of(self.link, self.sign * reading.numbers, reading.axes, reading.about)
 
 
-def contact_wrenches(hands: Iterable[EndEffector], weigh: Weigh, state_stamp: int, now: int) -> list[Wrench]:
-    """Return what the robot applies by contact: the hands' readings that are not late, without bias and weights.
+def contact_wrenches(hands: Iterable[EndEffector], weigh: Weigh, state_stamp: int, now: int) -> dict[str, Wrench]:
+    """Return what the robot applies by contact, by hand: readings that are not late, without bias and weights.
 
     `weigh` is for the pose of the joint state of that stamp.
     """
@@ -135,7 +135,7 @@ def contact_wrenches(hands: Iterable[EndEffector], weigh: Weigh, state_stamp: in
     loads = [hand.load(reading) for hand, reading in read]
     loaded = [load for load in loads if load is not None]
     weights = iter(weigh(loaded)) if loaded else iter(())
-    return [
-        hand.contact(reading, None if load is None else next(weights))
+    return {
+        hand.name: hand.contact(reading, None if load is None else next(weights))
         for (hand, reading), load in zip(read, loads, strict=True)
-    ]
+    }

@@ -1,127 +1,232 @@
-"""`effort_commands`: the topic, the service that enables it, and how it ends."""
+"""`effort_commands`: the service that enables them, the process that sends them, and how they end with the node."""
 
 from __future__ import annotations
 
+import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from contextlib import suppress
 from typing import Any
 
+from rcl_interfaces.srv import GetParameters
 from rclpy.clock import Clock, ClockType
-from rclpy.duration import Duration
 from rclpy.node import Node
-from rclpy.parameter import Parameter
+from rclpy.parameter import Parameter, parameter_value_to_python
+from rclpy.qos_overriding_options import QoSOverridingOptions
+from std_msgs.msg import Float64MultiArray
 from std_srvs.srv import SetBool
 
+from ..core.errors import ArgumentError
 from ..core.spatial import Array
 from ..dynamics.terms import Torques
-from ..pipeline.commanding import UNHEARD, Commanding
+from ..pipeline.command_supervisor import CommandSupervisor
+from .command_sender import Config
 from .diagnostics import ERROR, OK, WARN, Status
-from .ending import FAREWELL, TAKING_BACK
-from .other_publishers import others
-from .topics import NumbersTopic
+from .other_publishers import named_publishers
+from .sender_link import SenderLink
+from .topics import OUTPUT
 
 TOPIC = 'effort_commands'
 TICK = 0.01  # s: how often commands are looked after when no joint state comes
 LOOK_ROUND = 1.0  # s
-
-
-class CommandTopic(NumbersTopic):
-    """Knows as well when all who listened have gone, though others may listen already."""
-
-    def __init__(self, node: Node, deserted: Callable[[], None]) -> None:
-        self._deserted = deserted
-        super().__init__(node, TOPIC)
-
-    def _matched(self, info: Any) -> None:
-        super()._matched(info)
-        if info.current_count <= info.total_count_change:  # nobody but those who have come just now
-            self._deserted()
+REACH_WITHIN = 5.0  # s, for a process that replaces a dead one to reach the controller once it runs
+RESTART_AFTER = 1.0  # s
+LEVELS = {'ok': OK, 'warning': WARN, 'error': ERROR}
 
 
 class CommandOutput:
-    """Sends what the switch lets out. `command_enabled` is the one truth; the service sets it."""
+    """Carries events to the supervisor and commands to the process that sends them; it decides nothing."""
 
-    def __init__(self, node: Node, commanding: Commanding) -> None:
-        self._node, self._commanding, self._switch = node, commanding, commanding.switch
+    def __init__(self, node: Node, supervisor: CommandSupervisor) -> None:
+        self._node, self._supervisor, self._commands = node, supervisor, supervisor.commands
+        self._link: SenderLink | None = None
+        self._sending = False  # whether the last frame was a command
+        self._replacing = False  # whether a process is to reach the controller of one that died
+        self._told = ''  # the fault that the log has
+        self._mirrored = False
+        self._clients: dict[str, Any] = {}
+        self._asked: set[str] = set()  # identities of endpoints whose node was asked for its joints
         node.create_service(SetBool, f'{TOPIC}/enable', self._on_enable)
-        if self._switch.joint_names:
-            self._topic = CommandTopic(node, commanding.deserted)
+        if supervisor.ignored_file_value:
+            node.get_logger().warning(
+                f'command_enabled: true in a file or on the command line is ignored; only {TOPIC}/enable enables'
+            )
+            node.set_parameters([Parameter('command_enabled', value=False)])
+        if self._commands.joint_names:
+            self._config = self._sender_config()
+            self._start_sender()
             steady = Clock(clock_type=ClockType.STEADY_TIME)
             node.create_timer(TICK, self._on_tick, clock=steady)
             node.create_timer(LOOK_ROUND, self._look_round, clock=steady)
 
+    def _sender_config(self) -> Config:
+        """Return what the process needs; a publisher that is made and destroyed here says what QoS overrides make."""
+        node = self._node
+        options = QoSOverridingOptions.with_default_policies()
+        publisher = node.create_publisher(Float64MultiArray, TOPIC, OUTPUT, qos_overriding_options=options)
+        qos, topic = publisher.qos_profile, publisher.topic_name
+        node.destroy_publisher(publisher)
+        enclave = ['--ros-args', *_following(sys.argv, '-e', '--enclave')]
+        return Config(
+            f'{node.get_name()}_commands', node.get_namespace(), topic, self._commands.rates.tolist(),
+            qos.depth, int(qos.history), int(qos.reliability), int(qos.durability), enclave,
+        )  # fmt: skip
+
+    def _start_sender(self) -> None:
+        self._started = time.monotonic()
+        self._link = SenderLink(self._config._replace(rates=self._commands.rates.tolist()), self._started)
+
+    # Torques and ticks ---------------------------------------------------------------------------------------------
+
     def follow(self, torques: Torques) -> None:
         """Take in the torques of a joint state."""
-        if self._switch.joint_names:
-            self._commanding.heard = self._topic.wanted
-            self._send(self._commanding.follow(torques))
-
-    def end(self) -> None:
-        """Take the commands back before the node ends: nobody could do so after it."""
-        if self._switch.idle:
-            return
-        self._switch.hurry(time.monotonic(), TAKING_BACK)
-        while not self._switch.idle:
-            command = self._switch.tick(time.monotonic())
-            if command is not None:
-                self._topic.send(command)
-            time.sleep(TICK)
-        self._topic.wait_until_taken(Duration(seconds=FAREWELL))
-
-    def stop(self, why: str) -> None:
-        """Take the commands back now, and stay off until somebody enables them again."""
-        if self._commanding.wanted:
-            self._switch.disable(time.monotonic(), why)
-            self.end()
-            self._send(None)
+        if self._commands.joint_names:
+            self._send(self._supervisor.on_torques(torques))
 
     def _on_tick(self) -> None:
-        self._commanding.heard = self._topic.wanted
-        self._send(self._commanding.tick())
-
-    def _look_round(self) -> None:
-        """See who else gives commands to the same controller."""
-        self._commanding.others = others(self._node, TOPIC)
+        self._look_after_sender(time.monotonic())
+        self._send(self._supervisor.tick())
+        self._log()
 
     def _send(self, command: Array | None) -> None:
-        if command is not None and self._topic.wanted:
-            self._topic.send(command)
-        if self._switch.fault and self._commanding.wanted:
-            self._node.get_logger().error(f'effort_commands disabled: {self._switch.fault}; enable it again')
-            self._set_enabled(False)
+        link = self._link
+        if link is None:
+            return
+        if command is not None:
+            link.send(True, command, self._commands.fall_seconds(time.monotonic()))
+        if self._sending and self._commands.idle:
+            link.send(False, self._commands.sent, 0.0)
+        self._sending = command is not None and not self._commands.idle
+
+    def _look_after_sender(self, now: float) -> None:
+        """Take in what the sender reports; start another one where it has ended."""
+        link, supervisor = self._link, self._supervisor
+        if link is None:
+            return
+        link.poll(now, not self._commands.idle)
+        if link.falls:
+            self._commands.sender_took_over(f'the process that sends took over: {link.falls}')
+        if link.ended:
+            self._on_sender_ended(link, now)
+        elif link.ready and (not self._replacing or self._reached(link, now)):
+            supervisor.on_endpoints(link.subscribers)
+            self._ask_for_joints()
+
+    def _on_sender_ended(self, link: SenderLink, now: float) -> None:
+        if link.falls:
+            self._commands.sender_ended()
+        elif not self._commands.idle and not self._replacing:
+            self._commands.sender_lost('the process that sends commands has died')
+            self._replacing = True
+        if now - self._started >= RESTART_AFTER:
+            link.close()
+            self._start_sender()
+
+    def _reached(self, link: SenderLink, now: float) -> bool:
+        """Tell whether a process that replaces a dead one has reached the controller; begin to fall if so."""
+        bound = self._supervisor.watch.bound
+        if bound is not None and bound.gid in {endpoint.gid for endpoint in link.subscribers}:
+            self._commands.sender_found(now)
+        elif now - link.first_report < REACH_WITHIN:
+            return False
+        else:
+            self._commands.sender_ended()
+        self._replacing = False
+        return True
+
+    # Whom they are for ---------------------------------------------------------------------------------------------
+
+    def _look_round(self) -> None:
+        """See which other nodes give commands to the same controller."""
+        own = self._link.own if self._link is not None else set()
+        mine = f'{self._node.get_namespace().rstrip("/")}/{self._config.node}'
+        found = named_publishers(self._node, TOPIC)
+        starting = self._link is None or not self._link.ready
+        others = [name for gid, name in found if gid not in own and not (starting and name == mine)]
+        self._supervisor.on_other_publishers(sorted(others))
+
+    def _ask_for_joints(self) -> None:
+        """Ask the nodes of new subscriptions for their parameter `joints`."""
+        for endpoint in self._supervisor.watch.endpoints.values():
+            if endpoint.node and not endpoint.is_tool and endpoint.gid not in self._asked:
+                self._asked.add(endpoint.gid)
+                client = self._node.create_client(GetParameters, f'{endpoint.node}/get_parameters')
+                self._clients[endpoint.node] = client
+        for node, client in [*self._clients.items()]:
+            if client.service_is_ready():
+                future = client.call_async(GetParameters.Request(names=['joints']))
+                future.add_done_callback(lambda done, node=node: self._on_joints(node, done))
+                del self._clients[node]
+
+    def _on_joints(self, node: str, done: Any) -> None:
+        joints = None
+        with suppress(Exception):  # a node that has no such parameter, or that is gone
+            values = [parameter_value_to_python(value) for value in done.result().values]
+            joints = tuple(values[0]) if values and isinstance(values[0], list) else None
+        self._supervisor.on_controller_joints(node, joints)
+
+    # Enabling ------------------------------------------------------------------------------------------------------
 
     def _on_enable(self, request: SetBool.Request, response: SetBool.Response) -> SetBool.Response:
-        if self._switch.joint_names:
-            self._look_round()
-        refused = self._set_enabled(request.data)
-        response.success = not refused
-        response.message = refused or ('enabled' if request.data else 'disabled')
+        try:
+            response.message = self._enable() if request.data else self._supervisor.disable()
+            response.success, self._told = True, ''
+        except ArgumentError as error:
+            response.success, response.message = False, str(error)
+        self._mirror()
         return response
 
-    def _set_enabled(self, enabled: bool) -> str:
-        """Set the parameter; return why it was refused, or nothing."""
-        (result,) = self._node.set_parameters([Parameter('command_enabled', value=enabled)])
-        return '' if result.successful else result.reason
+    def _enable(self) -> str:
+        if self._commands.joint_names and (self._link is None or not self._link.ready):
+            raise ArgumentError('the process that sends commands is starting; try again in a second')
+        if self._commands.joint_names:
+            self._look_round()
+        return self._supervisor.enable()
+
+    def _log(self) -> None:
+        fault = self._commands.fault
+        if fault and fault != self._told:
+            self._node.get_logger().error(f'effort_commands ended by a fault: {fault}; enable them again')
+        self._told = fault
+        self._mirror()
+
+    def _mirror(self) -> None:
+        """Let the ROS parameter say what the commands are."""
+        live = self._commands.live
+        if live != self._mirrored:
+            self._mirrored = live
+            self._node.set_parameters([Parameter('command_enabled', value=live)])
+
+    # The end -------------------------------------------------------------------------------------------------------
+
+    def begin_stop(self) -> None:
+        """Let the commands fall, fast enough for a node that ends; the pose is followed as long as states come."""
+        self._commands.end(time.monotonic())
+
+    def go_on(self) -> None:
+        """Let commands be enabled again."""
+        self._commands.closing = False
+
+    @property
+    def stopped(self) -> bool:
+        """Whether nothing goes out any more."""
+        return self._commands.idle
+
+    def close(self) -> None:
+        """End the process that sends; commands that still go out it takes to zero by itself."""
+        if self._link is not None:
+            self._link.close()
 
     def statuses(self) -> Iterator[Status]:
         """Say what goes out."""
-        switch = self._switch
-        if not switch.joint_names:
-            return
-        pairs = zip(switch.joint_names, switch.limits.tolist(), strict=True)
-        cut = [f'{name} ({switch.cut[name]:.1f}, limit {limit:g})' for name, limit in pairs if name in switch.cut]
-        level, words = OK, switch.stage.value
-        if switch.fault:
-            level, words = ERROR, f'disabled itself: {switch.fault}'
-        elif cut:
-            level, words = WARN, f'cut to the limit: {", ".join(cut)}'
-        elif why := switch.trouble():
-            words = f'off; {why}'
-        elif self._commanding.wanted and not switch.enabled:
-            level, words = WARN, f'enabled, and waiting: {"no torques yet" if self._commanding.heard else UNHEARD}'
-        switch.forget_cuts()
-        yield Status('effort commands', level, words, {
-            'stage': switch.stage.value,
-            'cut to the limit': ', '.join(cut),
-            'disabled itself because': switch.fault,
-        })  # fmt: skip
+        if self._commands.joint_names:
+            level, words, values = self._supervisor.status()
+            yield Status('effort commands', LEVELS[level], words, values)
+
+
+def _following(words: list[str], *options: str) -> list[str]:
+    """Return an option among these and the word that follows it, if it is there."""
+    for k, word in enumerate(words[:-1]):
+        if word in options:
+            return [word, words[k + 1]]
+    return []

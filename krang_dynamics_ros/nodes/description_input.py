@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import NamedTuple
+from typing import NamedTuple, Protocol, cast
 
+from rclpy.clock import Clock, ClockType
 from rclpy.node import Node
 from rclpy.qos import DurabilityPolicy, QoSProfile
+from rclpy.timer import Timer
 from std_msgs.msg import String
 
 from ..core.errors import ArgumentError, KrangDynamicsError
@@ -17,8 +19,10 @@ from ..pipeline.settings import Settings
 from ..robot.urdf_reader import read_description
 from .diagnostics import ERROR, WARN, Status
 from .parameters import given_to
+from .run import Stopping
 
 LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
+LOOK = 0.02  # s: how often a description that waits for commands to end is looked after
 INSTEAD = ('robot_file', 'robot_description')
 
 
@@ -29,25 +33,31 @@ class Described(NamedTuple):
     model: Model
 
 
+class StoppingNode(Stopping, Protocol):
+    """A node that stops its commands before another robot is built, and goes on if that cannot be."""
+
+    def go_on(self) -> None:
+        """Let commands be enabled again."""
+
+
 class DescriptionInput:
-    """Listens. A description that can be is handed on, if it is not the one in use; one that cannot is refused."""
+    """Waits for URDFs. Another one than that in use is handed on, or refused if it cannot be used.
+
+    Commands fall to zero first: to read and to build a robot takes seconds.
+    """
 
     def __init__(
-        self,
-        node: Node,
-        settings: Settings,
-        in_use: Described | None,
-        before: Callable[[], None],
-        take: Callable[[Described], None],
+        self, node: StoppingNode, settings: Settings, in_use: Described | None, take: Callable[[Described], None]
     ) -> None:
-        """`before` is called when another description has come: to read and to build it takes its time."""
         given = [name for name in INSTEAD if settings[name]]
         if given:
             raise ArgumentError(f'{given[0]} and robot_description_topic are both given, must be one of the two')
-        self._node, self._settings, self._in_use = node, settings, in_use
-        self._before, self._take = before, take
+        self._stopping, self._node = node, cast(Node, node)
+        self._settings, self._in_use, self._take = settings, in_use, take
         self._refused = ''
-        subscription = node.create_subscription(
+        self._waiting: str | None = None  # a description that is read when no command goes out any more
+        self._timer: Timer | None = None
+        subscription = self._node.create_subscription(
             String, settings['robot_description_topic'], self._on_description, LATCHED
         )
         self.topic: str = subscription.topic_name
@@ -55,16 +65,34 @@ class DescriptionInput:
     def _on_description(self, message: String) -> None:
         if self._in_use is not None and message.data == self._in_use.text:
             self._refused = ''
+            self._keep()
             return
-        self._before()
+        self._waiting = message.data
+        self._stopping.begin_stop()
+        if self._timer is None:
+            self._timer = self._node.create_timer(LOOK, self._on_timer, clock=Clock(clock_type=ClockType.STEADY_TIME))
+        self._on_timer()
+
+    def _on_timer(self) -> None:
+        if self._waiting is not None and self._stopping.stopped:
+            text, self._waiting = self._waiting, None
+            self._read(text)
+
+    def _keep(self) -> None:
+        """Go on with the robot in use."""
+        self._waiting = None
+        self._stopping.go_on()
+
+    def _read(self, text: str) -> None:
         try:
-            model = self._model(message.data)
+            model = self._model(text)
         except KrangDynamicsError as error:
             self._refused = str(error)
             goes_on = 'no torque' if self._in_use is None else 'the robot before is kept'
             self._node.get_logger().error(f'{self.topic} is refused, {goes_on}: {error}')
+            self._keep()
         else:
-            self._take(Described(message.data, model))
+            self._take(Described(text, model))
 
     def _model(self, text: str) -> Model:
         options = {'base_link': self._settings['base_link'], 'strict': self._settings['strict_description']}

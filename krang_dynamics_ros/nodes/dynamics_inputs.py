@@ -21,6 +21,7 @@ from ..messages.fields import check_raw_stamp, check_stamp, imu_of, stamp_of
 from ..messages.joint_state_cdr import JointStateReader
 from ..messages.message_cdr import read_wrench
 from ..pipeline.pipeline import Pipeline
+from .other_publishers import publishers
 from .payload_input import PayloadInput
 from .topics import INPUT
 from .wrist_topics import WristTopics
@@ -52,6 +53,9 @@ class DynamicsInputs:
             subscribe(Imu, 'imu', self._on_imu)
         self._clock = cast(ROSClock, node.get_clock())
         self._simulated = self._clock.ros_time_is_active
+        supervisor = pipeline.supervisor
+        supervisor.arrivals, supervisor.stamps = lambda: self.now() / 1e9, lambda: self.clock() / 1e9
+        pipeline.inputs.checks.publishers = partial(publishers, node, 'joint_states')
         back = JumpThreshold(min_forward=None, min_backward=Duration(nanoseconds=-1), on_clock_change=True)
         self._jumps = self._clock.create_jump_callback(back, post_callback=self._on_jump)
 
@@ -66,6 +70,7 @@ class DynamicsInputs:
     def _on_jump(self, _: TimeJump) -> None:
         self._simulated = self._clock.ros_time_is_active
         self._pipeline.inputs.forget()
+        self._pipeline.supervisor.on_reset()
 
     def _on_joint_state(self, raw: bytes) -> None:
         try:

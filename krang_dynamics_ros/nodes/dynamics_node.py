@@ -30,12 +30,12 @@ class DynamicsNode(Node):
     def __init__(self, described: Described | None = None) -> None:
         """`described` is what came on `robot_description_topic`; none came yet, or there is no such topic."""
         super().__init__('krang_dynamics')
-        self.successor: Callable[[], Node] | None = None  # a node for another robot, to be run instead of this one
+        self.replacement: Callable[[], Node] | None = None  # a node for another robot, to be run instead of this one
         self._outputs: DynamicsOutputs | None = None
         settings = NodeSettings(self)
         chosen = settings.declare(MODEL)
         topic = chosen.pop('robot_description_topic')
-        description = DescriptionInput(self, settings, described, self._make_way, self._succeed) if topic else None
+        description = DescriptionInput(self, settings, described, self._restart_with) if topic else None
         if description is not None and described is None:
             Reporter(self, '').add(description.statuses)
             self.get_logger().info(f'waiting for the robot, its URDF on {description.topic}')
@@ -63,14 +63,24 @@ class DynamicsNode(Node):
             self.get_logger().info(offered_hands(model.robot))
         return reporter
 
-    def _make_way(self) -> None:
-        """Give no commands while another robot is looked at: its building takes seconds."""
+    def begin_stop(self) -> None:
+        """Let commands fall: the node ends, or another robot is looked at, whose building takes seconds."""
         if self._outputs is not None:
-            self._outputs.commands.stop('another robot description came')
+            self._outputs.commands.begin_stop()
 
-    def _succeed(self, described: Described) -> None:
+    @property
+    def stopped(self) -> bool:
+        """Whether no command goes out any more."""
+        return self._outputs is None or self._outputs.commands.stopped
+
+    def go_on(self) -> None:
+        """Go on with the robot that there is: commands can be enabled again."""
+        if self._outputs is not None:
+            self._outputs.commands.go_on()
+
+    def _restart_with(self, described: Described) -> None:
         """Hand on to a node that knows nothing of this one's robot: so no torque mixes two."""
-        self.successor = partial(DynamicsNode, described)
+        self.replacement = partial(DynamicsNode, described)
 
     def _on_torques(self, torques: Torques, stamp: int) -> None:
         start = time.perf_counter()
@@ -79,9 +89,9 @@ class DynamicsNode(Node):
         self._health.computed(stamp, time.perf_counter() - start)
 
     def destroy_node(self) -> None:
-        """End: take back what goes out to a controller first."""
+        """End; commands that still go out are taken to zero by the process that sends them."""
         if self._outputs is not None:
-            self._outputs.commands.end()
+            self._outputs.commands.close()
         super().destroy_node()
 
 

@@ -25,7 +25,7 @@ class DynamicsOutputs:
         self._torques = {term: TorqueTopic(node, f'torque/{term}', names, frame_id) for term in TERMS}
         self.external = ExternalTopics(node, pipeline, self._torques['external'])
         self._total = TorqueTopic(node, 'torque/total', names, frame_id)
-        self.commands = CommandOutput(node, pipeline.commanding)
+        self.commands = CommandOutput(node, pipeline.supervisor)
         self._inertia = NumbersTopic(node, 'dynamics/inertia', self._dynamics.n)
         self._coriolis = NumbersTopic(node, 'dynamics/coriolis', self._dynamics.n)
         self._com = PointTopic(node, 'center_of_mass', self._dynamics.base)

@@ -6,20 +6,30 @@ import os
 import time
 
 from rclpy.node import Node
+from rclpy.topic_endpoint_info import TopicEndpointInfo
 
 from ..core.errors import TakenError
-from .ending import told_to_end
+from ..outputs.controller_watch import NAMELESS
+from .shutdown import told_to_end
 
 LOOKING = 4.0  # s: a node announces itself every 3 s, and its first announcements may be lost
-NAMELESS = 'a node that has not said its name yet'
+
+
+def named_publishers(node: Node, topic: str) -> list[tuple[str, str]]:
+    """Return identity and full name of every publisher of a topic."""
+    return [
+        (bytes(info.endpoint_gid).hex(), _full_name(info))
+        for info in node.get_publishers_info_by_topic(node.resolve_topic_name(topic))
+    ]
+
+
+def _full_name(info: TopicEndpointInfo) -> str:
+    return NAMELESS if 'UNKNOWN' in info.node_name else f'{info.node_namespace.rstrip("/")}/{info.node_name}'
 
 
 def publishers(node: Node, topic: str) -> list[str]:
     """Return the full names of the nodes that publish a topic; one that publishes it twice stands there twice."""
-    found = node.get_publishers_info_by_topic(node.resolve_topic_name(topic))
-    return sorted(
-        NAMELESS if 'UNKNOWN' in one.node_name else f'{one.node_namespace.rstrip("/")}/{one.node_name}' for one in found
-    )
+    return sorted(name for _, name in named_publishers(node, topic))
 
 
 def others(node: Node, topic: str) -> list[str]:

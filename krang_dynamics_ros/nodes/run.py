@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import gc
-import signal
-import sys
 from collections.abc import Callable, Sequence
+from typing import Protocol, runtime_checkable
 
 import rclpy
 from rclpy.exceptions import InvalidParameterTypeException, InvalidParameterValueException, ParameterException
@@ -14,55 +13,71 @@ from rclpy.node import Node
 from rclpy.signals import SignalHandlerOptions
 
 from ..core.errors import KrangDynamicsError
-from .ending import TURN, see_to_the_end, told_to_end
+from .shutdown import SPIN_TIMEOUT, ignore_signals, install_watchdog, say, told_to_end
 
 REFUSED = (KrangDynamicsError, ParameterException, InvalidParameterTypeException, InvalidParameterValueException)
+STOPPING_TIMEOUT = 0.005  # s: of one spin while a node stops
+
+
+@runtime_checkable
+class Stopping(Protocol):
+    """A node that has something to bring to an end before it is destroyed, for which it must go on working."""
+
+    def begin_stop(self) -> None:
+        """Begin to stop."""
+
+    @property
+    def stopped(self) -> bool:
+        """Whether it may be destroyed."""
 
 
 def run(create: Callable[[], Node], args: Sequence[str] | None = None) -> int:
-    """Run a node until SIGINT or SIGTERM; return the process's exit code: 0, or 1 if the node could not start.
+    """Run a node until SIGINT, SIGTERM, SIGHUP or SIGQUIT; return the exit code: 0, or 1 if it could not start.
 
     A node that is told to end while it is still being made ends when it is.
 
     EventsExecutor takes half the processor time of rclpy's default one; its own spin() does not return on a signal in
     Jazzy, hence the loop.
     """
-    see_to_the_end()
+    install_watchdog()
     try:
         rclpy.init(args=None if args is None else list(args), signal_handler_options=SignalHandlerOptions.NO)
     except RuntimeError as error:  # rcl's word on arguments that it cannot read
-        print(error, file=sys.stderr)
+        say(str(error))
         return 1
     following: Callable[[], Node] | None = create
     while following is not None:
         try:
             node = following()
         except REFUSED as error:
-            print(error, file=sys.stderr)
+            say(str(error))
             rclpy.shutdown()
             return 1
         following = _spun(node)
     rclpy.shutdown()
-    for name in (signal.SIGINT, signal.SIGTERM):  # under launch a Ctrl-C comes twice: the second changes no code
-        signal.signal(name, signal.SIG_IGN)
+    ignore_signals()
     return 0
 
 
 def _spun(node: Node) -> Callable[[], Node] | None:
-    """Run a node until a signal comes, or until it has a successor; return that.
+    """Run a node until a signal comes, or until it has a replacement; return that.
 
-    An error in a callback ends it as properly: what a controller was told is to be taken back by whoever told it.
+    An error in a callback ends it at once: the process that sends its commands takes them to zero.
     """
     gc.collect()
     gc.freeze()  # what start-up made stays; a collection need not walk it again and again
     executor = EventsExecutor()
     executor.add_node(node)
-    successor: Callable[[], Node] | None = None
+    replacement: Callable[[], Node] | None = None
     try:
-        while not told_to_end() and successor is None:
-            executor.spin_once(timeout_sec=TURN)
-            successor = getattr(node, 'successor', None)
+        while not told_to_end() and replacement is None:
+            executor.spin_once(timeout_sec=SPIN_TIMEOUT)
+            replacement = getattr(node, 'replacement', None)
+        if isinstance(node, Stopping):
+            node.begin_stop()
+            while not node.stopped:
+                executor.spin_once(timeout_sec=STOPPING_TIMEOUT)
     finally:
         executor.remove_node(node)
         node.destroy_node()
-    return None if told_to_end() else successor
+    return None if told_to_end() else replacement

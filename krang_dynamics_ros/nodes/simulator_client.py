@@ -8,9 +8,9 @@ from typing import Any
 from rclpy.node import Node
 from std_srvs.srv import Trigger
 
+from ..outputs.controller_watch import NAMELESS
 from .calls import Calls, Done, ParametersOf
 from .dynamics_client import bag
-from .other_publishers import NAMELESS
 
 COMMANDS = ('pause', 'resume', 'reset')
 FRICTION = ('coulomb', 'viscous')  # parameters of the simulator, N m and N m s/rad

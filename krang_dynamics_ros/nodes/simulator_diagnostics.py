@@ -75,11 +75,12 @@ class SimulatorHealth:
             level, words = WARN, f'come from {" and ".join(self.sources)}: two controllers drive one robot'
         elif fresh:
             level, words = WARN, f'{fresh} messages refused: {torques.refusals.reason}'
-        elif missing:
+        elif missing and robot.mode != 'driven':
             level, words = WARN, f'none for {len(missing)} of {len(torques.joint_names)} joints'
         return Status('torques', level, words, {
             'missing or late': ', '.join(missing),
             'refused in all': torques.refusals.count,
             'refused last because': torques.refusals.reason,
             'for a state from before a reset or a pose': robot.dropped,
+            'commands held (N m)': '' if robot.command is None else ', '.join(f'{x:.3g}' for x in robot.command),
         })  # fmt: skip

@@ -13,8 +13,10 @@ from builtin_interfaces.msg import Time
 from rclpy.clock import Clock as RosClock
 from rclpy.clock import ClockType
 from rclpy.node import Node
+from rclpy.qos import QoSProfile
 from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import JointState
+from std_msgs.msg import Float64MultiArray
 from std_srvs.srv import Trigger
 
 from ..core.errors import ArgumentError, listed
@@ -35,6 +37,8 @@ from .simulator_diagnostics import SimulatorHealth
 from .simulator_hands import SimulatorHands
 from .simulator_parameters import PARAMETERS
 from .topics import INPUT
+
+COMMANDS = QoSProfile(depth=1)  # reliable, as the effort controllers of ros2_control listen
 
 
 class SimulatorNode(Node):
@@ -86,7 +90,10 @@ class SimulatorNode(Node):
             except ArgumentError as error:
                 raise ArgumentError(f'start.names, start.positions: {error}') from None
         timeout, brakes = values['timeout'], values['brakes']
-        return SimulatedRobot(simulation, timeout=timeout, brakes=brakes, own_time=values['publish_clock'])
+        return SimulatedRobot(
+            simulation, timeout=timeout, brakes=brakes, own_time=values['publish_clock'],
+            command_joints=named(values['command_joints']),
+        )  # fmt: skip
 
     def _friction(self) -> str:
         units = {'viscous': 'N m s/rad', 'coulomb': 'N m'}
@@ -97,6 +104,8 @@ class SimulatorNode(Node):
         self._message = JointState(name=list(self._followers.names))
         self._ticker = self.create_publisher(Clock, '/clock', 10) if self._values['publish_clock'] else None
         self.create_subscription(JointState, 'torque', self._on_torque, INPUT)
+        if named(self._values['command_joints']):
+            self.create_subscription(Float64MultiArray, 'effort_commands', self._on_command, COMMANDS)
         self.create_subscription(JointState, 'pose', self._on_pose, 10)
         for name, action in (('pause', self._pause), ('resume', self._resume), ('reset', self._reset)):
             self.create_service(Trigger, name, partial(self._done, action))
@@ -122,6 +131,12 @@ class SimulatorNode(Node):
 
     def _on_torque(self, message: JointState) -> None:
         self.robot.take(message.name, np.asarray(message.effort), stamp_of(message))
+
+    def _on_command(self, message: Float64MultiArray) -> None:
+        refused = self.robot.command_refusals.count
+        self.robot.take_command(message.data)
+        if self.robot.command_refusals.count != refused:
+            self.get_logger().warning(self.robot.command_refusals.reason, throttle_duration_sec=1.0)
 
     def _on_pose(self, message: JointState) -> None:
         try:
@@ -150,7 +165,7 @@ class SimulatorNode(Node):
         self._hands.publish(on_hands, stamp)
         if self.robot.fault != broken:
             self._reporter.report()
-        if not self._driven and self.robot.torques.complete(self.robot.now):
+        if not self._driven and self.robot.mode == 'driven':
             self._driven = True
             self.get_logger().info('torques are coming')
 

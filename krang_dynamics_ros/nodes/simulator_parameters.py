@@ -22,6 +22,10 @@ PARAMETERS = (
     Spec('time_factor', 1.0, 'simulated seconds per second', least=0.01, most=10.0),
     Spec('publish_clock', False, 'publish simulated time on `/clock`, and stamp with it'),
     Spec('timeout', 0.1, 'torques (by simulated time) and pushes count as none after this, s', least=0.001, most=10.0),
+    Spec(
+        'command_joints', NONE, 'joints of an effort controller: they take `effort_commands` in this order, and hold '
+        'the last one for ever', once=True,
+    ),
     Spec('brakes', False, 'stand still whenever there are no torques; without brakes the joints are slack then'),
     Spec('viscous', 0.0, 'viscous friction of every joint besides its own, N m s/rad', least=0.0, most=LARGEST),
     Spec('coulomb', 0.0, 'Coulomb friction of every joint besides its own, N m', least=0.0, most=LARGEST),

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
 from ..core.errors import ArgumentError
 from ..core.limits import LARGEST
 from ..dynamics.dynamics import Dynamics
@@ -12,6 +14,7 @@ from ..dynamics.factory import BACKENDS, Model, load_model
 from ..dynamics.terms import SUMMED
 from ..inputs.end_effector import MOMENTS_ABOUT, SENSES
 from ..robot.drive import Presliding
+from .command_parameters import of_commands
 from .settings import Settings
 from .spec import BASE_LINK, NONE, ROBOT_FILE, Spec
 
@@ -132,22 +135,6 @@ def of_payload(name: str) -> list[Spec]:
     ]  # fmt: skip
 
 
-def of_commands(joints: Sequence[str], limits: Mapping[str, float]) -> list[Spec]:
-    """Return the parameters of the commands of joints, whose effort limits are known or not."""
-    known = [float(limits.get(name, 0.0)) for name in joints]
-    return [
-        Spec('command_enabled', False, 'whether `effort_commands` goes out; the service sets it too', live=True),
-        Spec(
-            'command_ramp', 1.0, 'how long commands take to come in, and to be taken back, s',
-            live=True, least=0.0, most=10.0,
-        ),
-        Spec(
-            'command_limits', known or [0.0], 'the largest effort of each of `command_joints`, N m; 0: not known, '
-            'then none can be enabled', live=True, count=len(joints) or None, default_text="the URDF's effort limits",
-        ),
-    ]  # fmt: skip
-
-
 def of_joint(name: str, defaults: Mapping[str, float], presliding: Sequence[Presliding] = ()) -> list[Spec]:
     """Return the parameters of one joint."""
     pairs = [number for part in presliding for number in (part.torque, part.distance)]
@@ -214,4 +201,4 @@ def documented() -> list[Spec]:
     model = load_model()
     hand = of_end_effector('<hand>', '')
     joint = of_joint('<joint>', dict.fromkeys(JOINT_SETTINGS, 0.0))
-    return [*MODEL, *settings(model), *of_commands((), {}), *hand, *joint]
+    return [*MODEL, *settings(model), *of_commands((), np.empty(0)), *hand, *joint]

@@ -15,7 +15,7 @@ from ..dynamics.factory import Model, load_model
 from ..dynamics.terms import Terms, Torques
 from ..inputs.contact_rows import RowTimes, Times
 from . import dynamics_parameters as parameters
-from .commanding import Clock, Commanding
+from .command_supervisor import Clock, CommandSupervisor
 from .external import External
 from .payloads import Payloads, Told
 from .robot_inputs import RobotInputs
@@ -41,7 +41,7 @@ class Pipeline:
         self.faults = self._terms.faults  # terms that were not finite since somebody cleared this, and why
         self.external = External(settings, model.dynamics, self._terms.observer, self.inputs.hands)
         settings.used_by(self._apply)
-        self.commanding = Commanding(settings, model, lambda: self.summed, self.external.measured, clock)
+        self.supervisor = CommandSupervisor(settings, model, self.inputs, self._terms, self.external.measured, clock)
 
     def _apply(self) -> None:
         """Put the parameters' values to work."""

@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import cached_property, partial
+from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from ..core.errors import ArgumentError, unknown_name
 from ..core.spatial import Array
-from ..core.wrench import Place, Wrench, WrenchRows
+from ..core.wrench import Place, WrenchRows
 from ..dynamics.factory import Model
-from ..dynamics.state import State
+from ..dynamics.state import LazyWrenches, State
 from ..inputs.contact_rows import RowTimes, contact_rows, latest
 from ..inputs.end_effector import EndEffector, Weigh, contact_wrenches
 from ..inputs.imu import pitch
 from ..inputs.joint_states import JointStates
 from ..inputs.standstill import Standstill
+from ..inputs.state_checks import StateChecks
 from ..inputs.wrist_sensor import WristSensor
 from . import dynamics_parameters as parameters
 from .settings import Settings
@@ -36,6 +37,8 @@ class RobotInputs:
         imu_joint = settings['imu_joint']
         self.imu_joints = [known_joint(model, 'imu_joint', imu_joint)] if imu_joint else []
         self.states = JointStates(model.dynamics.joint_names, settings['state_timeout'], self.imu_joints)
+        sliding = np.array([joint.kind == 'prismatic' for joint in model.robot.moving_joints])
+        self.checks = StateChecks(model.dynamics.joint_names, sliding, settings['state_timeout'])
         self.hands = {name: self._hand(name) for name in named(settings['end_effectors'])}
         joints = model.dynamics.joint_names
         self._standstill = {name: Standstill(joints, ZERO_SECONDS) for name in self.hands}
@@ -78,7 +81,7 @@ class RobotInputs:
         states = self.states
         q, effort = states.position.copy(), states.effort.copy()  # what is known goes on, a state stays
         weigh = self._weigh(q)
-        wrenches = WhenAsked(lambda: contact_wrenches(self.hands.values(), weigh, stamp, now))
+        wrenches = LazyWrenches(lambda: contact_wrenches(self.hands.values(), weigh, stamp, now))
         dq = states.velocity.copy() if states.moving else None
         return State(q, dq, wrenches, effort, stamp or states.newest or now, states.jumps)
 
@@ -137,7 +140,7 @@ class RobotInputs:
         one = self.hands[hand]
         if one.reading is None or not self.states.complete(now):
             return None
-        (wrench,) = contact_wrenches([one], self._weigh(self.states.position), 0, one.arrival)
+        wrench = contact_wrenches([one], self._weigh(self.states.position), 0, one.arrival)[hand]
         vector = wrench.vector
         return one.sign * vector if math.isfinite(vector @ vector) else None
 
@@ -184,26 +187,6 @@ class RobotInputs:
         for name, hand in self.hands.items():
             hand.forget()
             self._standstill[name].forget()
-
-
-class WhenAsked(Sequence[Wrench]):
-    """Wrenches that are found when somebody asks for them: while nobody wants `torque/wrench`, nobody does."""
-
-    def __init__(self, find: Callable[[], list[Wrench]]) -> None:
-        self._find = find
-
-    @cached_property
-    def _found(self) -> list[Wrench]:
-        return self._find()
-
-    def __len__(self) -> int:
-        return len(self._found)
-
-    def __iter__(self) -> Iterator[Wrench]:
-        return iter(self._found)
-
-    def __getitem__(self, which: Any) -> Any:
-        return self._found[which]
 
 
 def _sensor(values: Mapping[str, Any] | Settings, hand: str) -> WristSensor:

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import reprlib
 import time
 from collections.abc import Sequence
 from typing import Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
-from ..core.errors import SimulationError
+from ..core.errors import SimulationError, unknown_name
+from ..core.limits import LARGEST
 from ..core.spatial import Array
 from ..core.wrench import Wrench
 from ..inputs.joint_states import JointTorques
+from ..inputs.refusals import Refusals
 from .simulation import STEP, Simulation
 
 Mode = Literal['driven', 'braked', 'slack', 'paused', 'broken']
@@ -25,15 +29,33 @@ class SimulatedRobot:
     A torque has the stamp of the joint state that it was computed from. One for a state from before the robot was put
     somewhere else says nothing of where it is now, and is dropped. Torques age in simulated time, in which the robot
     falls; without fresh ones for every joint the brakes close, if there are any, or the joints are slack.
+
+    Joints with an effort controller (`command_joints`) take commands instead, and hold the last one for ever; until the
+    first one they are as joints without torques are.
     """
 
-    def __init__(self, simulation: Simulation, *, timeout: float, brakes: bool, own_time: bool = False) -> None:
+    def __init__(
+        self,
+        simulation: Simulation,
+        *,
+        timeout: float,
+        brakes: bool,
+        own_time: bool = False,
+        command_joints: Sequence[str] = (),
+    ) -> None:
         """`timeout` in seconds of simulated time; with `own_time` stamps are of that, and a reset sets it back."""
         self.simulation, self.brakes, self._own_time = simulation, brakes, own_time
         self.torques = JointTorques(simulation.robot.joint_names, timeout)
         self.paused, self.fault = False, ''
         self.dropped = 0  # torques for a state from before
         self.given: Array = np.zeros(simulation.robot.n)  # what the motors give now
+        names = simulation.robot.joint_names
+        for name in command_joints:
+            if name not in names:
+                raise unknown_name('command_joints: joint', name, names)
+        self._commanded = np.array([names.index(name) for name in command_joints], dtype=int)
+        self.command: Array | None = None  # the last one (k), in the order of `command_joints`
+        self.command_refusals = Refusals()
         self._start = simulation.q
         self._since, self._newest, self._owed = 1, 0, 0.0
 
@@ -54,6 +76,21 @@ class SimulatedRobot:
         else:
             self.torques.take(names, torque, 0, self.now)
 
+    def take_command(self, command: Sequence[float]) -> None:
+        """Take in a command (k; N m, N), as an effort controller does."""
+        values = np.asarray(command, dtype=float)
+        if len(values) != len(self._commanded) or not (np.abs(values) <= LARGEST).all():  # NaN is not
+            wanted = f'must be {len(self._commanded)} numbers, at most {LARGEST:g}'
+            self.command_refusals.note(f'effort_commands: {reprlib.repr(values.tolist())}, {wanted}')
+        else:
+            self.command = values
+
+    def _driven(self) -> NDArray[np.bool_]:
+        """Return which joints (n) have a torque that counts now."""
+        driven = np.full(self.simulation.robot.n, self.torques.complete(self.now))
+        driven[self._commanded] = self.command is not None
+        return driven
+
     @property
     def mode(self) -> Mode:
         """What it does now."""
@@ -61,7 +98,7 @@ class SimulatedRobot:
             return 'broken'
         if self.paused:
             return 'paused'
-        if self.torques.complete(self.now):
+        if self._driven().any():
             return 'driven'
         return 'braked' if self.brakes else 'slack'
 
@@ -88,7 +125,7 @@ class SimulatedRobot:
             self._owed = 0.0
             return
         self._owed = min(self._owed + seconds, LONGEST)
-        self.given = torque = self.torques.torque.copy() if mode == 'driven' else np.zeros(self.simulation.robot.n)
+        self.given = torque = self._torque()
         end = time.monotonic() + PATIENCE
         while self._owed >= STEP:
             if mode == 'braked':
@@ -96,6 +133,15 @@ class SimulatedRobot:
             elif not self._step(torque, pushes):
                 return
             self._owed = self._owed - STEP if time.monotonic() < end else 0.0
+
+    def _torque(self) -> Array:
+        """Return what the motors give now (n); brakes close on the joints that get nothing."""
+        driven = self._driven()
+        self.simulation.braked = ~driven & self.brakes
+        torque = np.where(driven, self.torques.torque, 0.0)
+        if self.command is not None:
+            torque[self._commanded] = self.command
+        return torque
 
     def _step(self, torque: Array, pushes: Sequence[Wrench]) -> bool:
         try:

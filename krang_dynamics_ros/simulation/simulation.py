@@ -48,6 +48,7 @@ class Simulation:
         limits = [joint.limits for joint in robot.moving_joints]
         self.lower = np.array([-np.inf if x is None or x.lower is None else x.lower for x in limits])
         self.upper = np.array([np.inf if x is None or x.upper is None else x.upper for x in limits])
+        self.braked: Bools = np.zeros(robot.n, dtype=bool)  # joints that a brake holds, whatever acts on them
         self.reset(q)
 
     def _add_rotors(self) -> list[str]:
@@ -173,6 +174,7 @@ class Simulation:
         smooth = SmoothFriction(self.dynamics.friction, self._presliding.z, self.dq, h)
         low = np.where(self.q >= self.upper - AT_STOP, -np.inf, -smooth.dry)
         high = np.where(self.q <= self.lower + AT_STOP, np.inf, smooth.dry)
+        low, high = np.where(self.braked, -np.inf, low), np.where(self.braked, np.inf, high)
         held = np.zeros(self.robot.n, dtype=bool)
         if smooth.none and not (low < high).any():
             return np.zeros(self.robot.n), held

@@ -1,0 +1,96 @@
+"""The node's end of the pipes to the process that publishes its commands."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Sequence
+from contextlib import suppress
+from typing import Any
+
+import numpy as np
+
+from ..core.spatial import Array
+from ..outputs.controller_watch import Endpoint
+from .command_sender import Config, Frame
+
+REPORT_WITHIN = 0.5  # s: a sender that has reported nothing for so long, while commands go out, hangs
+START_WITHIN = 30.0  # s, until its first report
+CLOSE_WITHIN = 0.6  # s
+
+
+class SenderLink:
+    """A running `command_sender`: commands go in, what it sees comes out. Times are seconds by a steady clock."""
+
+    def __init__(self, config: Config, now: float) -> None:
+        command = [sys.executable, '-m', 'krang_dynamics_ros.nodes.command_sender', json.dumps(config)]
+        self._process = subprocess.Popen(  # noqa: S603 (our own module, a session of its own: signals to ours pass by)
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=True
+        )
+        self._in, self._out = self._fd(self._process.stdin), self._fd(self._process.stdout)
+        self._rest = b''
+        self._started, self._reported = now, -1.0
+        self.first_report = np.inf  # when it was ready
+        self.subscribers: Sequence[Endpoint] = ()
+        self.own: set[str] = set()  # identities of its publisher
+        self.falls = ''  # why it takes the commands to zero by itself
+        self.ended = False
+
+    @staticmethod
+    def _fd(pipe: Any) -> int:
+        os.set_blocking(pipe.fileno(), False)
+        return int(pipe.fileno())
+
+    @property
+    def ready(self) -> bool:
+        """Whether it has reported who subscribes."""
+        return self._reported > 0 and not self.ended and not self.falls
+
+    def send(self, live: bool, command: Array, fall_seconds: float) -> None:
+        """Hand on a command (k); not `live`: nothing goes out any more."""
+        try:
+            os.write(self._in, Frame(live, fall_seconds, command).packed())
+        except BlockingIOError:
+            self.kill()  # it has read nothing for seconds
+        except BrokenPipeError:
+            return  # it has ended, and `poll` reads why
+
+    def poll(self, now: float, live: bool) -> None:
+        """Take in what it reports; one that is silent while commands go out is ended, as it hangs."""
+        if self.ended:
+            return
+        with suppress(BlockingIOError):
+            while raw := os.read(self._out, 1 << 16):
+                self._rest += raw
+            self.ended = True
+        *lines, self._rest = self._rest.split(b'\n')
+        for line in lines:
+            self._take(json.loads(line), now)
+        silent = now - max(self._reported, self._started)
+        if not self.falls and silent > (REPORT_WITHIN if live and self._reported > 0 else START_WITHIN):
+            self.kill()
+
+    def _take(self, report: dict[str, Any], now: float) -> None:
+        self._reported, self.first_report = now, min(self.first_report, now)
+        if 'falls' in report:
+            self.falls = report['falls']
+        else:
+            self.subscribers = [Endpoint(*endpoint) for endpoint in report['subscribers']]
+            self.own = set(report['own'])
+
+    def kill(self) -> None:
+        """End it at once: it hangs."""
+        with suppress(OSError):
+            self._process.kill()
+        self.ended = True
+
+    def close(self) -> None:
+        """End the pipe: commands that still go out are taken to zero; wait a moment for the end of the process."""
+        for pipe in (self._process.stdin, self._process.stdout):
+            with suppress(OSError):
+                if pipe is not None:
+                    pipe.close()
+        with suppress(subprocess.TimeoutExpired):
+            self._process.wait(CLOSE_WITHIN if not self.ended else 0.0)

@@ -1,0 +1,521 @@
+"""Commands from messages, parameters and subscribers, without DDS: what may begin, what must end, and what is quiet."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from krang_dynamics_ros.core.errors import ArgumentError
+from krang_dynamics_ros.dynamics.factory import Model, load_model
+from krang_dynamics_ros.outputs.commands import Stage
+from krang_dynamics_ros.outputs.controller_watch import NAME_WITHIN, Endpoint
+from krang_dynamics_ros.pipeline.dynamics_parameters import MODEL
+from krang_dynamics_ros.pipeline.pipeline import Pipeline
+from krang_dynamics_ros.pipeline.settings import Settings
+
+JOINTS = ['q_1l', 'q_2l', 'q_3l', 'q_4l', 'q_5l', 'q_6l', 'q_7l']
+ORDER = [3, 4, 5, 6, 7, 8, 9]
+CONTROLLER, RECORDER = Endpoint('c1', '/arm_effort_controller'), Endpoint('r1', '/rosbag2_recorder')
+OUT = {'q_w': 0.6, 'q_2l': -1.5}  # the left arm is stretched out there
+LEFT_HELD = np.array([0.0, 0.0, 20.0])
+
+
+@pytest.fixture(scope='module')
+def model() -> Model:
+    return load_model()
+
+
+class Arm:
+    """A pipeline with one controller, whose clocks and messages a test makes: 100 joint states a second."""
+
+    def __init__(self, model: Model, period: float = 0.01, **given: Any) -> None:
+        self.time, self.period = 1000.0, period
+        values = {'command_joints': JOINTS} | {name.replace('__', '.'): value for name, value in given.items()}
+        self.settings = Settings(values)
+        self.settings.declare(MODEL)
+        self.pipeline = Pipeline(self.settings, model, lambda: self.time)
+        self.supervisor, self.commands = self.pipeline.supervisor, self.pipeline.supervisor.commands
+        self.names = model.dynamics.joint_names
+        self.q, self.dq = np.array([OUT.get(name, 0.0) for name in self.names]), np.zeros(17)
+        self.effort: Any = np.empty(0)
+        self.supervisor.on_endpoints([CONTROLLER])
+        self.sent: list[Any] = []
+
+    @property
+    def now(self) -> int:
+        return round(self.time * 1e9)
+
+    def set(self, **changes: Any) -> None:
+        values = {name.replace('__', '.'): value for name, value in changes.items()}
+        self.settings.check(values)
+        self.settings.take(values)
+
+    def state(self) -> Any:
+        torques = self.pipeline.take_joint_state(self.names, self.q, self.dq, self.effort, self.now, self.now)
+        command = self.supervisor.on_torques(torques) if torques is not None else self.supervisor.tick()
+        self.sent.append(None if command is None else command.copy())
+        return torques
+
+    def run(self, seconds: float, states: bool = True, wrench: Any = None) -> Arm:
+        for k in range(round(seconds / self.period)):
+            self.time += self.period
+            if wrench is not None and (force := wrench(k)) is not None:
+                self.pipeline.inputs.take_wrench('left', '', force, np.zeros(3), self.now, self.now)
+            if states:
+                self.state()
+            else:
+                command = self.supervisor.tick()
+                self.sent.append(None if command is None else command.copy())
+        return self
+
+    def on(self) -> Arm:
+        """Enable commands from zero and wait until they are on."""
+        self.run(0.1)
+        self.supervisor.enable()
+        return self.run(1.3)
+
+    @property
+    def gravity(self) -> np.ndarray:
+        return self.pipeline.dynamics.Q(self.q)[ORDER]
+
+    @property
+    def last(self) -> np.ndarray:
+        return self.sent[-1]
+
+
+def refused(arm: Arm, words: str) -> None:
+    with pytest.raises(ArgumentError, match=words):
+        arm.supervisor.enable()
+    assert arm.commands.idle
+
+
+# Enabling -------------------------------------------------------------------------------------------------------------
+
+
+def test_enabling_names_the_controller_and_what_it_starts_from(model: Model) -> None:
+    arm = Arm(model).run(0.1)
+    arm.supervisor.on_controller_joints(CONTROLLER.node, tuple(JOINTS))
+    assert arm.supervisor.enable() == 'enabled for /arm_effort_controller; from zero'
+    assert arm.settings['command_enabled'] is True
+    arm.run(1.3)
+    np.testing.assert_allclose(arm.last, arm.gravity)
+    assert arm.supervisor.enable() == 'enabled already'
+
+
+def test_a_parameter_reads_and_ends_but_never_enables(model: Model) -> None:
+    arm = Arm(model, command_enabled=True).run(0.2)
+    assert arm.supervisor.ignored_file_value
+    assert arm.settings['command_enabled'] is False
+    assert arm.commands.idle
+    with pytest.raises(ArgumentError, match='the service effort_commands/enable enables'):
+        arm.set(command_enabled=True)
+    arm.on()
+    arm.set(command_enabled=False)
+    assert arm.commands.stage is Stage.FALLING
+    arm.run(2.0)
+    assert arm.commands.idle
+
+
+def test_a_file_can_forbid(model: Model) -> None:
+    refused(Arm(model, command_allowed=False).run(0.1), 'command_allowed is false')
+
+
+@pytest.mark.parametrize(
+    ('given', 'words'),
+    [
+        ({'command_joints': ['']}, 'no joints to command'),
+        ({'command_limits': [0.0, *[1.0] * 6]}, 'no effort limit is known of q_1l'),
+        ({'total_terms': ['gravity', 'wrench', 'friction'], 'blind': True}, 'no velocities for friction'),
+    ],
+)
+def test_what_cannot_begin_is_refused(model: Model, given: dict[str, Any], words: str) -> None:
+    blind = given.pop('blind', False)
+    arm = Arm(model, **given)
+    if blind:
+        arm.dq = np.empty(0)
+    refused(arm.run(0.1), words)
+
+
+def test_joint_states_must_come_first_and_be_fresh(model: Model) -> None:
+    arm = Arm(model)
+    refused(arm, 'joint states must come first')
+    arm.run(0.1)
+    arm.time += 0.11
+    refused(arm, 'no joint states of all joints for 0.11 s')
+
+
+def test_stamps_of_another_clock_are_refused_unless_the_user_says_so(model: Model) -> None:
+    for given in ({}, {'state_clock': 'other'}):
+        arm = Arm(model, **given)
+        arm.supervisor.stamps = lambda arm=arm: arm.time + 5.0
+        arm.run(0.1)
+        if given:
+            assert 'enabled' in arm.supervisor.enable()
+
+
+def test_degrees_for_radians_are_refused(model: Model) -> None:
+    arm = Arm(model)
+    arm.q = np.degrees(arm.q)
+    refused(arm.run(0.3), 'q_2l is at -85.94, its limits are')
+
+
+def test_a_joint_just_outside_its_limits_is_ordinary(model: Model) -> None:
+    arm = Arm(model)
+    arm.q[1] = -0.05  # q_w, from 0 on
+    arm.on()
+    assert not arm.commands.fault
+    arm.q[1] = -0.5
+    arm.run(0.5)
+    assert 'q_w is at -0.5' in arm.supervisor.status().words
+    assert arm.commands.stage is Stage.ON
+
+
+# Measured efforts -----------------------------------------------------------------------------------------------------
+
+
+def with_effort(model: Model, factor: float, **given: Any) -> Arm:
+    arm = Arm(model, **given)
+    arm.effort = factor * arm.pipeline.dynamics.Q(arm.q)
+    return arm.run(0.1)
+
+
+def test_plausible_efforts_are_where_commands_begin(model: Model) -> None:
+    arm = with_effort(model, 0.9)
+    assert 'from the measured efforts' in arm.supervisor.enable()
+    arm.run(0.01)
+    np.testing.assert_allclose(arm.last, (0.9 + 0.1 * 0.01) * arm.gravity, rtol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ('factor', 'words'),
+    [(-1.0, 'q_1l has a measured effort of -.*the other sign'), (1000.0, 'q_1l has.*away. Look at sign, unit')],
+)
+def test_efforts_that_cannot_be_are_refused_with_both_numbers(model: Model, factor: float, words: str) -> None:
+    arm = with_effort(model, factor)
+    refused(arm, words)
+    arm.set(command_start='zero')
+    assert 'from zero' in arm.supervisor.enable()
+
+
+def test_efforts_of_nothing_are_not_measured_or_brakes_hold(model: Model) -> None:
+    arm = with_effort(model, 0.0)
+    assert 'from zero: efforts are not measured, or brakes hold' in arm.supervisor.enable()
+
+
+def test_an_external_torque_is_not_what_drives_the_joint(model: Model) -> None:
+    assert 'from zero' in with_effort(model, 0.95, effort_source='external').supervisor.enable()
+
+
+def test_amperes_are_made_newton_metres(model: Model) -> None:
+    scales = {f'joints__{name}__effort_scale': -2.0 for name in JOINTS}
+    assert 'from the measured efforts' in with_effort(model, -0.5, **scales).supervisor.enable()
+
+
+def test_a_joint_without_effort_begins_at_zero(model: Model) -> None:
+    arm = Arm(model)
+    arm.effort = arm.pipeline.dynamics.Q(arm.q)
+    arm.effort[4] = np.nan
+    arm.run(0.1).supervisor.enable()
+    arm.run(0.01)
+    assert abs(arm.last[1]) <= 0.02 * abs(arm.gravity[1]) + 1e-9
+    np.testing.assert_allclose(arm.last[0], arm.gravity[0])
+
+
+# Whom for -------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ('name', 'there', 'words'),
+    [
+        ('', [], 'no controller subscribes'),
+        ('', [RECORDER], 'no controller subscribes'),
+        ('', [CONTROLLER, Endpoint('d', '/other')], r'2 subscriptions.*command_controller'),
+        ('', [CONTROLLER, Endpoint('d', '')], 'has not said its name yet'),
+        ('leg', [CONTROLLER], 'command_controller leg does not subscribe.*arm_effort_controller'),
+        ('/ns/arm_effort_controller', [CONTROLLER], 'does not subscribe'),
+        ('arm_effort_controller', [CONTROLLER, CONTROLLER._replace(gid='c2')], '2 subscriptions of arm_effort'),
+    ],
+)
+def test_none_or_several_controllers_are_refused_with_their_names(
+    model: Model, name: str, there: list[Endpoint], words: str
+) -> None:
+    arm = Arm(model, command_controller=name).run(0.1)
+    arm.supervisor.on_endpoints(there)
+    refused(arm, words)
+
+
+@pytest.mark.parametrize('name', ['', 'arm_effort_controller', '/arm_effort_controller'])
+def test_tools_do_not_count_and_a_name_decides(model: Model, name: str) -> None:
+    arm = Arm(model, command_controller=name).run(0.1)
+    others = [Endpoint('o', '/other')] if name else []
+    tools = [
+        RECORDER,
+        Endpoint('t', '/_ros2cli_4711'),
+        Endpoint('p', '/plotjuggler'),
+        Endpoint('f', '/foxglove_bridge'),
+    ]
+    arm.supervisor.on_endpoints([CONTROLLER, *tools, *others])
+    assert 'enabled for /arm_effort_controller' in arm.supervisor.enable()
+    arm.run(0.5)
+    arm.supervisor.on_endpoints([CONTROLLER, *others, Endpoint('t2', '/_ros2cli_4712')])
+    arm.run(1.0)
+    assert arm.commands.stage is Stage.ON
+
+
+def test_a_subscriber_without_a_name_counts_after_a_while(model: Model) -> None:
+    arm = Arm(model).run(0.1)
+    arm.supervisor.on_endpoints([Endpoint('x', '')])
+    refused(arm, 'try again')
+    arm.run(NAME_WITHIN + 0.01)
+    arm.supervisor.on_endpoints([Endpoint('x', '')])
+    assert 'enabled' in arm.supervisor.enable()
+
+
+def test_its_joints_must_be_ours_in_our_order(model: Model) -> None:
+    arm = Arm(model).run(0.1)
+    arm.supervisor.on_controller_joints(CONTROLLER.node, tuple(reversed(JOINTS)))
+    refused(arm, r'has joints \[q_7l, .*same order')
+    arm.supervisor.on_controller_joints(CONTROLLER.node, None)
+    assert 'unchecked' in arm.supervisor.enable()
+    arm.supervisor.on_controller_joints(CONTROLLER.node, ('q_1l',))
+    assert 'not command_joints' in arm.commands.fault
+
+
+def test_a_controller_that_leaves_ends_commands_at_once_and_its_return_takes_them_to_zero(model: Model) -> None:
+    arm = Arm(model).on()
+    held = arm.last
+    arm.supervisor.on_endpoints([RECORDER])
+    assert arm.run(0.2).last is None
+    assert arm.commands.fault == '/arm_effort_controller left'
+    assert arm.settings['command_enabled'] is False
+    arm.supervisor.on_endpoints([RECORDER, CONTROLLER])
+    arm.run(0.01)
+    np.testing.assert_allclose(arm.last, 0.99 * held)
+    arm.run(2.0)
+    assert arm.commands.idle
+
+
+def test_a_controller_started_again_begins_with_a_ramp(model: Model) -> None:
+    arm = Arm(model).on()
+    arm.supervisor.on_endpoints([CONTROLLER, CONTROLLER._replace(gid='c2')])
+    assert arm.commands.stage is Stage.FAULT
+    arm.run(3.0)
+    arm.supervisor.on_endpoints([CONTROLLER._replace(gid='c2')])
+    arm.supervisor.enable()
+    arm.run(0.01)
+    assert np.abs(arm.last).max() <= 0.011 * np.abs(arm.gravity).max()
+
+
+@pytest.mark.parametrize('name', ['', 'arm_effort_controller'])
+def test_a_further_subscriber_is_a_fault_where_no_name_was_given(model: Model, name: str) -> None:
+    arm = Arm(model, command_controller=name).on()
+    arm.supervisor.on_endpoints([CONTROLLER, Endpoint('n', '/newcomer')])
+    assert (arm.commands.stage is Stage.FAULT) == (not name)
+
+
+def test_another_publisher_is_named_and_both_do_not_drive(model: Model) -> None:
+    arm = Arm(model).on()
+    arm.supervisor.on_other_publishers(['/other'])
+    assert arm.commands.fault == 'effort_commands come from /other too; end all but one'
+    arm.run(3.0)
+    refused(arm, 'come from /other too')
+    arm.supervisor.on_other_publishers([])
+    assert 'enabled' in arm.supervisor.enable()
+
+
+# What must end them ---------------------------------------------------------------------------------------------------
+
+
+def test_joint_states_that_stop_are_a_fault_and_their_return_changes_nothing(model: Model) -> None:
+    arm = Arm(model).on()
+    arm.run(0.12, states=False)
+    assert 'no joint states of all joints' in arm.commands.fault
+    arm.run(3.0)
+    assert arm.commands.idle
+    assert arm.settings['command_enabled'] is False
+
+
+def test_a_term_that_becomes_unknown_is_kept_for_the_timeout_and_then_a_fault(model: Model) -> None:
+    arm = Arm(model, total_terms=['gravity', 'coriolis']).on()
+    arm.dq = np.empty(0)
+    arm.run(0.08)
+    assert arm.commands.stage is Stage.ON
+    arm.run(0.05)
+    assert arm.commands.fault == 'torque/total is not known: no velocities for coriolis'
+
+
+def test_simulated_time_that_stands_still_is_a_silence(model: Model) -> None:
+    arm = Arm(model)
+    simulated = 5.0
+    arm.supervisor.arrivals = lambda: simulated
+    arm.on()
+    arm.run(0.9, states=False)
+    assert arm.commands.stage is Stage.ON
+    arm.run(0.2, states=False)
+    assert 'no joint states' in arm.commands.fault
+
+
+def test_time_that_goes_back_is_a_fault(model: Model) -> None:
+    arm = Arm(model).on()
+    arm.pipeline.inputs.forget()
+    arm.supervisor.on_reset()
+    assert arm.commands.stage is Stage.FAULT
+
+
+@pytest.mark.parametrize('direction', [1.0, -1.0])
+def test_a_joint_that_the_rise_moves_its_way_is_a_fault(model: Model, direction: float) -> None:
+    arm = Arm(model).run(0.1)
+    arm.supervisor.enable()
+    for _ in range(50):
+        arm.q[3] += 0.003 * direction * np.sign(arm.gravity[0])
+        arm.run(0.01)
+    assert ('q_1l moved by' in arm.commands.fault) == (direction > 0)
+
+
+def test_a_drive_that_stops_obeying_is_a_fault(model: Model) -> None:
+    arm = with_effort(model, 1.0)
+    arm.supervisor.enable()
+    arm.run(1.5)
+    arm.effort = np.zeros(17)
+    arm.run(0.4)
+    assert arm.commands.stage is Stage.ON
+    arm.run(0.2)
+    assert 'q_1l does not obey' in arm.commands.fault
+
+
+# Jumps and limits -----------------------------------------------------------------------------------------------------
+
+
+def test_every_second_wrench_late_never_takes_the_pose_away(model: Model) -> None:
+    """While it hangs down the arm gets what the pose needs, whatever its sensor does."""
+    arm = Arm(model, total_terms=['gravity', 'wrench']).run(0.1, wrench=lambda k: LEFT_HELD)
+    arm.supervisor.enable()
+    arm.run(2.0, wrench=lambda k: LEFT_HELD)
+    for angle in np.linspace(-1.5, 0.0, 200):
+        arm.q[4] = angle
+        arm.run(0.01, wrench=lambda k: None)
+        if round(angle * 100) % 13 == 0:
+            arm.pipeline.inputs.take_wrench('left', '', LEFT_HELD, np.zeros(3), arm.now, arm.now)
+    arm.run(1.5, wrench=lambda k: None)
+    np.testing.assert_allclose(arm.last, arm.gravity, atol=1e-9)
+
+
+@pytest.mark.parametrize(
+    'change',
+    [
+        {'gravity': [0.0, 0.0, 9.81]},
+        {'total_terms': ['gravity']},
+        {'left__sensor__bias': [0.0, 0.0, -30.0, 0.0, 0.0, 0.0]},
+        {'left__sense': 'applied_on_robot'},
+        {'left__tool__mass': 3.0},
+        {'joints__q_1l__coulomb': 9.0},
+    ],
+)
+def test_a_parameter_that_is_set_makes_no_step(model: Model, change: dict[str, Any]) -> None:
+    terms = ['gravity', 'friction', 'wrench']
+    arm = Arm(model, total_terms=terms, command_rate_limits=[1e5] * 7)
+    arm.dq[:] = 0.1
+    arm.run(0.1, wrench=lambda k: LEFT_HELD)
+    arm.supervisor.enable()
+    arm.run(1.5, wrench=lambda k: LEFT_HELD)
+    before = arm.last
+    arm.set(**change)
+    arm.run(0.01, wrench=lambda k: LEFT_HELD)
+    assert np.abs(arm.last - before).max() < 2.0
+    for _ in range(150):
+        before = arm.last
+        arm.run(0.01, wrench=lambda k: LEFT_HELD)
+        assert np.abs(arm.last - before).max() < 2.0
+    fresh = Arm(model, total_terms=terms, command_rate_limits=[1e5] * 7)
+    fresh.dq[:] = 0.1
+    fresh.set(**change)
+    fresh.run(0.1, wrench=lambda k: LEFT_HELD)
+    fresh.supervisor.enable()
+    fresh.run(1.5, wrench=lambda k: LEFT_HELD)
+    np.testing.assert_allclose(arm.last, fresh.last, atol=1e-9)
+
+
+def test_a_reading_of_900_000_newton_is_scaled_and_held_back(model: Model) -> None:
+    arm = Arm(model, total_terms=['gravity', 'wrench']).on()
+    limits = np.array(arm.settings['command_limits'])
+    before = arm.last
+    arm.run(0.02, wrench=lambda k: np.array([9e5, 9e5, 9e5]))
+    assert (np.abs(arm.last - before) <= 10 * limits * 0.02 + 1e-9).all()
+    arm.run(0.5, wrench=lambda k: np.array([9e5, 9e5, 9e5]))
+    words = arm.supervisor.status().words
+    assert 'wrench left is scaled to' in words
+    assert (np.abs(arm.last) <= limits).all()
+
+
+def test_a_person_who_pushes_is_followed_without_a_word(model: Model) -> None:
+    arm = Arm(model, total_terms=['gravity', 'wrench'], period=0.002).on()
+    push = lambda k: np.array([0.0, 50.0 * np.sin(0.02 * k), 0.0])  # noqa: E731
+    arm.run(2.0, wrench=push)
+    status = arm.supervisor.status()
+    assert (status.level, arm.commands.stage) == ('ok', Stage.ON), status
+
+
+def test_limits_and_rates_cannot_change_while_commands_go_out(model: Model) -> None:
+    arm = Arm(model).on()
+    for change in ({'command_ramp': 2.0}, {'command_limits': [1.0] * 7}, {'command_rate_limits': [1e4] * 7}):
+        with pytest.raises(ArgumentError, match='disable first'):
+            arm.set(**change)
+    arm.supervisor.disable()
+    arm.run(3.0)
+    arm.set(command_ramp=2.0)
+    assert arm.commands.ramp == 2.0
+
+
+@pytest.mark.parametrize(
+    ('change', 'words'),
+    [
+        ({'command_limits': [-0.5] * 7}, 'must be 0 to'),
+        ({'command_limits': [1e7] * 7}, 'must be 0 to'),
+        ({'command_limits': [1.0]}, '7 finite numbers'),
+        ({'command_limits': [500.0] * 7}, "must not exceed the URDF's"),
+        ({'command_rate_limits': [1.0] * 7}, 'the limit in 2 s'),
+        ({'command_rate_limits': [np.nan] * 7}, 'finite'),
+    ],
+)
+def test_limits_that_cannot_be_are_refused(model: Model, change: dict[str, Any], words: str) -> None:
+    with pytest.raises(ArgumentError, match=words):
+        Arm(model).set(**change)
+
+
+def test_limits_beyond_the_urdfs_need_a_word(model: Model) -> None:
+    arm = Arm(model, command_limits_beyond_urdf=True, command_limits=[500.0] * 7)
+    assert arm.commands.limits[0] == 500
+
+
+def test_a_payload_too_heavy_for_the_pose_is_refused_and_seen_again_at_enabling(model: Model) -> None:
+    arm = Arm(model).run(0.1)
+    with pytest.raises(ArgumentError, match='200 kg is too heavy here: q_'):
+        arm.set(left__payload__mass=200.0)
+    arm.set(left__payload__mass=2.0)
+    other = Arm(model)
+    other.set(left__payload__mass=200.0)  # no pose is known
+    refused(other.run(0.8), '200 kg is too heavy here')
+
+
+def test_a_fault_that_was_noted_must_be_gone(model: Model) -> None:
+    arm = Arm(model).on()
+    arm.run(0.12, states=False)
+    refuse = arm.commands.stage is Stage.FAULT
+    assert refuse
+    with pytest.raises(ArgumentError):
+        arm.supervisor.enable()
+    arm.run(3.0)
+    assert 'ended by a fault' in arm.supervisor.status().words
+    assert 'enabled' in arm.supervisor.enable()
+    assert arm.supervisor.status().level == 'ok'
+
+
+def test_after_a_start_it_says_that_what_the_controller_holds_is_not_known(model: Model) -> None:
+    arm = Arm(model)
+    assert 'what the controller holds is not known' in arm.supervisor.status().words
+    arm.on()
+    arm.supervisor.disable()
+    arm.run(3.0)
+    assert arm.supervisor.status().words == 'off'
