@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from krang_dynamics_ros import Dynamics
 from krang_dynamics_ros.core.errors import DescriptionError
+from krang_dynamics_ros.core.inertia import Inertia
+from krang_dynamics_ros.robot.urdf_reader import read_description
 
 GOOD = """<robot name="arm">
   <link name="base"><inertial><mass value="5"/><origin xyz="0.1 0 0.2"/>
@@ -20,6 +24,13 @@ GOOD = """<robot name="arm">
   <joint name="hold" type="fixed"><parent link="upper"/><child link="tool"/><origin xyz="0 0 1"/></joint>
   <transmission name="t"/><gazebo/>
 </robot>"""
+
+MASSLESS = """<robot name="light"><link name="base"/><link name="upper"/>
+  <joint name="turn" type="continuous"><parent link="base"/><child link="upper"/></joint></robot>"""
+BODY = """<inertial><mass value="5"/><inertia ixx="1" ixy="0" ixz="0" iyy="1" iyz="0" izz="1"/></inertial>"""
+STAND = f"""<link name="stand">{BODY}</link><link name="cup">{BODY}</link>
+  <joint name="on" type="fixed"><parent link="base"/><child link="stand"/></joint>
+  <joint name="in" type="fixed"><parent link="stand"/><child link="cup"/></joint></robot>"""
 
 FAULTS = {
     'not XML': ('</robot>', '', 'xml: '),
@@ -44,7 +55,14 @@ FAULTS = {
         '',
         'links.upper.inertial.mass.value: missing, must be a finite number',
     ),
-    'no mass that moves': ('<mass value="2"/>', '<mass value="0"/>', 'links: none that moves has a mass, one must'),
+    'no mass that moves': (
+        '<mass value="2"/>',
+        '<mass value="0"/>',
+        'links: none that moves has a mass, one must, at least: give a mass to one of upper, tool, or let a joint move'
+        ' what has one: base',
+    ),
+    'no mass at all': (GOOD, MASSLESS, 'one must, at least: give a mass to one of upper'),
+    'mass fixed to the base': (GOOD, MASSLESS.replace('</robot>', STAND), 'let a joint move what has one: stand, cup'),
     'not positive definite': ('iyy="0.1"', 'iyy="-1"', 'A: is not positive definite at rest, of joints turn, must be'),
     'joint type': (
         '"continuous"',
@@ -90,6 +108,21 @@ def test_a_fault_is_refused_with_its_place_and_reason(name: str) -> None:
     with pytest.raises(DescriptionError) as caught:
         Dynamics(GOOD.replace(old, new))
     assert message in str(caught.value)
+
+
+def test_a_mass_behind_a_fixed_joint_counts_if_a_joint_moves_it() -> None:
+    text = MASSLESS.replace('</robot>', STAND).replace('<parent link="base"/><child link="stand"/>',
+                                                       '<parent link="upper"/><child link="stand"/>')  # fmt: skip
+    dynamics = Dynamics(text)
+    assert dynamics.mass == 10
+    assert np.isfinite(dynamics.center_of_mass([0.3])).all()
+
+
+def test_a_robot_made_without_a_moving_mass_has_the_centre_of_mass_of_its_base() -> None:
+    """Only Python can make such a robot: files are refused."""
+    robot = read_description(GOOD).robot
+    links = tuple(replace(link, inertia=Inertia()) if link.name == 'upper' else link for link in robot.links)
+    np.testing.assert_allclose(Dynamics(replace(robot, links=links)).center_of_mass([0.3]), [0.1, 0, 0.2])
 
 
 def test_all_faults_come_at_once() -> None:

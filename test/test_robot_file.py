@@ -32,6 +32,7 @@ joints:
 # What is written instead of what, and the message that names it.
 FAULTS = {
     'negative mass': ('mass: 2.0', 'mass: -1.0', 'links.upper.mass: -1.0, must be positive'),
+    'no mass that moves': (GOOD.partition('links:')[2], GOOD.partition('links:')[2].replace('{mass', '{} # {mass'), 'links: none that moves has a mass, one must, at least: give a mass to one of upper, fore'),
     'zero mass': ('mass: 2.0', 'mass: 0', 'links.upper.mass: 0, must be positive'),
     'no mass': ('mass: 2.0, ', '', 'links.upper.mass: missing, must be a finite number, positive'),
     'no inertia': (', inertia: [0.1, 0, 0, 0.1, 0, 0.05]}\n  fore', '}\n  fore', 'links.upper.inertia: missing, must be'),

@@ -98,6 +98,8 @@ class Dynamics(PinocchioModel):
         if not self._base_mass:
             return com
         moving = self._data.mass[0]
+        if not moving:  # then Pinocchio's centre of mass is NaN
+            return self._base_com.copy()
         return np.asarray((moving * com + self._base_mass * self._base_com) / (moving + self._base_mass))
 
     def pose(self, q: ArrayLike, link: str) -> tuple[Array, Array]:

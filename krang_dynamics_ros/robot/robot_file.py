@@ -17,7 +17,7 @@ from .description import Description
 from .drive import Friction, LoadShare, Motor, Presliding
 from .file_text import is_there, is_xml, text_of
 from .robot import Joint, JointKind, Limits, Link, Robot, Shape
-from .tree import tree_faults
+from .tree import mass_faults, tree_faults
 from .urdf_reader import read_description
 from .urdf_writer import urdf_text
 from .yaml_parsing import UNREADABLE, parse
@@ -81,6 +81,8 @@ def _robot(data: Any, faults: list[Fault]) -> Robot | None:
     root.close()
     if links and joints and all(joint.parent and joint.child for joint in joints):
         faults += tree_faults([link.name for link in links], [joint.edge for joint in joints])
+    if not faults:
+        faults += mass_faults({link.name: link.inertia.m for link in links}, [joint.edge for joint in joints])
     if faults:
         return None
     return Robot(name, tuple(links), tuple(joints), frozen(gravity), dict(root.names), end_effectors, start, cutoff)

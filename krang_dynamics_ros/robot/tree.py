@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain, islice
 from typing import NamedTuple
 
@@ -36,6 +36,35 @@ def tree_faults(links: Sequence[str], joints: Sequence[Edge]) -> list[Fault]:
     if not any(joint.moves for joint in joints):
         faults.append(fault('joints', names, 'must have one revolute or prismatic at least'))
     return faults
+
+
+def mass_faults(masses: Mapping[str, float], joints: Sequence[Edge]) -> list[Fault]:
+    """Return a fault if no link that a joint moves has a mass; `masses` has every link (kg) of a tree without faults.
+
+    Such a robot has no centre of mass that moves, and all of its torques are zero: its file lacks numbers.
+    """
+    fixed = _fixed_to_base(masses, joints)
+    if any(mass for link, mass in masses.items() if link not in fixed):
+        return []
+    heavy = [link for link, mass in masses.items() if mass]
+    what_to_do = f'give a mass to one of {listed([link for link in masses if link not in fixed])}'
+    still = f', or let a joint move what has one: {listed(heavy)}' if heavy else ''
+    return [Fault('links', 'none that moves has a mass', f'one must, at least: {what_to_do}{still}')]
+
+
+def _fixed_to_base(links: Iterable[str], joints: Sequence[Edge]) -> set[str]:
+    """Return the links of a tree that no joint moves, the base among them."""
+    below: dict[str, list[str]] = {}
+    for joint in joints:
+        if not joint.moves:
+            below.setdefault(joint.parent, []).append(joint.child)
+    carried = {joint.child for joint in joints}
+    waiting = [link for link in links if link not in carried]
+    fixed: set[str] = set()
+    while waiting:
+        fixed.add(waiting[-1])
+        waiting += below.get(waiting.pop(), [])
+    return fixed
 
 
 def _repeated(kind: str, names: Sequence[str]) -> Iterator[Fault]:

@@ -16,7 +16,7 @@ from . import urdf_parts as parts
 from .description import Description
 from .mimic import mimic_faults
 from .robot import Link, Robot
-from .tree import Edge, tree_faults
+from .tree import Edge, mass_faults, tree_faults
 from .urdf_shapes import Looks
 from .urdf_writer import urdf_text
 from .xml_reading import EnoughError, Reader, parse_xml
@@ -66,8 +66,8 @@ def _robot(root: ET.Element, base_link: str, reader: Reader) -> Robot | None:
     joints = tuple(parts.joint(reader, element, edge) for edge, element in edges)
     reader.faults += tree_faults(links, [edge for edge, _ in edges])
     reader.faults += mimic_faults({joint.name: joint.mimic for joint in joints if joint.moves})
-    if not reader.faults and not any(bodies[joint.child].m for joint in joints):
-        reader.faults.append(Fault('links', 'none that moves has a mass', 'one must, at least'))
+    if not reader.faults:
+        reader.faults += mass_faults({name: body.m for name, body in bodies.items()}, [edge for edge, _ in edges])
     if reader.faults:
         return None
     drawn = tuple(Link(name, bodies[name], *looks.of(element_of[name], name)) for name in links)
