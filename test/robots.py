@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree as ET
@@ -14,6 +15,7 @@ from krang_dynamics_ros.core.inertia import Inertia
 from krang_dynamics_ros.core.share import robot_files, share
 from krang_dynamics_ros.core.spatial import frozen, rotation_from_rpy
 from krang_dynamics_ros.robot.drive import Friction, Motor
+from krang_dynamics_ros.robot.mimic import Mimic
 from krang_dynamics_ros.robot.robot import Joint, Limits, Link, Robot
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -61,6 +63,19 @@ def trees(draw: st.DrawFn, largest: int = 20) -> Robot:
     order = draw(st.permutations(joints))
     gravity = frozen(rng.normal(size=3) * 9.81)
     return Robot('tree', tuple(Link(name, random_body(rng)) for name in links), tuple(order), gravity)
+
+
+@st.composite
+def trees_with_followers(draw: st.DrawFn, largest: int = 10) -> Robot:
+    """Trees in which some joints follow another one, revolute or prismatic, or follow a joint that does."""
+    tree = draw(trees(largest))
+    moving = draw(st.permutations([joint.name for joint in tree.joints if joint.moves]))
+    mimics = {}
+    for k, name in enumerate(moving[1:], 1):
+        if draw(st.booleans()):
+            ratio, offset = draw(st.sampled_from([1.0, -1.0, 0.5, -2.5])), draw(st.sampled_from([0.0, 0.3, -1.2]))
+            mimics[name] = Mimic(moving[draw(st.integers(0, k - 1))], ratio, offset)
+    return replace(tree, joints=tuple(replace(joint, mimic=mimics.get(joint.name)) for joint in tree.joints))
 
 
 def inertials(text: str) -> Iterator[tuple[str, list[float], list[float]]]:

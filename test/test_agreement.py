@@ -12,7 +12,7 @@ from krang_dynamics_ros import Robot, dynamics_of, load_robot, urdf_text
 from krang_dynamics_ros.proof.agreement import Findings, prove
 from krang_dynamics_ros.robot.robot import Limits
 
-from .robots import FILES, trees
+from .robots import FILES, trees, trees_with_followers
 
 BY_BOTH = {'A', 'C', 'C dq', 'Q', 'Gamma', 'Y phi', 'J^T f'}
 BY_LAGRANGIAN = {*BY_BOTH, '0T_j', 'f', 'Gamma_f', 'E', 'U', 'S'}
@@ -38,6 +38,12 @@ def test_all_three_agree_at_a_thousand_states(name: str) -> None:
 @with_settings(max_examples=100)
 @given(trees())
 def test_random_trees_agree(tree: Robot) -> None:
+    assert_agree(prove(tree, dynamics_of(tree), states=3, seed=4))
+
+
+@with_settings(max_examples=50)
+@given(trees_with_followers())
+def test_random_trees_with_followers_agree(tree: Robot) -> None:
     assert_agree(prove(tree, dynamics_of(tree), states=3, seed=4))
 
 

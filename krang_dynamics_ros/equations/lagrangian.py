@@ -19,9 +19,9 @@ from ..core.errors import unknown_name
 from ..core.spatial import Array, frozen
 from ..core.wrench import Wrench
 from ..robot.mimic import Mimic
-from ..robot.robot import Robot
+from ..robot.robot import Joint, Robot
 from .bodies import Body, body_of
-from .frames import Joints, Transform, all_in_base, all_local, own_velocity, rates
+from .frames import Joints, Transform, all_in_base, all_local, on_coordinates, own_velocity, rates
 
 COMPLEX_STEP = 1e-30  # of the complex step: so small that it leaves no trace in the real part
 
@@ -180,14 +180,12 @@ class Lagrangian:
         return np.asarray(inertial + self.coriolis_torque(q, dq) + self.Q(q))
 
     def friction_torque(self, dq: ArrayLike) -> Array:
-        """F_v dq + F_c sign(dq) (..., n), eq. 17; tanh(dq / v) in place of the sign where a joint has a velocity v."""
-        velocity = np.array(dq, dtype=float)
-        torque = self.robot.viscous * velocity
-        for j, joint in enumerate(self.robot.moving_joints):
-            over = joint.friction.coulomb_velocity
-            sign = np.tanh(velocity[..., j] / over) if over else np.sign(velocity[..., j])
-            torque[..., j] += joint.friction.coulomb * sign
-        return np.asarray(torque)
+        """Friction torque (..., n), eq. 17 in every joint that moves: a follower's acts on the joint that it follows."""
+        velocity = np.asarray(dq, dtype=float)
+        speeds = rates(self.robot, {name: velocity[..., k] for k, name in enumerate(self.joint_names)})
+        torques = {joint.name: _friction(joint, speeds[joint.name]) for joint in self.robot.joints if joint.moves}
+        felt = on_coordinates(self.robot, torques)
+        return np.stack([felt[name] for name in self.joint_names], axis=-1)
 
     def pose(self, q: ArrayLike, link: str) -> tuple[Array, Array]:
         """Rotation (..., 3, 3) and origin (..., 3) of a link's frame in the base frame."""
@@ -226,6 +224,12 @@ class Lagrangian:
                     linear, angular = columns[name]
                     torque[..., k] += plus(dot(linear, force), dot(angular, moment))
         return np.asarray(torque)
+
+
+def _friction(joint: Joint, dq: Any) -> Any:
+    """Return F_v dq + F_c sign(dq), eq. 17; tanh(dq / v) in place of the sign where a joint has a velocity v."""
+    over = joint.friction.coulomb_velocity
+    return joint.viscous * dq + joint.friction.coulomb * (np.tanh(dq / over) if over else np.sign(dq))
 
 
 def _stack(vector: Vector, shape: tuple[int, ...]) -> Array:
