@@ -17,10 +17,100 @@ from krang_dynamics_ros.core.spatial import frozen, rotation_from_rpy
 from krang_dynamics_ros.robot.drive import Friction, Motor
 from krang_dynamics_ros.robot.mimic import Mimic
 from krang_dynamics_ros.robot.robot import Joint, Limits, Link, Robot
+from krang_dynamics_ros.robot.urdf_reader import read_description
 
 ROOT = Path(__file__).resolve().parent.parent
 FILES = {path.stem: path for path in robot_files()}
 IDENTIFIED = share('config', 'krang_identified.yaml')  # Krang with other numbers: test_identification has it
+
+
+def _body(mass: float, at: str) -> str:
+    moments = 'ixx="0.012" ixy="0.001" ixz="-0.002" iyy="0.011" iyz="0.0005" izz="0.008"'
+    return f'<inertial><origin xyz="{at}" rpy="0.1 0.2 0.3"/><mass value="{mass}"/><inertia {moments}/></inertial>'
+
+
+def _joint(name: str, kind: str, between: str, at: str, axis: str, more: str = '') -> str:
+    parent, child = between.split()
+    ends = f'<parent link="{parent}"/><child link="{child}"/><origin xyz="{at}" rpy="0.4 -0.2 0.7"/>'
+    limits = '<limit lower="-2" upper="2" effort="50" velocity="2"/>'
+    return f'<joint name="{name}" type="{kind}">{ends}<axis xyz="{axis}"/>{limits}{more}</joint>'
+
+
+def arm_with_gripper() -> str:
+    """An arm of seven joints with two fingers, as widespread arms have them: the second finger follows the first."""
+    arm = ''.join(
+        f'<link name="link{k}">{_body(2.5 - 0.2 * k, f"0.0{k} -0.02 0.1")}</link>'
+        + _joint(f'joint{k}', 'revolute', f'link{k - 1} link{k}', '0.05 0 0.3', '0 0 1', '<dynamics damping="0.3"/>')
+        for k in range(1, 8)
+    )
+    rubs, follows = '<dynamics damping="2" friction="1.5"/>', '<mimic joint="finger_joint1"/>'
+    fingers = (
+        f'<link name="finger1">{_body(0.1, "0 0.01 0.02")}</link><link name="finger2">{_body(0.1, "0 0 0.02")}</link>'
+    )
+    return f"""<robot name="arm_with_gripper"><link name="link0">{_body(3.0, '0 0 0')}</link>{arm}
+      <link name="hand">{_body(0.7, '0 0 0.04')}</link>{_joint('hand_joint', 'fixed', 'link7 hand', '0 0 0.1', '0 0 1')}
+      {fingers}{_joint('finger_joint1', 'prismatic', 'hand finger1', '0 0 0.06', '0 1 0', rubs)}
+      {_joint('finger_joint2', 'prismatic', 'hand finger2', '0 0 0.06', '0 -1 0', rubs + follows)}</robot>"""
+
+
+def hand_with_followers() -> str:
+    """A hand in which joints follow others with a factor and an offset, in chains, and one even in another branch."""
+    names = ('palm', 'near', 'middle', 'tip', 'thumb', 'nail', 'slide')
+    links = ''.join(
+        f'<link name="{name}">{_body(0.2 + 0.1 * k, f"0.0{k} 0.02 -0.03")}</link>' for k, name in enumerate(names)
+    )
+    rubs = '<dynamics damping="0.4" friction="0.7"/>'
+    return f"""<robot name="hand_with_followers"><link name="base"/>{links}
+      {
+        _joint(
+            'tip_joint',
+            'revolute',
+            'middle tip',
+            '0 0.02 0.1',
+            '0 1 0',
+            rubs + '<mimic joint="middle_joint" multiplier="-0.8" offset="-0.1"/>',
+        )
+    }
+      {_joint('wrist', 'revolute', 'base palm', '0 0 0.2', '1 0 1', rubs)}
+      {_joint('near_joint', 'revolute', 'palm near', '0.1 0 0.1', '0 1 0', rubs)}
+      {
+        _joint(
+            'middle_joint',
+            'revolute',
+            'near middle',
+            '0 0 0.1',
+            '0 1 0',
+            rubs + '<mimic joint="near_joint" multiplier="1.5" offset="0.2"/>',
+        )
+    }
+      {
+        _joint(
+            'thumb_joint',
+            'prismatic',
+            'palm thumb',
+            '-0.1 0 0',
+            '1 2 0',
+            rubs + '<mimic joint="near_joint" multiplier="0.25"/>',
+        )
+    }
+      {
+        _joint(
+            'nail_joint',
+            'revolute',
+            'thumb nail',
+            '0 0.1 0',
+            '0 0 -1',
+            rubs + '<mimic joint="slide_joint" multiplier="-3" offset="0.4"/>',
+        )
+    }
+      {_joint('slide_joint', 'prismatic', 'palm slide', '0 -0.1 0', '0 1 1', rubs)}</robot>"""
+
+
+WITH_FOLLOWERS = {'arm_with_gripper': arm_with_gripper(), 'hand_with_followers': hand_with_followers()}
+
+
+def robot_with_followers(name: str) -> Robot:
+    return read_description(WITH_FOLLOWERS[name]).robot
 
 
 def random_body(rng: np.random.Generator) -> Inertia:

@@ -35,7 +35,7 @@ from krang_dynamics_ros.symbolic.build import fingerprint
 from krang_dynamics_ros.symbolic.expressions import Symbols
 from krang_dynamics_ros.symbolic.parameters import setting_values
 
-from .robots import FILES, ROOT
+from .robots import FILES, ROOT, WITH_FOLLOWERS, robot_with_followers
 from .test_symbols import assert_same, expected
 
 
@@ -63,6 +63,38 @@ def test_every_robot_is_proven_on_it(name: str) -> None:
     findings = prove(robot, dynamics_of(robot, backend='compiled'), 20)
     assert all(finding.relative <= 1e-12 or what[0] in ('ddq', 'iT_j') for what, finding in findings.items())
     assert all(finding.agrees for finding in findings.values())
+
+
+@pytest.mark.parametrize('name', WITH_FOLLOWERS)
+def test_a_robot_with_followers_is_proven_on_it(name: str, tmp_path: Path) -> None:
+    """From its URDF, as a user gives it: friction and the mean over a step are among what is compared."""
+    file = tmp_path / f'{name}.urdf'
+    file.write_text(WITH_FOLLOWERS[name])
+    model = load_model(file, backend='compiled')
+    assert isinstance(model.dynamics, CompiledDynamics)
+    findings = prove(model.robot, model.dynamics, 20)
+    assert {'Gamma mean', 'Gamma_f', 'f', 'J^T f'} <= {what for what, _ in findings}
+    assert all(finding.agrees for finding in findings.values())
+    pinocchio, rng = dynamics_of(model.robot), np.random.default_rng(6)
+    for q, dq, _ in zip(*random_states(model.robot, 5, 3), strict=True):
+        anywhere = [Wrench(link, *rng.normal(size=(2, 3))) for link in model.robot.hands.values()]
+        assert_alike(model.dynamics, pinocchio, q, dq, anywhere)
+
+
+@pytest.mark.parametrize('name', WITH_FOLLOWERS)
+def test_the_observer_is_the_same_with_followers(name: str) -> None:
+    robot = robot_with_followers(name)
+    ours, theirs = (MomentumObserver(dynamics_of(robot, backend=x)) for x in ('compiled', 'pinocchio'))
+    rng, told = np.random.default_rng(5), 0
+    for k in range(1000):  # 2 s: it has settled after half a second
+        t, q = 0.002 * k, random_states(robot, 1, 0).q[0]
+        effort = rng.normal(size=robot.n) * 20
+        state = State(q + 0.1 * np.sin(3 * t + q), 0.3 * np.cos(3 * t + q), effort=effort, stamp=1 + int(t * 1e9))
+        mine, other = ours(state), theirs(state)
+        if mine is not None:
+            told += 1
+            assert_same(mine, other, 'external torque', 1e-10)
+    assert told > 500
 
 
 FUNCTIONS = {

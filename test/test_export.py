@@ -26,7 +26,7 @@ from krang_dynamics_ros.robot.robot_file import read_robot
 from krang_dynamics_ros.symbolic.export import FORMATS, export
 from krang_dynamics_ros.symbolic.expressions import QUANTITIES, Symbols, identifier
 
-from .robots import FILES, ROOT
+from .robots import FILES, ROOT, WITH_FOLLOWERS, robot_with_followers
 from .test_commands import run
 from .test_symbols import assert_same, expected, wrenches_on
 
@@ -48,10 +48,15 @@ joints:
   "??' é ??/": {type: prismatic, parent: lower "*/ %d, child: upper, axis: [1, 0, 1],
       limits: {lower: -1, upper: 1, effort: 1, velocity: 1}, motor: {gear_ratio: 3, rotor_inertia: 0.1}}
 """
-CASES = [('krang', 'settings'), ('krang', 'all'), ('pendulum', 'all'), ('pr_robot', 'settings'), ('awkward', 'all')]
+CASES = [
+    ('krang', 'settings'), ('krang', 'all'), ('pendulum', 'all'), ('pr_robot', 'settings'), ('awkward', 'all'),
+    ('arm_with_gripper', 'settings'), ('hand_with_followers', 'all'),
+]  # fmt: skip
 
 
 def robot_named(name: str) -> Robot:
+    if name in WITH_FOLLOWERS:
+        return robot_with_followers(name)
     return read_robot(AWKWARD) if name == 'awkward' else load_robot(FILES[name])
 
 
@@ -97,6 +102,16 @@ def test_python_needs_math_alone(name: str, leave_open: str, tmp_path: Path) -> 
     specification.loader.exec_module(module)
     assert_all_agree(Symbols(robot, leave_open), lambda quantity, *of: getattr(module, quantity)(*map(list, of)))
     assert module.parameters() == Symbols(robot, leave_open).values.tolist()
+
+
+def test_the_joints_that_follow_are_named_beside_the_joint_that_they_follow(tmp_path: Path) -> None:
+    export(robot_named('hand_with_followers'), 'c', tmp_path)
+    header = (tmp_path / 'hand_with_followers.h').read_text()
+    assert (
+        '1   near_joint, rad; middle_joint: 1.5 q + 0.2; tip_joint: -1.2 q + -0.26; thumb_joint: 0.25 q + 0' in header
+    )
+    assert '2   slide_joint, m; nail_joint: -3 q + 0.4' in header
+    assert 'viscous friction of near_joint and the joints that follow it, N m s/rad' in header
 
 
 def compiled(robot: Robot, folder: Path, leave_open: str) -> Path:

@@ -12,6 +12,7 @@ from sympy import cos, sin, symbols
 
 from krang_dynamics_ros import KrangDynamicsError, Lagrangian, Robot, load_robot
 from krang_dynamics_ros.robot.robot_file import read_robot
+from krang_dynamics_ros.robot.urdf_reader import read_description
 from krang_dynamics_ros.symbolic.formulas import formulas
 
 from .robots import FILES
@@ -61,6 +62,25 @@ def test_the_2r_arm_is_eq_6_58_and_its_jacobian() -> None:
     x, y = l1 * c1 + l2 * c12, l1 * sin(t1) + l2 * sin(t1 + t2)
     JTf = [F_x * sympy.diff(x, t) + F_y * sympy.diff(y, t) + M_z for t in (t1, t2)]
     assert_equal(mine['wrench_torque'], JTf)
+
+
+def test_the_second_finger_of_a_gripper_weighs_on_the_joint_of_the_first() -> None:
+    """By hand: two fingers that slide up, the second at twice the pace of the first."""
+    finger = '<inertial><mass value="{}"/><inertia ixx="1" ixy="0" ixz="0" iyy="1" iyz="0" izz="1"/></inertial>'
+    joint = (
+        '<joint name="{0}" type="prismatic"><parent link="palm"/><child link="{1}"/><axis xyz="0 0 1"/>'
+        '<dynamics damping="1" friction="1"/>{2}</joint>'
+    )
+    text = f"""<robot name="gripper"><link name="palm"/>
+      <link name="a">{finger.format(2)}</link><link name="b">{finger.format(3)}</link>
+      {joint.format('x', 'a', '')}{joint.format('y', 'b', '<mimic joint="x" multiplier="-2" offset="0.5"/>')}</robot>"""
+    mine, (m1, m2, v1, v2, c1, c2, dx) = (
+        formulas(read_description(text).robot),
+        symbols('m_1 m_2 F_v1 F_v2 F_c1 F_c2 xdot'),
+    )
+    assert_equal(mine['A'], [m1 + 4 * m2])
+    assert_equal(mine['Q'], [g * (m1 - 2 * m2)])
+    assert_equal(mine['friction_torque'], [(v1 + 4 * v2) * dx + (c1 + 2 * c2) * sympy.sign(dx)])
 
 
 def test_they_are_printed_as_one_would_write_them() -> None:

@@ -20,7 +20,7 @@ if not shutil.which('cc') or not shutil.which('gcc'):
 from krang_dynamics_ros import Lagrangian, Robot, Wrench, load_robot
 from krang_dynamics_ros.proof.draws import random_states
 
-from .robots import FILES, random_body
+from .robots import FILES, WITH_FOLLOWERS, random_body, robot_with_followers
 from .ros import Client, Process, domain, effort
 from .test_commands import run
 from .test_node_external import assert_torques_and_both_wrenches_are_told, standing
@@ -158,6 +158,27 @@ def test_without_casadi_the_node_says_so(tmp_path: Path, monkeypatch: pytest.Mon
         assert process.wait() == 1
     assert 'casadi, needed for symbols, is not on this machine; pip install casadi' in process.output
     assert 'Traceback' not in process.output
+
+
+def test_a_urdf_whose_joints_follow_others_runs_on_it(tmp_path: Path) -> None:
+    robot, file = robot_with_followers('arm_with_gripper'), tmp_path / 'arm.urdf'
+    file.write_text(WITH_FOLLOWERS['arm_with_gripper'])
+    q, dq = (x[0] for x in random_states(robot, 1, 17)[:2])
+    terms = ('torque/gravity', 'torque/coriolis', 'torque/friction')
+    with domain() as number:
+        words = ('-p', 'backend:=compiled', '-p', f'robot_file:={file}')
+        process, client = Process(number, '--ros-args', *words), Client(number)
+        client.listen(*terms)
+        client.ready()
+        answers = client.ask(robot.joint_names, q, dq, *terms)
+        witness = Lagrangian(robot)
+        for answer, torque in zip(
+            answers, (witness.Q(q), witness.coriolis_torque(q, dq), witness.friction_torque(dq)), strict=True
+        ):
+            assert list(answer.name) == [*robot.joint_names]
+            assert same(effort(answer), torque)
+        client.close()
+        assert process.end() == 0
 
 
 def test_a_textbook_robot_runs_on_it(tmp_path: Path) -> None:

@@ -25,7 +25,7 @@ from krang_dynamics_ros.proof.draws import random_states
 from krang_dynamics_ros.robot.robot_file import read_robot
 from krang_dynamics_ros.symbolic.expressions import QUANTITIES, Symbols
 
-from .robots import FILES, ROOT, random_body, trees
+from .robots import FILES, ROOT, WITH_FOLLOWERS, random_body, robot_with_followers, trees, trees_with_followers
 
 RTOL = 1e-12
 
@@ -78,6 +78,22 @@ def test_symbols_agree_with_the_lagrangian_and_with_pinocchio(name: str, leave_o
 @settings(max_examples=15)
 def test_they_agree_on_random_trees(robot: Robot) -> None:
     assert_agree(Symbols(robot, 'all'), Lagrangian(robot), 2)
+
+
+@pytest.mark.parametrize('leave_open', ['settings', 'all'])
+@pytest.mark.parametrize('name', WITH_FOLLOWERS)
+def test_joints_that_follow_are_in_the_symbols(name: str, leave_open: str) -> None:
+    robot = robot_with_followers(name)
+    symbols = Symbols(robot, leave_open)
+    assert symbols.q.numel() == robot.n < sum(joint.moves for joint in robot.joints)
+    assert_agree(symbols, Lagrangian(robot), 3)
+    assert_agree(symbols, dynamics_of(robot), 10)
+
+
+@settings(max_examples=15)
+@given(trees_with_followers(largest=6))
+def test_they_agree_on_random_trees_with_followers(robot: Robot) -> None:
+    assert_agree(Symbols(robot, 'all'), dynamics_of(robot), 2)
 
 
 def test_one_body_for_all_that_a_joint_carries_gives_what_the_whole_sum_gives(robot: Robot) -> None:

@@ -180,7 +180,7 @@ class Lagrangian:
         return np.asarray(inertial + self.coriolis_torque(q, dq) + self.Q(q))
 
     def friction_torque(self, dq: ArrayLike) -> Array:
-        """Friction torque (..., n), eq. 17 in every joint that moves: a follower's acts on the joint that it follows."""
+        """Friction torque (..., n), eq. 17 of all joints: what a follower has acts on the joint that it follows."""
         velocity = np.asarray(dq, dtype=float)
         speeds = rates(self.robot, {name: velocity[..., k] for k, name in enumerate(self.joint_names)})
         torques = {joint.name: _friction(joint, speeds[joint.name]) for joint in self.robot.joints if joint.moves}

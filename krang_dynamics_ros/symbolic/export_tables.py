@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from ..robot.robot import Robot
 from ..robot.units import units_of
 from .expressions import Symbols
 
 
 def tables(symbols: Symbols, first: int = 0) -> dict[str, list[str]]:
     """Return the rows of three tables, indices counted from `first`: joints, hands and parameters."""
-    joints = [(joint.name, units_of(joint).position) for joint in symbols.robot.moving_joints]
+    joints = [
+        (joint.name, units_of(joint).position + _followers(symbols.robot, joint.name))
+        for joint in symbols.robot.moving_joints
+    ]
     hands = [f'{hand}, link {link}' if hand != link else f'link {link}' for hand, link in symbols.hands.items()]
     named = [(x.name, f'{x.meaning}: {x.value!r}') for x in symbols.parameters]
     rows = {
@@ -19,6 +23,12 @@ def tables(symbols: Symbols, first: int = 0) -> dict[str, list[str]]:
         'parameters': [f'{k:<4}{name:<10} {what}' for k, (name, what) in enumerate(named, first)],
     }
     return {table: [harmless(row) for row in of] for table, of in rows.items()}
+
+
+def _followers(robot: Robot, name: str) -> str:
+    """Return the positions of the joints that follow a joint, by its own position q."""
+    following = {follower: mimic for follower, mimic in robot.mimics.items() if mimic.joint == name}
+    return ''.join(f'; {follower}: {x.multiplier:.12g} q + {x.offset:.12g}' for follower, x in following.items())
 
 
 def harmless(text: str) -> str:

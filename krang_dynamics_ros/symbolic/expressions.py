@@ -1,9 +1,8 @@
 """A, C, Q, E, U, J^T f and the rest as CasADi's expressions of q, dq, ddq, wrenches f and parameters p.
 
 The report's end product (section 1.2: AA, CC and QQ in Lagrange.mat), by the very lines of `lagrangian`: symbols run
-through them, and CasADi differentiates. A and C come from one energy per joint j, that of all that j carries taken as
-one body: whatever moves q_i of a joint i before j moves it as one. The size of the expressions is a quarter, and a test
-holds that they are those of the whole robot.
+through them, and CasADi differentiates. A and C come from `free_joints`: there a joint that follows another one has a
+coordinate of its own, and what it takes is then brought to the coordinate that it follows.
 """
 
 from __future__ import annotations
@@ -12,16 +11,18 @@ import keyword
 import re
 import sys
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
 from ..core.algebra import dot, plus
 from ..core.errors import unknown_name
 from ..core.optional import optional
-from ..equations.bodies import carried_bodies, carried_momenta
-from ..equations.frames import STILL, all_in_base, all_local
-from ..equations.lagrangian import KE, PE, total_KE, velocities
-from ..robot.robot import Joint, Robot
+from ..equations.bodies import carried_bodies
+from ..equations.frames import STILL, all_in_base, all_local, positions, rates
+from ..equations.lagrangian import PE, total_KE, velocities
+from ..robot.robot import Robot
+from .free_joints import FreeJoints
 from .parameters import symbolic
 
 casadi = optional('casadi', 'symbols')
@@ -62,9 +63,8 @@ class Symbols:
         self._functions: dict[str, Any] = {}
         self.q, self.dq, self.ddq = (casadi.SX.sym(x, robot.n) for x in ('q', 'dq', 'ddq'))
         self.f = casadi.SX.sym('f', 6 * len(self.hands))
-        self._index = {name: k for k, name in enumerate(robot.joint_names)}
-        self._dq_of = {name: self.dq[k] for name, k in self._index.items()}
-        self._local = all_local(self._open.robot, {name: self.q[k] for name, k in self._index.items()})
+        self._q_of, self._dq_of = ({name: x[k] for k, name in enumerate(robot.joint_names)} for x in (self.q, self.dq))
+        self._local = all_local(self._open.robot, self._q_of)
         self._moving = velocities(self._open.robot, self._local, self._dq_of)
 
     @cached_property
@@ -76,7 +76,8 @@ class Symbols:
     @cached_property
     def U(self) -> Any:
         """Potential energy, eqs 14 and 15, of all that the base carries, taken as one body."""
-        return casadi.SX(PE(self._bodies[self.robot.base], STILL, self._open.robot.gravity.tolist()))
+        body = carried_bodies(self._open.robot, self._local)[self.robot.base]
+        return casadi.SX(PE(body, STILL, self._open.robot.gravity.tolist()))
 
     @cached_property
     def Q(self) -> Any:
@@ -115,48 +116,34 @@ class Symbols:
 
     @cached_property
     def A(self) -> Any:
-        """Inertia matrix, eq. 2, rotor inertia included (eq. 18): A_ij = d/ddq_i of dE/ddq_j, E of all beyond j."""
-        A = casadi.diag(self._open.rotor_inertia)
-        for j, joint in enumerate(self.robot.moving_joints):
-            row = casadi.gradient(casadi.jacobian(self._energy(joint), self.dq[j]), self.dq)
-            for i in self._before(joint):
-                A[i, j] += row[i]
-                A[j, i] = A[i, j]
-        return A
+        """Inertia matrix, eq. 2, rotor inertia included (eq. 18)."""
+        return casadi.diag(self._open.rotor_inertia) + self._on_coordinates(self._free.A)
 
     @cached_property
     def C(self) -> Any:
-        """Coriolis matrix, eq. 4: twice C_ij is dA_ij/dt + dp_i/dq_j - dp_j/dq_i, with momenta p = A dq.
-
-        Eq. 4 sums Christoffel symbols over k; dA_ij/dq_k dq_k is dA_ij/dt, and dA_ik/dq_j dq_k is dp_i/dq_j.
-        """
-        C = casadi.SX(self.robot.n, self.robot.n)
-        momenta = carried_momenta(self._open.robot, self._local, self._bodies, self._dq_of)
-        rate = casadi.SX.sym('rate', self.robot.n)  # dq as the rate of q alone
-        for j, joint in enumerate(self.robot.moving_joints):
-            (V, omega), energy = momenta[joint.child], self._energy(joint)
-            turning, sliding = self._moving[joint.child]
-            whole = plus(energy, plus(dot(omega, turning), dot(V, sliding)))  # joints beyond j move too
-            p_j = casadi.jacobian(energy, self.dq[j])
-            dA_dt = casadi.substitute(casadi.gradient(casadi.jtimes(p_j, self.q, rate), self.dq), rate, self.dq)
-            dp_dq_j = casadi.gradient(casadi.jacobian(whole, self.q[j]), self.dq)
-            dp_j_dq = casadi.gradient(casadi.jacobian(whole, self.dq[j]), self.q)
-            for i in self._before(joint):
-                turn = 0 if i == j else dp_dq_j[i] - dp_j_dq[i]
-                C[i, j], C[j, i] = (dA_dt[i] + turn) / 2, (dA_dt[i] - turn) / 2
-        return C
+        """Coriolis matrix, eq. 4."""
+        return self._on_coordinates(self._free.C)
 
     @cached_property
-    def _bodies(self) -> Any:
-        return carried_bodies(self._open.robot, self._local)
+    def _free(self) -> FreeJoints:
+        """The same robot, as if the joints that follow another one had coordinates of their own."""
+        if not self.robot.mimics:
+            return FreeJoints(self._open.robot, self.q, self.dq)
+        joints = tuple(replace(joint, mimic=None) for joint in self._open.robot.joints)
+        n = sum(joint.moves for joint in joints)
+        return FreeJoints(
+            replace(self._open.robot, joints=joints), casadi.SX.sym('q_free', n), casadi.SX.sym('dq_free', n)
+        )
 
-    def _energy(self, joint: Joint) -> Any:
-        """Return the kinetic energy of all that a joint carries, taken as one body."""
-        return casadi.SX(KE(self._bodies[joint.child], *self._moving[joint.child]))
-
-    def _before(self, joint: Joint) -> list[int]:
-        """Return the indices of the joints from the base to this one, itself included."""
-        return [self._index[other.name] for other in self.robot.chain(joint.child) if other.moves]
+    def _on_coordinates(self, M: Any) -> Any:
+        """Return A or C of the coordinates from that of the free joints: G^T M G, with dq_free = G dq."""
+        if not self.robot.mimics:
+            return M
+        q, dq = positions(self.robot, self._q_of), rates(self.robot, self._dq_of)
+        names, free = self._free.names, casadi.vertcat(self._free.q, self._free.dq)
+        follow = casadi.vertcat(*(q[name] for name in names), *(dq[name] for name in names))
+        G = casadi.jacobian(follow[len(names) :], self.dq)
+        return G.T @ casadi.substitute(M, free, follow) @ G
 
     def function(self, name: str) -> Any:
         """Return one of `QUANTITIES` as a `casadi.Function`, common terms computed once."""

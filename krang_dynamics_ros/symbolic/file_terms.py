@@ -9,14 +9,14 @@ a prime.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from ..core.algebra import ZERO
 from ..core.optional import optional
 from ..equations.bodies import Body, moved
 from ..equations.frames import STILL, Transform
-from ..robot.robot import Link, Robot
+from ..robot.robot import Joint, Link, Robot
 from .parameters import TEN, open_lengths
 
 sympy = optional('sympy', 'formulas')
@@ -57,21 +57,34 @@ class FileTerms:
         for x, g in zip('xyz', self.robot.gravity.tolist(), strict=True):
             yield self._symbol('g' if len(along) == 1 else f'g_{x}') * int(g > 0 or -(g < 0))
 
-    def _ratios(self) -> Iterator[tuple[str, Any, Any]]:
-        for k, joint in zip(_indices(self.robot.n), self.robot.moving_joints, strict=True):
+    def _joints(self) -> Iterator[tuple[str, Joint, Any]]:
+        """Yield every joint that moves with its index and gear ratio N, those that follow another one among them."""
+        moving = [joint for joint in self.robot.joints if joint.moves]
+        for k, joint in zip(_indices(len(moving)), moving, strict=True):
             yield k, joint, self._if(joint.motor.gear_ratio != 1, f'N{k}', 1)
 
-    def _rotors(self) -> Iterator[Any]:
-        """Yield I_a = N^2 J_m of every joint."""
-        yield from (N**2 * self._if(joint.motor.rotor_inertia, f'J_m{k}') for k, joint, N in self._ratios())
+    def _rotors(self) -> list[Any]:
+        """Return I_a = N^2 J_m of every coordinate."""
+        found = {joint.name: N**2 * self._if(joint.motor.rotor_inertia, f'J_m{k}') for k, joint, N in self._joints()}
+        return self._on_coordinates(found, lambda ratio: ratio**2)
 
-    def _viscous(self) -> Iterator[Any]:
-        """Yield F_v of every joint, with the motor's own behind the gear."""
-        for k, joint, N in self._ratios():
-            yield self._if(joint.friction.viscous, f'F_v{k}') + N**2 * self._if(joint.motor.viscous, f'F_vm{k}')
+    def _viscous(self) -> list[Any]:
+        """Return F_v of every coordinate, with the motor's own behind the gear."""
+        found = {
+            joint.name: self._if(joint.friction.viscous, f'F_v{k}') + N**2 * self._if(joint.motor.viscous, f'F_vm{k}')
+            for k, joint, N in self._joints()
+        }
+        return self._on_coordinates(found, lambda ratio: ratio**2)
 
-    def _coulomb(self) -> Iterator[Any]:
-        yield from (self._if(joint.friction.coulomb, f'F_c{k}') for k, joint, _ in self._ratios())
+    def _coulomb(self) -> list[Any]:
+        found = {joint.name: self._if(joint.friction.coulomb, f'F_c{k}') for k, joint, _ in self._joints()}
+        return self._on_coordinates(found, abs)
+
+    def _on_coordinates(self, found: dict[str, Any], share: Callable[[Any], Any]) -> list[Any]:
+        """Return what each coordinate has of every joint's letters, with the share of the joints that follow it."""
+        for name, mimic in self.robot.mimics.items():
+            found[mimic.joint] += share(number(mimic.multiplier)) * found[name]
+        return [found[name] for name in self.robot.joint_names]
 
     def _inertias(self) -> Iterator[Any]:
         heavy = [link for link in self.robot.links if link.inertia.m]

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..core.errors import ArgumentError, listed, unknown_name
+from ..core.errors import unknown_name
 from ..core.inertia import Inertia
 from ..core.optional import optional
 from ..core.spatial import Array
@@ -80,8 +80,6 @@ def symbolic(robot: Robot, leave_open: str = 'settings') -> SymbolicRobot:
     """Return a robot whose parameters are symbols: the settings, or all."""
     if leave_open not in OPEN:
         raise unknown_name('parameters', leave_open, OPEN)
-    if robot.mimics:
-        raise ArgumentError(f'joints {listed([*robot.mimics])} mimic others: the symbols know no such joint')
     table = _Table()
     gravity = [table.symbol(f'g{x}', g, f'gravity along {x}, m/s^2') for x, g in zip('xyz', robot.gravity, strict=True)]
     Ia = table.of_joints(robot, 'Ia', robot.rotor_inertia, 'rotor inertia N^2 J_m', 'inertia')
@@ -112,14 +110,16 @@ class _Table:
         self.symbols.append(casadi.SX.sym(name))
         return self.symbols[-1]
 
-    def of_joints(self, robot: Robot, letters: str, values: Array, meaning: str, what: str) -> Any:
-        """Take up one parameter of every joint, in the unit of `what` of it, and return the vector."""
-        units: list[str] = [getattr(units_of(joint), what) for joint in robot.moving_joints]
+    def of_joints(self, robot: Robot, letters: str, values: Array, meaning: str, unit: str) -> Any:
+        """Take up one parameter of every joint, in the unit of `unit` of it, and return the vector."""
+        units: list[str] = [getattr(units_of(joint), unit) for joint in robot.moving_joints]
         if letters == 'Fc':
             units = [unit + _not_all(joint) for unit, joint in zip(units, robot.moving_joints, strict=True)]
-        rows = zip(robot.joint_names, values, units, strict=True)
+        followed = {mimic.joint for mimic in robot.mimics.values()}
+        of = [f'{name} and the joints that follow it' if name in followed else name for name in robot.joint_names]
+        rows = zip(robot.joint_names, values, of, units, strict=True)
         return casadi.vertcat(
-            *(self.symbol(f'{letters}_{name}', x, f'{meaning} of {name}, {unit}') for name, x, unit in rows)
+            *(self.symbol(f'{letters}_{name}', x, f'{meaning} of {what}, {unit}') for name, x, what, unit in rows)
         )
 
     def inertia(self, link: Link) -> Inertia:
