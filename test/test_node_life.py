@@ -225,6 +225,20 @@ def test_the_imu_gives_q_imu(number: int, robot: Robot) -> None:
 
     client.until(lambda: refusal(client).startswith('imu: stamp: -1 s'), say)
     assert client.silent(*ALL[:1])
+
+    def roll() -> None:
+        client.send_imu(quaternion(rotation_from_rpy([np.pi / 3, 0, 0])))
+        client.send_state(names, Q, dq)
+
+    client.until(lambda: refusal(client).startswith('imu: roll 60.0 degrees, must be within 5'), roll)
+    assert client.silent(*ALL[:1])
+
+    def spoil() -> None:
+        client.publisher(Imu, 'imu').publish(b'\0\1\0\0' + b'\xff' * 80)
+        client.send_state(names, Q, dq)
+
+    client.until(lambda: refusal(client).startswith('imu: bytes that are no message'), spoil)
+    assert client.silent(*ALL[:1])
     client.close()
     assert process.end() == 0, process.output
 

@@ -16,7 +16,7 @@ pytest.importorskip('rclpy', reason='rclpy is not installed: the node cannot run
 
 from geometry_msgs.msg import InertiaStamped
 
-from krang_dynamics_ros import Lagrangian, Robot, krang, urdf_text
+from krang_dynamics_ros import Lagrangian, Robot, dynamics_of, krang, urdf_text
 from krang_dynamics_ros.core.inertia import Inertia
 from krang_dynamics_ros.core.spatial import upper_triangle
 from krang_dynamics_ros.proof.draws import random_states
@@ -166,6 +166,43 @@ def test_a_payload_that_cannot_be_is_refused_and_the_old_one_stays(
     assert not client.set_together(right__payload__inertia=[1.0, 0.0, 0.0, 0.1, 0.0, 0.1]).successful
     assert not client.set(right__payload__mass=-1.0)[0].successful
     carry(client, right=Inertia())
+
+
+@pytest.mark.parametrize('raw', [b'garbage', b'\0\1\0\0' + b'\xff' * 80, b'\0\1\0\0' + b'\0' * 8])
+def test_bytes_that_are_no_message_are_counted(client: Client, raw: bytes) -> None:
+    def refused() -> int:
+        status = client.until(lambda: client.diagnostics.get('payload left'))
+        told = {pair.key: pair.value for pair in status.values}
+        return int(told['refused in all']) if 'no message' in told['refused last because'] else 0
+
+    before = refused()
+    client.until(lambda: refused() > before, lambda: client.publisher(InertiaStamped, 'payload/left').publish(raw))
+    assert client.get('left.payload.mass') == 0.0
+
+
+def test_one_that_comes_before_the_joints_is_kept_until_they_are_known(robot: Robot, rng: np.random.Generator) -> None:
+    body, q = random_body(rng), random_states(robot, 1, 45).q[0]
+    expected = dynamics_of(robot).inertia_at_link(body, 'R10l', 'R5r', q)
+    with domain() as number:
+        process, client = Process(number, '--ros-args', '-p', 'payload_ramp:=0.0'), Client(number)
+        client.listen(*TERMS)
+        client.ready()
+
+        def waits() -> bool:
+            status = client.diagnostics.get('payload left')
+            return bool(status) and 'waits until all joints are known: given in the frame of R5r' in status.message
+
+        client.until(waits, lambda: tell(client, 'left', message(body, 'R5r')), why='diagnostics')
+        client.ask(robot.joint_names, q, 0 * q, 'torque/gravity')
+        client.until(
+            lambda: client.get('left.payload.mass') == pytest.approx(body.m),
+            lambda: client.send_state(robot.joint_names, q, 0 * q),
+            why='the payload',
+        )
+        np.testing.assert_allclose(client.get('left.payload.com'), expected.com, atol=1e-9)
+        client.until(lambda: moves_as(client, robot, laden(robot, left=expected)))
+        client.close()
+        assert process.end() == 0, process.output
 
 
 def test_a_change_is_ramped_in_the_ten_parameters(client: Client, robot: Robot, rng: np.random.Generator) -> None:

@@ -210,6 +210,11 @@ class Dynamics(PinocchioModel):
         given = pin.SE3(place[1].rotation, place[2].translation)
         return np.array(place[0].actInv(given).act(pin.Force(f)).vector)
 
+    def fixed_together(self, link: str, other: str) -> bool:
+        """Tell whether two links are one rigid piece: no joint that moves is between them."""
+        here, there = (self._model.frames[self._frame(name)].parentJoint for name in (link, other))
+        return bool(here == there)
+
     def inertia_at_link(self, inertia: Inertia, link: str, given_in: str, q: ArrayLike | None = None) -> Inertia:
         """Return a body known in the frame of link `given_in` as it is in that of `link`, at joint positions q (n).
 
@@ -217,7 +222,7 @@ class Dynamics(PinocchioModel):
         piece: which pose is meant cannot be known otherwise.
         """
         here, there = (self._model.frames[self._frame(name)] for name in (link, given_in))
-        if here.parentJoint == there.parentJoint:
+        if self.fixed_together(link, given_in):
             place = here.placement.actInv(there.placement)
         elif q is None:
             raise ArgumentError(f"inertia in the frame of '{given_in}', which moves against '{link}': must come with q")

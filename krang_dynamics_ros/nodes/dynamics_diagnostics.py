@@ -104,6 +104,8 @@ class DynamicsHealth:
         level, words = OK, f'{body.m:.4g} kg' if body.m else 'none'
         if fresh:
             level, words = WARN, f'{fresh} messages refused: {refusals.reason}'
+        elif frame := self._pipeline.payloads.waits_in(hand.name):
+            level, words = WARN, f'waits until all joints are known: given in the frame of {frame}; now {body.m:.4g} kg'
         elif self._pipeline.payloads.changing(hand.name):
             words = f'changing, now {body.m:.4g} kg'
         return Status(name, level, words, {

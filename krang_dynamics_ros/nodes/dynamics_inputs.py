@@ -17,16 +17,15 @@ from sensor_msgs.msg import Imu, JointState
 
 from ..core.errors import ArgumentError
 from ..dynamics.terms import Torques
-from ..messages.fields import check_raw_stamp, check_stamp, imu_of, stamp_of
+from ..messages.fields import check_raw_stamp, imu_of, stamp_of
 from ..messages.joint_state_cdr import JointStateReader
 from ..messages.message_cdr import read_wrench
 from ..pipeline.pipeline import Pipeline
 from .other_publishers import publishers
 from .payload_input import PayloadInput
-from .topics import INPUT
+from .topics import INPUT, why_refused
 from .wrist_topics import WristTopics
 
-NO_MESSAGE = "bytes that are no message of the topic's type"
 _wrench = partial(deserialize_message, message_type=WrenchStamped)
 
 
@@ -50,7 +49,7 @@ class DynamicsInputs:
             subscribe(WrenchStamped, f'wrench/{hand}', partial(self._on_wrench, hand, wrist), raw=True)
         PayloadInput(node, pipeline.payloads, pipeline.inputs, self.now)
         if pipeline.inputs.imu_joints:
-            subscribe(Imu, 'imu', self._on_imu)
+            subscribe(Imu, 'imu', self._on_imu, raw=True)
         self._clock = cast(ROSClock, node.get_clock())
         self._simulated = self._clock.ros_time_is_active
         supervisor = pipeline.supervisor
@@ -77,7 +76,7 @@ class DynamicsInputs:
             message = self._joint_states.read(raw, self.now())
             check_raw_stamp(raw)
         except (RuntimeError, ArgumentError) as error:
-            self._pipeline.inputs.states.refusals.note(_why(error))
+            self._pipeline.inputs.states.refusals.note(why_refused(error))
             return
         torques = self._pipeline.take_joint_state(*message)
         if torques is not None:
@@ -88,20 +87,16 @@ class DynamicsInputs:
             message = read_wrench(_wrench, hand, raw, self.now())
             check_raw_stamp(raw)
         except (RuntimeError, ArgumentError) as error:
-            self._pipeline.inputs.hands[hand].refusals.note(_why(error))
+            self._pipeline.inputs.hands[hand].refusals.note(why_refused(error))
             return
         if self._pipeline.inputs.take_wrench(*message):
             wrist.publish(message)
 
-    def _on_imu(self, message: Imu) -> None:
+    def _on_imu(self, raw: bytes) -> None:
         try:
-            check_stamp(message.header.stamp.sec, message.header.stamp.nanosec)
-        except ArgumentError as error:
-            self._pipeline.inputs.states.refusals.note(f'imu: {error}')
+            message = deserialize_message(raw, Imu)
+            check_raw_stamp(raw)
+        except (RuntimeError, ArgumentError) as error:
+            self._pipeline.inputs.states.refusals.note(f'imu: {why_refused(error)}')
             return
         self._pipeline.inputs.take_imu(*imu_of(message), stamp_of(message), self.now())
-
-
-def _why(error: Exception) -> str:
-    """Return the reason for a refusal: ours, or that rclpy could not read the bytes."""
-    return str(error) if isinstance(error, ArgumentError) else NO_MESSAGE

@@ -19,13 +19,20 @@ from rclpy.serialization import serialize_message
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray, MultiArrayDimension
 
+from ..core.errors import ArgumentError
 from ..core.spatial import Array
 from ..messages.fields import SECOND
 
 # Best effort takes what any sender offers; ten deep, so that parts of a state do not push each other out.
 INPUT = QoSProfile(depth=10, reliability=ReliabilityPolicy.BEST_EFFORT)
 OUTPUT = QoSProfile(depth=1)  # reliable: RViz's Effort display and most tools ask for it
+NO_MESSAGE = "bytes that are no message of the topic's type"
 STAMP = Struct('=iI')  # builtin_interfaces/Time as it is serialized: s, ns
+
+
+def why_refused(error: Exception) -> str:
+    """Return the reason for a message's refusal: ours, or that rclpy could not read the bytes."""
+    return str(error) if isinstance(error, ArgumentError) else NO_MESSAGE
 
 
 def wrench_message(frame_id: str, stamp: Time, numbers: Sequence[float]) -> WrenchStamped:

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..core.errors import ArgumentError
+from ..core.errors import ArgumentError, KrangDynamicsError
 from ..core.inertia import Inertia, InertiaRamp, possible
 from ..core.limits import LARGEST
 from ..core.spatial import Array, symmetric, upper_triangle
@@ -57,6 +57,7 @@ class Payloads:
         self.refusals = {name: Refusals() for name in hands}  # of messages
         self._wanted = {name: Inertia() for name in hands}
         self._ramps: dict[str, InertiaRamp | None] = {}  # None: begins with the next state
+        self._unplaced: dict[str, tuple[str, Told]] = {}  # by hand: the frame of a payload that waits for positions
         settings.hold_to(self._check)
         settings.used_by(self._apply)
         self.carried: Mapping[str, Inertia] = {}  # by link, as the dynamics have it now; another object when it changes
@@ -71,6 +72,7 @@ class Payloads:
             body = Told.by(self._settings, name).body(f'{name}.payload')
             if not np.array_equal(body.parameters, self._wanted[name].parameters):
                 self._wanted[name], self._ramps[name] = body, None
+                self._unplaced.pop(name, None)  # set since by a parameter
 
     def advance(self, now: int) -> None:
         """Bring the dynamics to where the ramps are now: call it before torques are computed."""
@@ -101,33 +103,62 @@ class Payloads:
     @property
     def steady(self) -> bool:
         """Whether every hand carries what is wanted."""
-        return not self._ramps
+        return not self._ramps and not self._unplaced
 
     def changing(self, hand: str) -> bool:
-        """Whether a hand's payload is still on its way to what is wanted."""
-        return hand in self._ramps
+        """Whether a hand's payload is still on its way to what is wanted, or waits for the joints' positions."""
+        return hand in self._ramps or hand in self._unplaced
+
+    def waits_in(self, hand: str) -> str:
+        """Return the frame of a hand's payload that cannot be placed until all joints are known; '' if none waits."""
+        return self._unplaced[hand][0] if hand in self._unplaced else ''
 
     def take(self, hand: str, frame: str, told: Told, q: Array | None) -> None:
         """Let a hand carry from now on what is told, as `read` has it; what cannot be is refused."""
-        values = self.read(hand, frame, told, q)
-        if values is not None:
+        self._set(hand, self.read(hand, frame, told, q))
+
+    def take_waiting(self, q: Array) -> None:
+        """Let hands carry the payloads that waited for the positions q (n)."""
+        for hand, values in self.placed(q).items():
+            self._set(hand, values)
+
+    def _set(self, hand: str, values: dict[str, Any] | None) -> None:
+        if values is None:
+            return
+        try:
             self._settings.check(values)
-            self._settings.take(values)
+        except KrangDynamicsError as error:
+            self.refusals[hand].note(str(error))
+            return
+        self._settings.take(values)
 
     def read(self, hand: str, frame: str, told: Told, q: Array | None) -> dict[str, Any] | None:
         """Return the parameters' values for a payload that is told in a link's frame, or in the hand's if it is empty.
 
-        None if they have them already, or if it cannot be: then a refusal is noted. `q` (n) are the joint positions, if
-        they are known: they are needed where that link moves against the hand.
+        None if they have them already, or if it cannot be: then a refusal is noted. `q` (n) are the joint positions:
+        they are needed where that link moves against the hand. While they are not known, such a payload waits, until
+        `placed` has them or the hand's next good message replaces it.
         """
+        link = self._hands[hand].link
         try:
             body = told.body(f'payload/{hand}')
-            if body.m and frame and frame != self._hands[hand].link:
-                body = self._dynamics.inertia_at_link(body, self._hands[hand].link, frame, q)
+            moved = bool(body.m and frame and frame != link)
+            if moved and q is None and not self._dynamics.fixed_together(link, frame):
+                self._unplaced[hand] = frame, told
+                return None
+            if moved:
+                body = self._dynamics.inertia_at_link(body, link, frame, q)
         except ArgumentError as error:
             self.refusals[hand].note(str(error))
             return None
+        self._unplaced.pop(hand, None)
         known = self._wanted[hand].parameters
         if np.abs(body.parameters - known).max() <= SAME * np.abs(known).max():
             return None
         return Told(body.m, body.com.tolist(), upper_triangle(body.I_G).tolist()).values(hand)
+
+    def placed(self, q: Array) -> dict[str, dict[str, Any]]:
+        """Return by hand the parameters' values for payloads that waited for the positions q (n); none wait then."""
+        waiting, self._unplaced = self._unplaced, {}
+        found = {hand: self.read(hand, frame, told, q) for hand, (frame, told) in waiting.items()}
+        return {hand: values for hand, values in found.items() if values is not None}

@@ -69,9 +69,17 @@ class Pipeline:
         return self.inputs.take_rows(names, columns, RowTimes(stamp, now), wrenches) if self.payloads.steady else None
 
     def take_payload(self, hand: str, frame: str, told: Told, now: int) -> None:
-        """Take in what a hand holds from now on, told in the frame of a link, or of the hand where that is empty."""
+        """Take in what a hand holds from now on, told in the frame of a link, or of the hand where that is empty.
+
+        One that cannot be placed while a joint is unknown waits for `place_payloads`.
+        """
         states = self.inputs.states
         self.payloads.take(hand, frame, told, states.position if states.complete(now) else None)
+
+    def place_payloads(self, now: int) -> None:
+        """Take in the payloads that waited for the joints' positions, if all of these are known now."""
+        if not self.payloads.steady and self.inputs.states.complete(now):
+            self.payloads.take_waiting(self.inputs.states.position)
 
     def zero(self, hand: str, now: int) -> Array:
         """Return the bias (6) by which a hand's readings are of nothing but tool and payload, as `RobotInputs.zero`."""

@@ -125,7 +125,9 @@ class Singles:
 def take(pipeline: Pipeline, message: Message) -> Torques | None:
     """Give a message to what a node would have given it to; return the torques of a state that is then known."""
     if isinstance(message, JointStateMessage):
-        return pipeline.take_joint_state(*message)
+        torques = pipeline.take_joint_state(*message)
+        pipeline.place_payloads(message.arrival)
+        return torques
     if isinstance(message, WrenchMessage):
         pipeline.inputs.take_wrench(*message)
     elif isinstance(message, PayloadMessage):
