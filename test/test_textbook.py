@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from krang_dynamics_ros import Dynamics, Robot, Wrench, dynamics_of, load_robot
+from krang_dynamics_ros import Dynamics, Lagrangian, Robot, Wrench, dynamics_of, load_robot
 from krang_dynamics_ros.core.spatial import adjoint, inertia_in_parent
 from krang_dynamics_ros.dynamics.task_space import task_space
 from krang_dynamics_ros.robot.motors import joint_positions, motor_inertia, motor_torque
@@ -75,6 +75,13 @@ class TestPRRobot:
         c = [-self.m2 * self.d_c2 * np.cos(q[1]) * dq[1] ** 2, 0]
         np.testing.assert_allclose(dynamics.coriolis_torque(q, dq), c, atol=1e-12)
         np.testing.assert_allclose(dynamics.Q(q), 0, atol=1e-12)
+
+    def test_the_matrices_of_the_coriolis_vector_are_the_printed_ones(self) -> None:
+        robot, dynamics = loaded('pr_robot')
+        for q in STATES[:, :2]:
+            C_1 = [[0, 0], [0, -self.m2 * self.d_c2 * np.cos(q[1])]]
+            for mine in (dynamics.christoffel(q), Lagrangian(robot).christoffel(q)):
+                np.testing.assert_allclose(mine, [C_1, np.zeros((2, 2))], atol=1e-12)
 
 
 class TestRotatingMass:

@@ -10,13 +10,58 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from .errors import ArgumentError
+
 Array = NDArray[np.float64]
 
 
 def hat(v: ArrayLike) -> Array:
-    """Return the 3x3 matrix S^ with S^ x = S cross x."""
-    x, y, z = np.asarray(v, dtype=float)
+    """Return the 3x3 matrix S^ with S^ x = S cross x; of a twist [v; omega] the 4x4 matrix [[omega^, v], [0, 0]].
+
+    The body velocity of a frame g = [[R, p], [0, 1]] is the twist whose hat is g^-1 dg/dt.
+    """
+    vector = np.asarray(v, dtype=float)
+    if vector.shape == (6,):
+        matrix = np.zeros((4, 4))
+        matrix[:3, :3], matrix[:3, 3] = hat(vector[3:]), vector[:3]
+        return matrix
+    x, y, z = vector
     return np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
+
+
+def unhat(matrix: ArrayLike, tolerance: float = 1e-9) -> Array:
+    """Return the vector (3) whose `hat` a skew 3x3 matrix is, or the twist (6) of a 4x4 matrix; refuse others.
+
+    `tolerance` is that of the entries, relative to the largest one.
+    """
+    M = np.asarray(matrix, dtype=float)
+    if M.shape not in ((3, 3), (4, 4)):
+        raise ArgumentError(f'unhat: of shape {M.shape}, must be of (3, 3) or (4, 4)')
+    omega = np.array([M[2, 1] - M[1, 2], M[0, 2] - M[2, 0], M[1, 0] - M[0, 1]]) / 2
+    vector = omega if len(M) == 3 else np.concatenate([M[:3, 3], omega])
+    if not np.abs(hat(vector) - M).max() <= tolerance * np.abs(M).max():
+        raise ArgumentError(f'unhat: {M.tolist()}, must be skew-symmetric, and the last row of a 4x4 matrix zero')
+    return vector
+
+
+def euler_force(m: float, alpha: ArrayLike, r: ArrayLike) -> Array:
+    """Return -m alpha x r (3, N): what a body of mass m (kg) at r feels in a frame with angular acceleration alpha.
+
+    This and the next two are what has to be added to the physical forces on a body in a frame that turns about its
+    origin, so that their sum is m a', a' (m/s^2) being the acceleration that an observer in the frame sees. All vectors
+    (3) are in the frame's axes: r (m) and v (m/s) as seen in the frame, omega (rad/s) and alpha (rad/s^2) its own.
+    """
+    return np.asarray(-m * (hat(alpha) @ np.asarray(r, dtype=float)))
+
+
+def coriolis_force(m: float, omega: ArrayLike, v: ArrayLike) -> Array:
+    """Return -2 m omega x v (3, N): what a body feels that moves with v in a frame that turns with omega."""
+    return np.asarray(-2.0 * m * (hat(omega) @ np.asarray(v, dtype=float)))
+
+
+def centrifugal_force(m: float, omega: ArrayLike, r: ArrayLike) -> Array:
+    """Return -m omega x (omega x r) (3, N): what a body at r feels in a frame that turns with omega."""
+    return np.asarray(-m * (hat(omega) @ hat(omega) @ np.asarray(r, dtype=float)))
 
 
 def adjoint(rotation: Array, position: Array) -> Array:

@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike
 from ..core.errors import ArgumentError, SingularityError, unknown_name
 from ..core.inertia import Inertia
 from ..core.path import WEIGHTS, Step
-from ..core.spatial import Array
+from ..core.spatial import Array, hat
 from ..core.wrench import LEVER, Load, Wrench, WrenchRows
 from .pinocchio_model import PinocchioModel
 
@@ -49,6 +49,21 @@ class Dynamics(PinocchioModel):
     def coriolis_torque(self, q: ArrayLike, dq: ArrayLike) -> Array:
         """C(q, dq) dq (n), Coriolis and centrifugal torque."""
         return self._out(pin.rnea(self._bare, self._data, self._in(q), self._rate(dq), self._zero))
+
+    def christoffel(self, q: ArrayLike) -> Array:
+        """C_k(q) of every joint k (n, n, n), Christoffel symbols c_kij: (C dq)_k = dq^T C_k dq, C_k symmetric.
+
+        c_kii dq_i^2 is the centrifugal torque at joint k, 2 c_kij dq_i dq_j the Coriolis torque of two joints.
+        """
+        unit = np.eye(self.n)
+        single = np.array([self.coriolis_torque(q, one) for one in unit])
+        C_k = np.empty((self.n, self.n, self.n))
+        for i in range(self.n):
+            C_k[:, i, i] = single[i]
+            for j in range(i):
+                both = self.coriolis_torque(q, unit[i] + unit[j])
+                C_k[:, i, j] = C_k[:, j, i] = (both - single[i] - single[j]) / 2
+        return C_k
 
     def friction_torque(self, dq: ArrayLike, z: Array | None = None) -> Array:
         """Friction torque (n), eq. 17: F_v dq + F_c sign(dq), what a motor must give to overcome it.
@@ -114,6 +129,21 @@ class Dynamics(PinocchioModel):
         return self._columns(
             pin.computeFrameJacobian(self._model, self._data, self._in(q), self._frame(link), _reference(frame))
         )
+
+    def relative_pose(self, q: ArrayLike, link: str, seen_from: str) -> tuple[Array, Array]:
+        """Rotation (3, 3) and origin (3) of a link's frame in that of any other link."""
+        (R, p), (R_from, p_from) = self.pose(q, link), self.pose(q, seen_from)
+        return R_from.T @ R, R_from.T @ (p - p_from)
+
+    def relative_jacobian(self, q: ArrayLike, link: str, seen_from: str) -> Array:
+        """Jacobian J (6, n) between two links: [v; omega] = J dq of the link as an observer on the other one sees it.
+
+        v is the velocity of the link's origin; both are in the axes of `seen_from`.
+        """
+        J, J_from = self.jacobian(q, link), self.jacobian(q, seen_from)
+        (R_from, p_from), (_, p) = self.pose(q, seen_from), self.pose(q, link)
+        v, omega = (J - J_from).reshape(2, 3, self.n)
+        return np.vstack([R_from.T @ (v + hat(p - p_from) @ J_from[3:]), R_from.T @ omega])
 
     def jacobian_rate(self, q: ArrayLike, dq: ArrayLike, link: str, frame: Frame = 'base') -> Array:
         """Return (dJ/dt) dq (6), the acceleration of the link's frame that the velocities alone cause."""

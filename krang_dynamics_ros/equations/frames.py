@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..core.algebra import ZERO, Matrix, Vector, add, apply, cos, plus, product, scale, sin, times
+from ..core.algebra import ZERO, Matrix, Vector, add, apply, cos, plus, product, scale, sin, times, transpose
 from ..robot.robot import Joint, Robot
 
 Joints = Mapping[str, Any]  # a scalar of any kind by joint name; joints that do not move are left out
@@ -82,9 +82,34 @@ def all_local(robot: Robot, q: Joints) -> dict[str, Transform]:
 
 
 def all_in_base(robot: Robot, local: Mapping[str, Transform]) -> dict[str, Transform]:
-    """Return 0T_j of every link, by link name: the report's Tf()."""
+    """Return 0T_j of every link, by link name."""
     placed = {robot.base: STILL}
     for joint in robot.outward:
-        above, T = placed[joint.parent], local[joint.child]
-        placed[joint.child] = Transform(product(above.A, T.A), add(above.P, apply(above.A, T.P)))
+        placed[joint.child] = composed(placed[joint.parent], local[joint.child])
     return placed
+
+
+def relative_transform(robot: Robot, local: Mapping[str, Transform], link: str, seen_from: str) -> Transform:
+    """Return jT_i, frame i of a link in frame j of another one, by the joints between them: Tf() (B.11).
+
+    Where j is before i, their transforms are multiplied; where i is before j, the inverses are. Links of two branches,
+    which the report leaves out, are placed by both, by way of the link where the branches part.
+    """
+    ours, theirs = robot.parted(link, seen_from)
+    T = STILL
+    for joint in reversed(theirs):
+        T = composed(T, inverse(local[joint.child]))
+    for joint in ours:
+        T = composed(T, local[joint.child])
+    return T
+
+
+def composed(first: Transform, second: Transform) -> Transform:
+    """Return iT_k of iT_j and jT_k."""
+    return Transform(product(first.A, second.A), add(first.P, apply(first.A, second.P)))
+
+
+def inverse(T: Transform) -> Transform:
+    """Return jT_i of iT_j."""
+    A = transpose(T.A)
+    return Transform(A, scale(-1.0, apply(A, T.P)))

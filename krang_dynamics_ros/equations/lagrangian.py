@@ -21,7 +21,7 @@ from ..core.wrench import Wrench
 from ..robot.mimic import Mimic
 from ..robot.robot import Joint, Robot
 from .bodies import Body, body_of
-from .frames import Joints, Transform, all_in_base, all_local, on_coordinates, own_velocity, rates
+from .frames import Joints, Transform, all_in_base, all_local, on_coordinates, own_velocity, rates, relative_transform
 
 COMPLEX_STEP = 1e-30  # of the complex step: so small that it leaves no trace in the real part
 
@@ -83,27 +83,41 @@ def find_A(kinetic: Callable[[Array], Any], n: int) -> list[list[Any]]:
     return A
 
 
+def find_christoffel(dA_dq: Any) -> Any:
+    """Return the Christoffel symbols c_kij = C_k(q)[i, j] from dA_dq[..., i, j, k] = dA_ij/dq_k.
+
+    C_k = (dA_k/dq + (dA_k/dq)^T - dA/dq_k) / 2, A_k being column k of A (De Luca, Robotics 2): symmetric.
+    """
+    kij = dA_dq  # dA_ki/dq_j
+    kji = np.swapaxes(dA_dq, -1, -2)  # dA_kj/dq_i
+    ijk = np.moveaxis(dA_dq, -1, -3)  # dA_ij/dq_k
+    return 0.5 * (kij + kji - ijk)
+
+
 def find_C(dA_dq: Any, dq: Any) -> Any:
     """Return C by Christoffel symbols, eq. 4, from dA_dq[..., i, j, k] = dA_ij/dq_k and velocities dq[..., k]."""
-    ijk = dA_dq
-    ikj = np.swapaxes(dA_dq, -1, -2)  # dA_ik/dq_j
-    jki = np.moveaxis(dA_dq, -1, -3)  # dA_jk/dq_i
-    return np.einsum('...ijk,...k->...ij', 0.5 * (ijk + ikj - jki), dq)
+    return np.einsum('...ijk,...k->...ij', find_christoffel(dA_dq), dq)
 
 
-def find_Jacobian(robot: Robot, placed: Mapping[str, Transform], link: str) -> dict[str, tuple[Vector, Vector]]:
-    """Return the columns [e_j x L_jn; e_j] of the Jacobian of a link, in base axes, by coordinate (section 3)."""
+def find_Jacobian(
+    robot: Robot, placed: Mapping[str, Transform], link: str, seen_from: str = ''
+) -> dict[str, tuple[Vector, Vector]]:
+    """Return the columns [e_j x L_jn; e_j] of the Jacobian of a link, in base axes, by coordinate (section 3).
+
+    `placed` has every link between in the base. With `seen_from` both are of another link: a joint that carries that
+    one alone turns the rest the other way.
+    """
+    ours, theirs = robot.parted(link, seen_from or robot.base)
     linear: dict[str, Vector] = {}
     angular: dict[str, Vector] = {}
-    for joint in robot.chain(link):
+    for joint in (joint for joint in (*ours, *theirs) if joint.moves):
         T = placed[joint.child]
-        e = apply(T.A, joint.axis.tolist())
+        e = scale(1.0 if joint in ours else -1.0, apply(T.A, joint.axis.tolist()))
         L = [minus(x, y) for x, y in zip(placed[link].P, T.P, strict=True)]
-        if joint.moves:
-            mimic = robot.mimics.get(joint.name, Mimic(joint.name))
-            column = (e, ZERO) if joint.kind == 'prismatic' else (cross(e, L), e)
-            for half, part in zip((linear, angular), column, strict=True):
-                half[mimic.joint] = add(half.get(mimic.joint, ZERO), scale(mimic.multiplier, part))
+        mimic = robot.mimics.get(joint.name, Mimic(joint.name))
+        column = (e, ZERO) if joint.kind == 'prismatic' else (cross(e, L), e)
+        for half, part in zip((linear, angular), column, strict=True):
+            half[mimic.joint] = add(half.get(mimic.joint, ZERO), scale(mimic.multiplier, part))
     return {name: (linear[name], angular[name]) for name in linear}
 
 
@@ -145,6 +159,10 @@ class Lagrangian:
     def C(self, q: ArrayLike, dq: ArrayLike) -> Array:
         """Coriolis matrix (..., n, n) by findC, eq. 4."""
         return np.asarray(find_C(self.dA_dq(q), np.asarray(dq, dtype=float)))
+
+    def christoffel(self, q: ArrayLike) -> Array:
+        """C_k(q) of every joint k (..., n, n, n), by complex step: (C dq)_k = dq^T C_k dq."""
+        return np.asarray(find_christoffel(self.dA_dq(q)))
 
     def coriolis_torque(self, q: ArrayLike, dq: ArrayLike) -> Array:
         """C(q, dq) dq (..., n)."""
@@ -189,9 +207,12 @@ class Lagrangian:
 
     def pose(self, q: ArrayLike, link: str) -> tuple[Array, Array]:
         """Rotation (..., 3, 3) and origin (..., 3) of a link's frame in the base frame."""
-        T = self._placed(np.asarray(q, dtype=float), link)[link]
-        shape = np.shape(q)[:-1]
-        return np.stack([_stack(row, shape) for row in T.A], axis=-2), _stack(T.P, shape)
+        return _numbers(self._placed(np.asarray(q, dtype=float), link)[link], np.shape(q)[:-1])
+
+    def relative_pose(self, q: ArrayLike, link: str, seen_from: str) -> tuple[Array, Array]:
+        """Rotation (..., 3, 3) and origin (..., 3) of a link's frame in another link's, by the joints between them."""
+        local = self._local(np.asarray(q, dtype=float))
+        return _numbers(relative_transform(self.robot, local, link, seen_from), np.shape(q)[:-1])
 
     def _placed(self, q: Array, *links: str) -> dict[str, Transform]:
         for link in links:
@@ -201,9 +222,17 @@ class Lagrangian:
 
     def jacobian(self, q: ArrayLike, link: str) -> Array:
         """Jacobian (..., 6, n) of a link's origin, in base axes (section 3)."""
-        columns = find_Jacobian(self.robot, self._placed(np.asarray(q, dtype=float), link), link)
-        still = (ZERO, ZERO)
-        shape = np.shape(q)[:-1]
+        return self._columns(find_Jacobian(self.robot, self._placed(np.asarray(q, dtype=float), link), link), q)
+
+    def relative_jacobian(self, q: ArrayLike, link: str, seen_from: str) -> Array:
+        """Jacobian (..., 6, n) of a link's origin as an observer on another link sees it, in that link's axes."""
+        local = self._local(np.asarray(q, dtype=float))
+        between = [joint.child for part in self.robot.parted(link, seen_from) for joint in part]
+        placed = {name: relative_transform(self.robot, local, name, seen_from) for name in (*between, link)}
+        return self._columns(find_Jacobian(self.robot, placed, link, seen_from), q)
+
+    def _columns(self, columns: Mapping[str, tuple[Vector, Vector]], q: ArrayLike) -> Array:
+        shape, still = np.shape(q)[:-1], (ZERO, ZERO)
         parts = [columns.get(name, still) for name in self.joint_names]
         return np.stack(
             [np.concatenate([_stack(half, shape) for half in column], axis=-1) for column in parts], axis=-1
@@ -230,6 +259,10 @@ def _friction(joint: Joint, dq: Any) -> Any:
     """Return F_v dq + F_c sign(dq), eq. 17; tanh(dq / v) in place of the sign where a joint has a velocity v."""
     over = joint.friction.coulomb_velocity
     return joint.viscous * dq + joint.friction.coulomb * (np.tanh(dq / over) if over else np.sign(dq))
+
+
+def _numbers(T: Transform, shape: tuple[int, ...]) -> tuple[Array, Array]:
+    return np.stack([_stack(row, shape) for row in T.A], axis=-2), _stack(T.P, shape)
 
 
 def _stack(vector: Vector, shape: tuple[int, ...]) -> Array:

@@ -171,6 +171,12 @@ class Robot:
             link = joints[-1].parent
         return tuple(reversed(joints))
 
+    def parted(self, link: str, other: str) -> tuple[tuple[Joint, ...], tuple[Joint, ...]]:
+        """Return the joints between two links: those that carry only the one, and those that carry only the other."""
+        one, two = self.chain(link), self.chain(other)
+        common = sum(1 for a, b in zip(one, two, strict=False) if a is b)
+        return one[common:], two[common:]
+
     @cached_property
     def hands(self) -> dict[str, str]:
         """The end effectors, or where the file names none the links at the ends of the tree: links by hand's name."""
