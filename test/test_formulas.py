@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+import numpy as np
 import pytest
 
 pytest.importorskip('casadi', reason='CasADi, for symbols, is not installed')
@@ -11,6 +14,7 @@ import sympy
 from sympy import cos, sin, symbols
 
 from krang_dynamics_ros import KrangDynamicsError, Lagrangian, Robot, load_robot
+from krang_dynamics_ros.core.inertia import Inertia
 from krang_dynamics_ros.robot.robot_file import read_robot
 from krang_dynamics_ros.robot.urdf_reader import read_description
 from krang_dynamics_ros.symbolic.formulas import formulas
@@ -81,6 +85,18 @@ def test_the_second_finger_of_a_gripper_weighs_on_the_joint_of_the_first() -> No
     assert_equal(mine['A'], [m1 + 4 * m2])
     assert_equal(mine['Q'], [g * (m1 - 2 * m2)])
     assert_equal(mine['friction_torque'], [(v1 + 4 * v2) * dx + (c1 + 2 * c2) * sympy.sign(dx)])
+
+
+def test_a_centre_of_mass_that_was_changed_after_reading_is_no_length_any_more() -> None:
+    robot = load_robot(FILES['pendulum'])
+    links = tuple(
+        replace(link, inertia=Inertia.about_com(link.inertia.m, np.array([0.25, 0.0, 0.0]), link.inertia.I_G))
+        if link.inertia.m
+        else link
+        for link in robot.links
+    )
+    theta, m = symbols('theta m')
+    assert_equal(formulas(replace(robot, links=links))['Q'], [m * g * sin(theta) / 4])
 
 
 def test_they_are_printed_as_one_would_write_them() -> None:

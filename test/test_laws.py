@@ -15,7 +15,7 @@ from krang_dynamics_ros import Dynamics, Robot, Wrench, dynamics_of, krang, urdf
 from krang_dynamics_ros.core.spatial import rotation_from_rpy
 from krang_dynamics_ros.proof.draws import random_states
 
-from .robots import trees
+from .robots import trees, trees_with_followers
 
 STEP = 1e-6
 
@@ -127,3 +127,42 @@ def test_results_belong_to_names_not_to_places(order: list[int]) -> None:
         (shuffled.wrench_torque(q[order], hands), d.wrench_torque(q, hands)[order]),
     ]:
         np.testing.assert_allclose(theirs, ours, rtol=1e-9, atol=1e-9)
+
+
+def by_joints(d: Dynamics, q: np.ndarray, dq: np.ndarray, ddq: np.ndarray, links: list[str]) -> dict[str, np.ndarray]:
+    """Return what has joints along its axes: every axis, but the first of a Jacobian."""
+    return {
+        'viscous': d.viscous,
+        'coulomb': d.coulomb,
+        'rotors': d.rotor_inertia,
+        'friction': d.friction_torque(dq),
+        'Q': d.Q(q),
+        'C dq': d.coriolis_torque(q, dq),
+        'Gamma': d.inverse_dynamics(q, dq, ddq),
+        'J^T f': d.wrench_torque(q, [Wrench(links[-1], (1, 2, 3), (4, 5, 6), axes=links[0])]),
+        'A': d.A(q),
+        'C': d.C(q, dq),
+        'C_k': d.christoffel(q),
+        'J': d.jacobian(q, links[-1]),
+        'relative J': d.relative_jacobian(q, links[-1], links[0]),
+    }
+
+
+@with_settings(max_examples=25)
+@given(st.one_of(trees(8), trees_with_followers(8)), st.randoms())
+def test_the_order_that_is_asked_for_is_that_of_every_number(tree: Robot, pick: random.Random) -> None:
+    """Whatever has an index of joints: in, out and in what can be set. Every joint has another friction and rotor."""
+    order = pick.sample(range(tree.n), tree.n)
+    names = tuple(tree.joint_names[k] for k in order)
+    rotors = dict(zip(tree.joint_names, tree.rotor_inertia.tolist(), strict=True))
+    mine, theirs = Dynamics(tree, rotor_inertia=rotors), Dynamics(tree, joint_names=names, rotor_inertia=rotors)
+    assert theirs.joint_names == names
+    q, dq, ddq = (x[0] for x in random_states(tree, 1, 6))
+    links = [link.name for link in tree.links]
+    there, here = by_joints(mine, q, dq, ddq, links), by_joints(theirs, *(x[order] for x in (q, dq, ddq)), links)
+    for one, (name, other) in zip(here.values(), there.items(), strict=True):
+        along = [order] * other.ndim if 'J' not in name or other.ndim == 1 else [range(6), order]
+        expected = other[np.ix_(*along)]
+        np.testing.assert_allclose(one, expected, rtol=1e-9, atol=1e-9 * max(1.0, np.abs(other).max()), err_msg=name)
+    numbers = dict(zip(tree.joint_names, range(tree.n), strict=True))
+    np.testing.assert_array_equal(theirs.vector(numbers), order)

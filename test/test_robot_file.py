@@ -10,7 +10,8 @@ import yaml
 
 from krang_dynamics_ros import Robot, load_robot, urdf_text
 from krang_dynamics_ros.core.errors import ArgumentError, RobotError
-from krang_dynamics_ros.robot.robot_file import read_robot
+from krang_dynamics_ros.dynamics.factory import load_model
+from krang_dynamics_ros.robot.robot_file import load_description, read_robot
 
 from .robots import FILES
 
@@ -264,6 +265,28 @@ def test_a_start_is_of_joints_that_move_and_within_their_limits() -> None:
         read_robot(text.replace('q1: -0.3', 'q1: -1.3'))
     with pytest.raises(RobotError, match=r'start\.tip_mount.* is no joint that moves; those are q1, q2'):
         read_robot(text.replace('q1: -0.3', 'tip_mount: 0'))
+
+
+@pytest.mark.parametrize('q', [-1.3, -1.0001, -1.0, -0.5, 0.0, 1.0, 1.0001, 1e6])
+def test_a_start_is_taken_exactly_where_the_joint_can_stand(q: float) -> None:
+    text = FILES['pr_robot'].read_text().replace('q1: -0.3', f'q1: {q!r}')
+    limits = load_robot(FILES['pr_robot']).moving_joints[0].limits
+    assert (limits.lower, limits.upper) == (-1, 1)
+    if limits.lower <= q <= limits.upper:
+        assert read_robot(text).start['q1'] == q
+    else:
+        with pytest.raises(RobotError, match=r'start\.q1: .* must be within the limits of q1, -1 to 1'):
+            read_robot(text)
+
+
+@pytest.mark.parametrize('name', FILES)
+def test_a_base_link_is_refused_unless_it_is_the_files_own(name: str) -> None:
+    robot = load_robot(FILES[name])
+    other = robot.joints[0].child
+    for read in (load_robot, load_model, lambda path, base_link: load_description(path, base_link=base_link).robot):
+        with pytest.raises(RobotError, match=f"base_link: '{other}', must be {robot.base}, or none for a robot file"):
+            read(FILES[name], base_link=other)
+    assert load_robot(FILES[name], base_link=robot.base).base == robot.base
 
 
 @pytest.mark.parametrize('name', ['a' * 300, 'a\0b', 'no such/\0', ''.join(['x/'] * 3000)])

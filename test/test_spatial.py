@@ -165,3 +165,28 @@ def test_bodies_and_wrenches_of_other_shapes_are_refused() -> None:
         _ = Wrench('R1', (1, 2, 3, 4), (5, 6)).vector
     ramp = InertiaRamp(Inertia(), Inertia(1.0), start=5.0, duration=0.0)
     assert [ramp.at(t).m for t in (4.0, 5.0, 6.0)] == [0.0, 1.0, 1.0]
+
+
+def frozen_values(rng: np.random.Generator) -> dict[str, np.ndarray]:
+    """Return the arrays of values that others keep without a copy."""
+    made, given = Wrench('R1', (1, 2, 3), (4, 5, 6)), Wrench.of('R1', rng.normal(size=6))
+    body = Inertia.about_com(2.0, rng.normal(size=3), np.eye(3))
+    return {
+        'wrench': made.vector,
+        'wrench as it is': given.vector,
+        'its force': given.force,
+        'its moment': given.moment,
+        'first moment': body.MS,
+        'inertia': body.J,
+        'of two bodies': (body + body).MS,
+        'of another frame': body.in_parent(np.eye(3), np.ones(3)).MS,
+        'what weighs': body.weighing,
+    }
+
+
+@pytest.mark.parametrize('name', frozen_values(np.random.default_rng(0)))
+def test_what_is_kept_without_a_copy_cannot_be_written_to(name: str, rng: np.random.Generator) -> None:
+    array = frozen_values(rng)[name]
+    with pytest.raises(ValueError, match='read-only'):
+        array[0] = 1.0
+    assert not array.flags.writeable

@@ -132,6 +132,24 @@ def test_other_numbers_for_the_parameters_are_another_robot(robot: Robot, rng: n
     assert_agree(symbols, Lagrangian(other), 3, p)
 
 
+def changed(robot: Robot, rng: np.random.Generator) -> Robot:
+    """Return the robot with every number changed after it was read, though its file had some of them as lengths."""
+    joints = tuple(replace(joint, position=frozen(joint.position + rng.normal(size=3) * 0.1)) for joint in robot.joints)
+    links = tuple(replace(link, inertia=random_body(rng)) if link.inertia.m else link for link in robot.links)
+    return replace(robot, joints=joints, links=links)
+
+
+@pytest.mark.parametrize('leave_open', ['settings', 'all'])
+@pytest.mark.parametrize('name', FILES)
+def test_numbers_that_were_changed_after_reading_are_what_counts(
+    name: str, leave_open: str, rng: np.random.Generator
+) -> None:
+    robot = changed(load_robot(FILES[name]), rng)
+    symbols = Symbols(robot, leave_open)
+    assert not {parameter.name for parameter in symbols.parameters} & robot.lengths.keys()
+    assert_agree(symbols, dynamics_of(robot), 2)
+
+
 def test_the_parameters_are_the_reports(robot: Robot) -> None:
     names = [parameter.name for parameter in Symbols(robot, 'all').parameters]
     assert len(names) == len(set(names)) == 3 + 3 * 17 + 10 * 2 + 9 + 10 * 17

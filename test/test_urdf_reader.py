@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pinocchio as pin
@@ -11,6 +13,7 @@ import pytest
 
 from krang_dynamics_ros import Dynamics, Lagrangian, NewtonEuler, Wrench
 from krang_dynamics_ros.core.errors import DescriptionError, RobotError
+from krang_dynamics_ros.dynamics.factory import load_model
 from krang_dynamics_ros.robot.mimic import Mimic
 from krang_dynamics_ros.robot.robot import Limits
 from krang_dynamics_ros.robot.urdf_reader import read_description
@@ -68,6 +71,51 @@ def test_what_was_read_is_a_robot() -> None:
     }
     np.testing.assert_allclose(robot.viscous, [0.5, 0.25 * 2])
     np.testing.assert_allclose(robot.coulomb, [0, 1 + 0.5 * 4])
+
+
+@pytest.mark.parametrize('kind', ['revolute', 'continuous', 'prismatic'])
+@pytest.mark.parametrize(('lower', 'upper'), [(-1.5, 0.5), (0.2, 0.7), (0, 0), (0.5, -1.5), (None, None), (None, 0.5)])
+@pytest.mark.parametrize(('effort', 'velocity'), [(0, 0), (80, 3), (80, 0), (0, 3), (-1, -1), (None, None)])
+def test_a_limit_is_what_the_urdf_says_and_none_where_it_says_nothing(
+    kind: str, lower: float | None, upper: float | None, effort: float | None, velocity: float | None
+) -> None:
+    """By URDF's own rules: what is left out is zero, zero says nothing, and a continuous joint has no ends."""
+    given = {'lower': lower, 'upper': upper, 'effort': effort, 'velocity': velocity}
+    written = ' '.join(f'{key}="{value}"' for key, value in given.items() if value is not None)
+    text = GOOD.replace('"continuous"', f'"{kind}"').replace('<dynamics', f'<limit {written}/><dynamics', 1)
+    ends = (lower or 0.0, upper or 0.0)
+    known = (None, None) if kind == 'continuous' or not ends[0] < ends[1] else ends
+    expected = Limits(*(x if x and x > 0 else None for x in (effort, velocity)), *known)
+    description = read_description(text)
+    assert description.robot.moving_joints[0].limits == expected
+    assert read_description(urdf_text(description.robot)).robot.moving_joints[0].limits == expected
+    assert any('limit.lower' in str(one) for one in description.warnings) == (ends[0] > ends[1])
+
+
+def outcome(**given: Any) -> list[object]:
+    """Return what a model is, or the faults for which it is refused."""
+    try:
+        model = load_model(**given)
+    except DescriptionError as error:
+        return [str(one) for one in error.faults]
+    numbers = model.dynamics.Q(np.full(model.robot.n, 0.3)).tolist()
+    return [model.robot.base, model.robot.joint_names, numbers, model.urdf, *map(str, model.warnings)]
+
+
+@pytest.mark.parametrize('base_link', ['', 'base', 'upper'])
+@pytest.mark.parametrize('strict', [False, True])
+def test_a_description_and_a_file_of_the_same_text_are_one_robot(base_link: str, strict: bool, tmp_path: Path) -> None:
+    """Whichever way a URDF comes in, whatever is asked for with it: the same joints, numbers, warnings and refusals."""
+    body = '<mass value="0.5"/><origin xyz="0.1 0 0"/><inertia ixx="0.1" ixy="0" ixz="0" iyy="0.1" iyz="0" izz="0.5"/>'
+    moving = GOOD.replace('name="hold" type="fixed"', 'name="hold" type="continuous"')
+    moving = moving.replace('<link name="tool"/>', f'<link name="tool"><inertial>{body}</inertial></link>')
+    file = tmp_path / 'arm.urdf'
+    for old, new in (('', ''), ('izz="0.5"', 'izz="0.1"'), ('mass value="0.5"', 'mass value="-1"')):
+        text = moving.replace(old, new)
+        file.write_text(text)
+        options: dict[str, Any] = {'base_link': base_link, 'strict_description': strict}
+        assert outcome(robot_file=file, **options) == outcome(robot_description=text, **options)
+    assert load_model(robot_description=moving, base_link='upper').robot.joint_names == ('hold',)
 
 
 def test_what_is_written_back_is_what_was_read() -> None:

@@ -62,11 +62,14 @@ class Inertia:
     @cached_property
     def weighing(self) -> Array:
         """The 6x3 matrix W of the weight [f; moment] = W g about the frame's origin: M g and MS x g."""
-        return np.vstack([self.m * np.eye(3), hat(self.MS)])
+        return frozen(np.vstack([self.m * np.eye(3), hat(self.MS)]))
 
     def __add__(self, other: Inertia) -> Inertia:
         """Two bodies in one frame as one: the ten parameters add."""
-        return Inertia(self.m + other.m, self.MS + other.MS, self.J + other.J)
+        MS, J = self.MS + other.MS, self.J + other.J  # of numbers or symbols
+        for array in (MS, J):
+            array.setflags(write=False)
+        return Inertia(self.m + other.m, MS, J)
 
     def in_parent(self, rotation: Array, position: Array) -> Inertia:
         """Return the same body in frame B, where this one's frame C stands with `rotation` (3x3), `position` (3)."""

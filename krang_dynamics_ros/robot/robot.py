@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from math import isclose
 from typing import Literal
 
 import numpy as np
@@ -170,6 +171,12 @@ class Robot:
             joints.append(self.joint_above[link])
             link = joints[-1].parent
         return tuple(reversed(joints))
+
+    def as_length(self, written: str, number: float) -> tuple[str, float] | None:
+        """Return the length, and its sign, as which the file has a number (m); None if it is none, or changed since."""
+        name, sign = written.lstrip('-'), -1.0 if written.startswith('-') else 1.0
+        is_it = name in self.lengths and isclose(number, sign * self.lengths[name], rel_tol=1e-12)
+        return (name, sign) if is_it else None
 
     def parted(self, link: str, other: str) -> tuple[tuple[Joint, ...], tuple[Joint, ...]]:
         """Return the joints between two links: those that carry only the one, and those that carry only the other."""

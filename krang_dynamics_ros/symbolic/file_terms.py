@@ -93,16 +93,18 @@ class FileTerms:
 
     def _inertia(self, link: Link, k: str) -> Iterator[Any]:
         """Yield the ten parameters from the mass, the centre of mass and the inertia about it."""
-        S = [
-            number(x) if not name else -self._lengths[name[1:]] if name[0] == '-' else self._lengths[name]
-            for x, name in zip(link.inertia.com, link.com_as, strict=True)
-        ]
+        S = [self._entry(x, written) for x, written in zip(link.inertia.com, link.com_as, strict=True)]
         about_com = link.inertia.I_G.round(12).tolist()
         I_G = [
             [self._if(about_com[i][j], f'I{k}{"xyz"[min(i, j)]}{"xyz"[max(i, j)]}') for j in range(3)] for i in range(3)
         ]
         body = moved(Body(self._symbol(f'm{k}'.rstrip('_')), ZERO, I_G), Transform(STILL.A, S))
         yield from (body.m, *body.MS, *(body.J[i][j] for i, j in ((0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2))))
+
+    def _entry(self, x: float, written: str) -> Any:
+        """Return a coordinate (m) as the file has it: a length, minus a length or a number."""
+        length = self.robot.as_length(written, x)
+        return number(x) if length is None else int(length[1]) * self._lengths[length[0]]
 
 
 def number(x: float) -> Any:

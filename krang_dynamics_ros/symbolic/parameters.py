@@ -72,8 +72,9 @@ def setting_values(robot: Robot) -> Array:
 
 def open_lengths(robot: Robot) -> list[str]:
     """Return the lengths that stand between joints, in the file's order; others are nobody's parameter."""
-    written = {name.lstrip('-') for joint in robot.joints for name in joint.position_as}
-    return [name for name in robot.lengths if name in written]
+    entries = [zip(joint.position_as, joint.position, strict=True) for joint in robot.joints]
+    used = {length[0] for of in entries for written, x in of if (length := robot.as_length(written, x))}
+    return [name for name in robot.lengths if name in used]
 
 
 def symbolic(robot: Robot, leave_open: str = 'settings') -> SymbolicRobot:
@@ -148,8 +149,8 @@ def _position(joint: Joint, robot: Robot, symbols: dict[str, Any]) -> Any:
     """Return iP_j with symbols where the file has lengths; a number that was changed since is not the length."""
     entries: list[Any] = joint.position.tolist()
     for k, written in enumerate(joint.position_as):
-        name, sign = written.lstrip('-'), -1.0 if written.startswith('-') else 1.0
-        if name in symbols and entries[k] == sign * robot.lengths[name]:
+        if length := robot.as_length(written, entries[k]):
+            name, sign = length
             entries[k] = sign * symbols[name]
     return _array(entries)
 
