@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
@@ -11,6 +13,8 @@ import pytest
 
 from krang_dynamics_ros import Dynamics, Wrench
 from krang_dynamics_ros.core.errors import KrangDynamicsError
+from krang_dynamics_ros.dynamics.factory import load_model
+from krang_dynamics_ros.proof.agreement import prove
 from krang_dynamics_ros.robot.robot import Robot
 from krang_dynamics_ros.robot.robot_file import load_description
 from krang_dynamics_ros.robot.urdf_reader import read_description
@@ -70,6 +74,14 @@ def test_every_number_is_plain_pinocchios(name: str) -> None:
     again = Dynamics(read_description(urdf_text(robot)).robot)
     compare(again.A(q), A)
     compare(again.Q(q), Q)
+
+
+@pytest.mark.skipif(not shutil.which('cc') or not find_spec('casadi'), reason='CasADi or a C compiler is missing')
+def test_a_real_arm_whose_fingers_follow_is_proven_on_exported_c() -> None:
+    model = load_model(FILES['panda'], backend='compiled')
+    assert model.robot.mimics
+    findings = prove(model.robot, model.dynamics, 20)
+    assert all(finding.agrees for finding in findings.values())
 
 
 def compare(mine: np.ndarray, theirs: np.ndarray, scale: float = 0.0) -> None:
