@@ -22,7 +22,7 @@ from ..messages.messages import WrenchMessage
 from ..pipeline.pipeline import pipeline_of
 from ..processing.parameter_file import read_parameters, unknown_parameters
 from ..processing.replay import take
-from ..recordings.bag import Bag, topics_of
+from ..recordings.bag import Bag
 from ..recordings.recording import RecordingError
 from .common import LiveLines, command_parser, guarded, note, refuse_overwriting
 
@@ -107,7 +107,8 @@ class _Command:
         """Take samples from a recording; Ctrl-C leaves what was sampled so far."""
         hands, hand = self._pipeline.inputs.hands, self._told.hand
         with Bag(path) as bag, suppress(KeyboardInterrupt):
-            topics = topics_of(bag.contents, tuple(hands))
+            topics = bag.topics(tuple(hands), imu=bool(self._pipeline.inputs.imu_joints))
+            note(*(f'{path}: {line}' for line in (*bag.notes, *topics.notes)))
             if hand not in topics.wrenches:
                 raise RecordingError(f'{path}: no topic wrench/{hand}, must have the readings of the sensor')
             for message in bag.messages(topics):

@@ -99,6 +99,7 @@ def _tell(result: Result) -> None:
 def _lines(job: Job, summary: Summary, before: bool) -> Iterator[str]:
     found = f'{summary.states} states, {summary.seconds:.1f} s, by {summary.backend}'
     yield f'{job.recording.name}: {"as done before: " if before else ""}{found}; in {job.out}'
+    yield from (f'  note: {line}' for line in summary.notes)
     for name, (count, reason) in summary.refused.items():
         yield f'  {name}: {count} messages refused, the last because {reason}'
     if summary.jumps:

@@ -96,6 +96,7 @@ def _read(path: Path, arguments: argparse.Namespace, robot: Robot) -> tuple[Reco
     chosen = arguments.joints
     if path.exists() and is_bag(path):
         bag = read_bag(path, chosen or robot.joint_names, bool(chosen), arguments.joint_states)
+        note(*(f'{path}: {line}' for line in bag.recording.notes))
         if bag.left_out:
             note(f'{path}: {bag.left_out} messages left out, a number in them is missing or not finite')
         return bag.recording, bag.others

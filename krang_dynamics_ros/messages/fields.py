@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from struct import unpack_from
 from typing import Any
 
 from ..core.errors import ArgumentError
@@ -13,19 +12,15 @@ STAMP = 4  # where the stamp of a serialized message with a header stands
 
 
 def stamp_of(told: Any) -> int:
-    """Return the stamp of a message with a header, ns."""
-    return int(told.header.stamp.sec * SECOND + told.header.stamp.nanosec)
+    """Return the stamp of a message with a header, ns; `ArgumentError` if it is no time."""
+    return stamp_from(told.header.stamp.sec, told.header.stamp.nanosec)
 
 
-def check_stamp(seconds: int, nanoseconds: int) -> None:
-    """Raise `ArgumentError` if a stamp is no time: what is computed of it could not be stamped."""
+def stamp_from(seconds: int, nanoseconds: int) -> int:
+    """Return a stamp in ns; `ArgumentError` if its two fields are no time: a result could not be stamped with it."""
     if seconds < 0 or nanoseconds >= SECOND:
         raise ArgumentError(f'stamp: {seconds} s and {nanoseconds} ns, must be 0 s or more, and less than {SECOND} ns')
-
-
-def check_raw_stamp(raw: bytes) -> None:
-    """Do so with the stamp of a serialized message that could be read."""
-    check_stamp(*unpack_from('<iI' if raw[1] else '>iI', raw, STAMP))
+    return seconds * SECOND + nanoseconds
 
 
 def wrench_of(told: Any) -> tuple[str, Three, Three]:

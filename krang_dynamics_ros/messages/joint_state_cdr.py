@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..core.spatial import Array
-from .fields import SECOND, STAMP, stamp_of
+from .fields import SECOND, STAMP, stamp_from, stamp_of
 from .message_cdr import LITTLE_ENDIAN
 from .messages import JointStateMessage, JointStateRun
 
@@ -33,14 +33,14 @@ class JointStateReader:
         self._known = 0
 
     def read(self, raw: bytes, arrival: int) -> JointStateMessage:
-        """Return the message that these bytes are."""
+        """Return the message that these bytes are; `ArgumentError` if its stamp is no time."""
         for layout in self._layouts.get(len(raw), ()):
             if raw.startswith(layout.head, HEAD) and (message := _numbers(raw, layout, arrival)) is not None:
                 return message
         return self._learn(raw, arrival)
 
     def read_run(self, raws: Sequence[bytes], arrivals: Sequence[int]) -> JointStateRun | None:
-        """Return what messages of one length are, all at once; None if they are not all of one layout."""
+        """Return messages of one length, all at once; None if one has another layout, or a stamp that is no time."""
         first = self.read(raws[0], arrivals[0])
         same = (layout for layout in self._layouts.get(len(raws[0]), ()) if layout.names == first.names)
         layout = next(same, None)
@@ -56,6 +56,8 @@ class JointStateReader:
             if (table[:, start : start + len(alike)] != np.frombuffer(alike, np.uint8)).any():
                 return None
         seconds, nanoseconds = _column(table, STAMP, '<i4', 1)[:, 0], _column(table, STAMP + 4, '<u4', 1)[:, 0]
+        if (seconds < 0).any() or (nanoseconds >= SECOND).any():
+            return None
         stamp = seconds.astype(np.int64) * SECOND + nanoseconds
         position, velocity, effort = columns
         return JointStateRun(layout.names, position, velocity, effort, stamp, np.array(arrivals, dtype=np.int64))
@@ -111,7 +113,7 @@ def _numbers(raw: bytes, layout: _Layout, arrival: int) -> JointStateMessage | N
             return None
         columns.append(np.frombuffer(raw, '<f8', count, start))
     second, nanosecond = struct.unpack_from('<iI', raw, STAMP)
-    stamp = second * SECOND + nanosecond
+    stamp = stamp_from(second, nanosecond)
     return JointStateMessage(layout.names, columns[0], columns[1], columns[2], stamp, arrival)
 
 

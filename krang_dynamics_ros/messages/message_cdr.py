@@ -7,8 +7,9 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
-from .fields import SECOND, STAMP, imu_of, payload_of, stamp_of, wrench_of
-from .messages import ImuMessage, Message, PayloadMessage, WrenchMessage
+from ..core.errors import ArgumentError
+from .fields import STAMP, imu_of, payload_of, stamp_from, stamp_of, wrench_of
+from .messages import ImuMessage, Message, PayloadMessage, RefusedMessage, WrenchMessage
 
 LITTLE_ENDIAN = b'\0\1'
 FRAME = 12  # where the length of the frame's name stands
@@ -29,7 +30,7 @@ def _wrench(hand: str, raw: bytes, arrival: int) -> WrenchMessage:
     end = FRAME + 4 + length
     numbers = struct.unpack_from('<6d', raw, end + -(end - STAMP) % 8)
     frame = raw[FRAME + 4 : end - 1].decode()
-    return WrenchMessage(hand, frame, numbers[:3], numbers[3:], seconds * SECOND + nanoseconds, arrival)
+    return WrenchMessage(hand, frame, numbers[:3], numbers[3:], stamp_from(seconds, nanoseconds), arrival)
 
 
 def _imu(read: Read, _: str, raw: bytes, arrival: int) -> ImuMessage:
@@ -39,6 +40,14 @@ def _imu(read: Read, _: str, raw: bytes, arrival: int) -> ImuMessage:
 
 def _payload(read: Read, hand: str, raw: bytes, arrival: int) -> PayloadMessage:
     return PayloadMessage(hand, *payload_of(read(raw)), arrival)
+
+
+def read_or_refuse(read: Callable[[bytes, int], Message], what: str, hand: str, raw: bytes, arrival: int) -> Message:
+    """Read a message of a recording; return a `RefusedMessage` where its stamp is no time."""
+    try:
+        return read(raw, arrival)
+    except ArgumentError as error:
+        return RefusedMessage(what, hand, str(error), arrival)
 
 
 READERS: dict[str, Callable[[Read, str, bytes, int], Message]] = {

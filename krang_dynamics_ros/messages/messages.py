@@ -58,7 +58,16 @@ class PayloadMessage(NamedTuple):
     arrival: int
 
 
-Message = JointStateMessage | WrenchMessage | ImuMessage | PayloadMessage
+class RefusedMessage(NamedTuple):
+    """A message of a recording that does not count, and why: `what` was expected on its topic."""
+
+    what: str  # joint_states, wrench, imu or payload
+    hand: str  # of a wrench or payload
+    reason: str
+    arrival: int
+
+
+Message = JointStateMessage | WrenchMessage | ImuMessage | PayloadMessage | RefusedMessage
 
 
 @dataclass(frozen=True, eq=False)

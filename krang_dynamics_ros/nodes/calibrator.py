@@ -16,6 +16,7 @@ from rclpy.signals import SignalHandlerOptions
 from sensor_msgs.msg import Imu, JointState
 
 from ..calibration.sampler import Sampler
+from ..core.errors import ArgumentError
 from ..messages.fields import imu_of, stamp_of, wrench_of
 from ..pipeline.pipeline import Pipeline
 from .remote_parameters import RemoteParameters
@@ -88,14 +89,24 @@ class _Ears:
 
     def _on_joint_state(self, message: JointState) -> None:
         columns = (np.asarray(message.position), np.asarray(message.velocity), np.asarray(message.effort))
-        self._pipeline.take_joint_state(message.name, *columns, stamp_of(message), self._now())
+        if (stamp := self._stamp(message, 'joint_states')) is not None:
+            self._pipeline.take_joint_state(message.name, *columns, stamp, self._now())
 
     def _on_wrench(self, message: WrenchStamped) -> None:
         now, hand = self._now(), self._sampler.hand.name
-        stamp = stamp_of(message)
-        self._pipeline.inputs.take_wrench(hand, *wrench_of(message), stamp, now)
+        if (stamp := self._stamp(message, 'wrench')) is not None:
+            self._pipeline.inputs.take_wrench(hand, *wrench_of(message), stamp, now)
         if self._sampler.look(now):
             self._changed(True)
 
     def _on_imu(self, message: Imu) -> None:
-        self._pipeline.inputs.take_imu(*imu_of(message), stamp_of(message), self._now())
+        if (stamp := self._stamp(message, 'imu')) is not None:
+            self._pipeline.inputs.take_imu(*imu_of(message), stamp, self._now())
+
+    def _stamp(self, message: Any, what: str) -> int | None:
+        """Return a message's stamp (ns); None, with a refusal noted, if it is no time."""
+        try:
+            return stamp_of(message)
+        except ArgumentError as error:
+            self._pipeline.refuse(what, self._sampler.hand.name, str(error))
+            return None

@@ -17,7 +17,7 @@ from sensor_msgs.msg import Imu, JointState
 
 from ..core.errors import ArgumentError
 from ..dynamics.terms import Torques
-from ..messages.fields import check_raw_stamp, imu_of, stamp_of
+from ..messages.fields import imu_of, stamp_of
 from ..messages.joint_state_cdr import JointStateReader
 from ..messages.message_cdr import read_wrench
 from ..pipeline.pipeline import Pipeline
@@ -74,7 +74,6 @@ class DynamicsInputs:
     def _on_joint_state(self, raw: bytes) -> None:
         try:
             message = self._joint_states.read(raw, self.now())
-            check_raw_stamp(raw)
         except (RuntimeError, ArgumentError) as error:
             self._pipeline.inputs.states.refusals.note(why_refused(error))
             return
@@ -85,7 +84,6 @@ class DynamicsInputs:
     def _on_wrench(self, hand: str, wrist: WristTopics, raw: bytes) -> None:
         try:
             message = read_wrench(_wrench, hand, raw, self.now())
-            check_raw_stamp(raw)
         except (RuntimeError, ArgumentError) as error:
             self._pipeline.inputs.hands[hand].refusals.note(why_refused(error))
             return
@@ -95,8 +93,8 @@ class DynamicsInputs:
     def _on_imu(self, raw: bytes) -> None:
         try:
             message = deserialize_message(raw, Imu)
-            check_raw_stamp(raw)
+            stamp = stamp_of(message)
         except (RuntimeError, ArgumentError) as error:
             self._pipeline.inputs.states.refusals.note(f'imu: {why_refused(error)}')
             return
-        self._pipeline.inputs.take_imu(*imu_of(message), stamp_of(message), self.now())
+        self._pipeline.inputs.take_imu(*imu_of(message), stamp, self.now())

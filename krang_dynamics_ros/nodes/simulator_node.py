@@ -130,7 +130,10 @@ class SimulatorNode(Node):
         return response
 
     def _on_torque(self, message: JointState) -> None:
-        self.robot.take(message.name, np.asarray(message.effort), stamp_of(message))
+        try:
+            self.robot.take(message.name, np.asarray(message.effort), stamp_of(message))
+        except ArgumentError as error:
+            self.robot.torques.refusals.note(str(error))
 
     def _on_command(self, message: Float64MultiArray) -> None:
         refused = self.robot.command_refusals.count

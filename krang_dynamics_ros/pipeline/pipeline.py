@@ -81,6 +81,16 @@ class Pipeline:
         if not self.payloads.steady and self.inputs.states.complete(now):
             self.payloads.take_waiting(self.inputs.states.position)
 
+    def refuse(self, what: str, hand: str, reason: str) -> None:
+        """Note a refused message: of `joint_states`, `imu`, a hand's `wrench` or its `payload`."""
+        if what == 'wrench':
+            self.inputs.hands[hand].refusals.note(reason)
+        elif what == 'payload':
+            self.payloads.refusals[hand].note(reason)
+        else:
+            self.inputs.heard += what == 'joint_states'
+            self.inputs.states.refusals.note(reason if what == 'joint_states' else f'{what}: {reason}')
+
     def zero(self, hand: str, now: int) -> Array:
         """Return the bias (6) by which a hand's readings are of nothing but tool and payload, as `RobotInputs.zero`."""
         if self.payloads.changing(hand):

@@ -13,7 +13,7 @@ from ..core.spatial import Array
 from ..inputs.refusals import Refusals
 from ..messages.messages import JointStateRun, Message
 from ..pipeline.pipeline import Pipeline
-from ..recordings.bag import Bag
+from ..recordings.bag import Bag, Topics
 from ..recordings.table import TableFile
 from .columns import Computer, Efforts, columns
 from .errors_by_joint import ErrorSums
@@ -71,7 +71,7 @@ class _Work:
     ) -> None:
         self._job, self._portion, self._recording, self._pipeline = job, portion, recording, pipeline
         self._progress = progress
-        self._topics = recording.topics(tuple(pipeline.inputs.hands), job.joint_states)
+        self._topics = topics_for(job, pipeline, recording)
         thinned = Thinned((*job.terms, 'inertia', 'residual', 'model', 'effort'), portion.points)
         observer = pipeline.external.observer
         self._efforts = Efforts(observer.source, observer.effort_scale)
@@ -93,7 +93,8 @@ class _Work:
     def _messages(self) -> Iterator[Message | JointStateRun]:
         """Return the messages, and count those of the portion itself."""
         portion, inputs, payloads = self._portion, self._pipeline.inputs, self._pipeline.payloads
-        yield from self._recording.runs(self._topics, portion.start - portion.lead, portion.start)
+        if portion.lead:
+            yield from self._recording.runs(self._topics, portion.start - portion.lead, portion.start)
         refused = {'joint states': inputs.states.refusals}
         refused |= {f'wrench {name}': hand.refusals for name, hand in inputs.hands.items()}
         refused |= {f'payload {name}': refusals for name, refusals in payloads.refusals.items()}
@@ -103,7 +104,8 @@ class _Work:
         yield from self._recording.runs(self._topics, portion.start, portion.end)
         self._found.refused = {name: replace(refusals) for name, refusals in refused.items() if refusals.count}
         self._found.heard, self._found.jumps = inputs.heard - heard, inputs.states.jumps - jumps
-        yield from self._recording.runs(self._topics, portion.end, portion.end + portion.trail)
+        if portion.trail:
+            yield from self._recording.runs(self._topics, portion.end, portion.end + portion.trail)
 
     def _ours(self, stretch: Stretch) -> Stretch:
         """Return a stretch whose core is of the portion."""
@@ -136,8 +138,9 @@ class _Work:
         self._found.states += len(core)
         self._found.first = int(core.arrival[0]) if self._found.first is None else self._found.first
         self._found.last = int(core.arrival[-1])
-        start, end = self._portion.start, self._portion.end
-        self._progress(min((self._found.last - start) / max(end - start, 1), 1.0))
+        contents = self._recording.contents
+        start, end = max(self._portion.start, contents.start), min(self._portion.end, contents.end)
+        self._progress(min(max((self._found.last - start) / max(end - start, 1), 0.0), 1.0))
 
     def _nothing(self) -> str:
         """Say why there is not one state."""
@@ -149,6 +152,12 @@ class _Work:
         if inputs.states.refusals.count:
             return f'all joint states were refused: {inputs.states.refusals.reason}'
         return f'never all joints were known at once; missing: {", ".join(missing[:10])}'
+
+
+def topics_for(job: Job, pipeline: Pipeline, recording: Bag | TableFile) -> Topics:
+    """Return the topics of a recording that a job listens to."""
+    inputs = pipeline.inputs
+    return recording.topics(tuple(inputs.hands), job.joint_states, bool(inputs.imu_joints))
 
 
 def table_path(folder: Path, kind: str, number: int | None) -> Path:

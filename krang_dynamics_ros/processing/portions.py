@@ -20,7 +20,7 @@ from typing import Any
 from ..core.errors import KrangDynamicsError
 from ..dynamics.terms import TERMS
 from ..pipeline.pipeline import Pipeline
-from ..recordings.bag import Bag, Topics
+from ..recordings.bag import EARLIEST, LATEST, Bag, Topics
 from ..recordings.recording import RecordingError
 from ..recordings.table import TableFile
 from .job import Job
@@ -29,25 +29,28 @@ from .replay import states
 from .thinned import POINTS
 
 LARGE = 60_000  # messages of joint states in a portion, about
+MOST = 1000  # portions, however many messages a bag says that it has
 FEWEST_POINTS = 100
 LATER = ('pyarrow.parquet', 'rosbags.rosbag2', 'rosbags.typesys')  # what is imported when it is first used
 
 
 def portions(job: Job, pipeline: Pipeline, recording: Bag | TableFile, topics: Topics) -> list[Portion]:
     """Return the portions of a job, whatever the number of processes is."""
-    contents = recording.contents
-    start = contents.start + int(job.start * 1e9)
-    end = contents.end if job.end == float('inf') else contents.start + int(job.end * 1e9)
+    contents, begin = recording.contents, recording.begin if job.start or job.end < float('inf') else 0
+    start = begin + int(job.start * 1e9) if job.start else EARLIEST
+    end = begin + int(job.end * 1e9) if job.end < float('inf') else LATEST
     whole = Portion(start, end)
+    inner_start, inner_end = max(start, contents.start), min(end, contents.end)
     messages = contents.topics.get(topics.joint_states, ('', 0))[1]
-    share = (min(end, contents.end) - start) / max(contents.end - contents.start, 1)
-    count = int(messages * share / LARGE)
+    share = (inner_end - inner_start) / max(contents.end - contents.start, 1)
+    count = min(int(messages * share / LARGE), MOST, inner_end - inner_start)
     remember = any(TERMS[term].start_rows(pipeline.dynamics) is None for term in {*job.terms, 'friction'})
     if count < 2 or remember or topics.payloads or 'bag' in job.formats or isinstance(recording, TableFile):
         return [whole]
     first = next(states(pipeline, recording.runs(topics, start, end)), None)
     lead = int((job.margin + 2 * pipeline.inputs.longest_memory) * 1e9)
-    edges = [start + (end - start) * k // count for k in range(count + 1)]
+    within = [inner_start + (inner_end - inner_start) * k // count for k in range(1, count)]
+    edges = [start, *within, end]  # by what the bag says of its time, so nothing depends on that at either end
     points = max(POINTS // count, FEWEST_POINTS)
     zero = None if first is None else int(first.stamp[0])
     inner = [

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
 
@@ -15,7 +15,7 @@ from ..recordings.recording import RecordingError
 from .errors_by_joint import JointError
 from .job import Job, session
 from .places import SUMMARY, check_replaceable, summary_in
-from .portion import Found, work
+from .portion import Found, topics_for, work
 from .portions import in_portions, portions
 from .report import report
 from .summary import Summary
@@ -59,22 +59,29 @@ def _worked(job: Job, folder: Path, progress: Callable[[float], None], workers: 
     """Write the results into a folder, and return what was found."""
     pipeline, backend = session(job.parameters)
     with job.open() as recording:
-        topics, contents = recording.topics(tuple(pipeline.inputs.hands), job.joint_states), recording.contents
-        parts, digest = portions(job, pipeline, recording, topics), job.digest
+        topics, contents = topics_for(job, pipeline, recording), recording.contents
+        parts, digest, notes = portions(job, pipeline, recording, topics), job.digest, [*recording.notes]
     if len(parts) == 1:
         found = [work(job, parts[0], folder, progress)]
     else:
         found = in_portions(job, parts, folder, progress, workers)
     if not any(one.states for one in found):
-        raise RecordingError(f'{job.recording}: {found[0].nothing}')
-    used = [topics.joint_states, *topics.wrenches.values(), *topics.payloads.values()]
+        raise RecordingError('; '.join((f'{job.recording}: {found[0].nothing}', *topics.notes, *notes)))
+    used = [topic for topic, _, _ in topics.all]
     summary = Summary(str(job.recording), digest, backend=backend, topics=contents.topics, used=used)
     summary.effort_source = pipeline.external.observer.source
     _sum_up(summary, found)
+    summary.notes = [*notes, *topics.notes, *_miscounted(job, contents.topics.get(topics.joint_states), summary.heard)]
     thinned = Thinned.of([one.thinned for one in found])
     text = report(summary, pipeline.dynamics.joint_names, thinned, pipeline.external.estimate)
     (folder / 'report.html').write_text(text, encoding='utf-8')
     return summary
+
+
+def _miscounted(job: Job, said: tuple[str, int] | None, read: int) -> Iterator[str]:
+    """Say so if a whole recording had other numbers of joint states than its index says."""
+    if said and said[1] != read and not job.start and job.end == float('inf'):
+        yield f'its index says {said[1]} joint states, {read} were read'
 
 
 def _sum_up(summary: Summary, found: Sequence[Found]) -> None:

@@ -10,7 +10,14 @@ from ..core.inertia import Inertia
 from ..core.spatial import Array
 from ..core.wrench import Place
 from ..dynamics.terms import TERMS, Torques
-from ..messages.messages import JointStateMessage, JointStateRun, Message, PayloadMessage, WrenchMessage
+from ..messages.messages import (
+    JointStateMessage,
+    JointStateRun,
+    Message,
+    PayloadMessage,
+    RefusedMessage,
+    WrenchMessage,
+)
 from ..pipeline.payloads import Told
 from ..pipeline.pipeline import Pipeline
 from .states import BLOCK, States, blocks
@@ -133,6 +140,8 @@ def take(pipeline: Pipeline, message: Message) -> Torques | None:
     elif isinstance(message, PayloadMessage):
         told = Told(message.mass, message.com, message.inertia)
         pipeline.take_payload(message.hand, message.frame, told, message.arrival)
+    elif isinstance(message, RefusedMessage):
+        pipeline.refuse(message.what, message.hand, message.reason)
     elif pipeline.inputs.imu_joints:
         pipeline.inputs.take_imu(*message)
     return None

@@ -39,6 +39,8 @@ def _contents(page: Page, summary: Summary) -> None:
     rows = [(topic, kind, str(count)) for topic, (kind, count) in summary.topics.items()]
     page.table(('topic', 'type', 'messages'), rows, [topic in summary.used for topic in summary.topics])
     page.paragraph('Marked topics were used.')
+    for note in summary.notes:
+        page.paragraph(f'Note: {note}.')
     if summary.jumps:
         page.paragraph(f'Time went back {summary.jumps} times; what was known before was forgotten.')
     if summary.refused:

@@ -23,6 +23,7 @@ class Summary:
     jumps: int = 0  # how often time went back
     errors: list[JointError] = field(default_factory=list)
     effort_source: str = 'motor'  # what efforts mean, as the parameter of that name
+    notes: list[str] = field(default_factory=list)  # on what is odd in the recording, or left out of it
 
     @property
     def why_no_errors(self) -> str:

@@ -5,16 +5,15 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
-from ..core.errors import KrangDynamicsError
 from ..core.optional import optional
 from ..messages.joint_state_cdr import JointStateReader
-from ..messages.message_cdr import READERS
+from ..messages.message_cdr import READERS, read_or_refuse
 from ..messages.messages import JointStateRun, Message
-from .recording import RecordingError
+from .recording import RecordingError, reading
 from .run_collector import RunCollector
 
 rosbag2 = optional('rosbags.rosbag2', 'recordings')
@@ -25,6 +24,11 @@ TYPES = {
     'imu': 'sensor_msgs/msg/Imu',
     'payload': 'geometry_msgs/msg/InertiaStamped',
 }
+METADATA = 'metadata.yaml'
+FILES = ('.mcap', '.db3')
+A_BAG = '; must be a bag of ROS 2, mcap or sqlite3'
+EARLIEST, LATEST = -(2**63 - 1), 2**63 - 1  # ns
+SAME_TIME = 1_000_000_000  # ns: two times that differ by less are one, for a person
 
 
 @dataclass(frozen=True)
@@ -33,14 +37,16 @@ class Topics:
 
     joint_states: str = '/joint_states'
     wrenches: Mapping[str, str] = field(default_factory=dict)  # by hand
-    imu: str = '/imu'
+    imu: str = ''  # empty: none
     payloads: Mapping[str, str] = field(default_factory=dict)  # by hand
+    notes: tuple[str, ...] = field(default=(), compare=False)  # on topics of these names that are left out
 
     @property
     def all(self) -> Iterator[tuple[str, str, str]]:
         """Every topic, what is on it (one of `TYPES`), and the hand that it is of, if it is."""
         yield self.joint_states, 'joint_states', ''
-        yield self.imu, 'imu', ''
+        if self.imu:
+            yield self.imu, 'imu', ''
         yield from ((topic, 'wrench', hand) for hand, topic in self.wrenches.items())
         yield from ((topic, 'payload', hand) for hand, topic in self.payloads.items())
 
@@ -65,29 +71,66 @@ class Bag:
 
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
-        self._reader = _guarded(self.path, lambda: rosbag2.Reader(self.path))
+        with reading(self.path, after=A_BAG):
+            self._reader = rosbag2.Reader(self.path)
         self._types = typesys.get_typestore(typesys.Stores.ROS2_JAZZY)
 
     def __enter__(self) -> Bag:
-        _guarded(self.path, self._reader.open)
+        with reading(self.path, after=A_BAG):
+            self._reader.open()
         return self
 
     def __exit__(self, *_: object) -> None:
         self._reader.close()
 
-    @property
-    def contents(self) -> Contents:
-        """What the bag says of itself."""
-        counts: Counter[str] = Counter()
-        for connection in self._reader.connections:
-            counts[connection.topic] += connection.msgcount
-        kinds = {connection.topic: connection.msgtype for connection in self._reader.connections}
-        topics = {topic: (kinds[topic], counts[topic]) for topic in sorted(kinds)}
-        return Contents(topics, self._reader.start_time, self._reader.end_time, str(self.path))
+    @cached_property
+    def _connections(self) -> list[Any]:
+        """What the bag's files hold. `metadata.yaml` beside them says so too, and can be wrong."""
+        return [connection for file in self._files for connection in file.connections]
 
-    def topics(self, hands: Sequence[str], joint_states: str = '') -> Topics:
+    @property
+    def _files(self) -> list[Any]:
+        return getattr(self._reader.storage, 'storages', None) or [self._reader.storage]
+
+    @cached_property
+    def contents(self) -> Contents:
+        """What is in the bag, by its files."""
+        counts: Counter[str] = Counter()
+        for connection in self._connections:
+            counts[connection.topic] += connection.msgcount
+        kinds = {connection.topic: connection.msgtype for connection in self._connections}
+        topics = {topic: (kinds[topic], counts[topic]) for topic in sorted(kinds)}
+        there = [file.metadata for file in self._files if file.metadata.message_count]
+        start = min((known.start_time for known in there), default=0)
+        return Contents(topics, start, max((known.end_time for known in there), default=0), str(self.path))
+
+    @property
+    def notes(self) -> list[str]:
+        """What `metadata.yaml` says otherwise than the files beside it, which count; a sentence each."""
+        if len(self._files) == 1 and self._files[0] is self._reader.storage:
+            return []
+        held, said = sum(count for _, count in self.contents.topics.values()), self._reader.message_count
+        found = [f'{METADATA} says {said} messages, its files hold {held}, which count'] if said != held else []
+        if held and said:
+            times = {'begins': (self._reader.start_time, self.contents.start)}
+            times['ends'] = (self._reader.end_time, self.contents.end)
+            for what, (says, is_at) in times.items():
+                if abs(says - is_at) > SAME_TIME:
+                    seconds = f'{says * 1e-9:.10g} s, by its files at {is_at * 1e-9:.10g} s, which counts'
+                    found.append(f'{METADATA} says that it {what} at {seconds}')
+        unlisted = {path.name for path in self.path.iterdir() if path.suffix in FILES}
+        unlisted -= {Path(file.path).name for file in self._files}
+        return found + [f'{name} is in the folder and not in {METADATA}: left out' for name in sorted(unlisted)]
+
+    @property
+    def begin(self) -> int:
+        """When the first message came, ns: by the message itself."""
+        with reading(self.path):
+            return next((arrival for _, arrival, _ in self._reader.messages(self._connections, 0, LATEST)), 0)
+
+    def topics(self, hands: Sequence[str], joint_states: str = '', imu: bool = False) -> Topics:
         """Return the topics to listen to."""
-        return topics_of(self.contents, hands, joint_states)
+        return topics_of(self.contents, hands, joint_states, imu)
 
     def messages(self, topics: Topics, start: int | None = None, end: int | None = None) -> Iterator[Message]:
         """Return the messages of these topics from `start` to before `end` (ns), in the order in which they came."""
@@ -102,20 +145,17 @@ class Bag:
     ) -> Iterator[Message | JointStateRun]:
         """Return the same, joint states of one layout together, with the wrenches between them."""
         readers = self._readers(topics)
-        heard = {topics.joint_states, *readers}
-        connections = [one for one in self._reader.connections if one.topic in heard]
-        if not connections:
-            return
+        kinds = {topic: TYPES[what] for topic, what, _ in topics.all}
+        connections = [one for one in self._connections if one.msgtype == kinds.get(one.topic)]
         collector = RunCollector(JointStateReader(self._reading('joint_states')))
-        try:
-            for connection, arrival, raw in self._reader.messages(connections, start, end):
+        bounds = (0 if start is None else max(start, 0), LATEST if end is None else min(end, LATEST))  # by messages
+        with reading(self.path, 'cannot be read on: '):
+            for connection, arrival, raw in self._reader.messages(connections, *bounds) if connections else ():
                 if connection.topic == topics.joint_states:
                     yield from collector.joint_state(raw, arrival)
                 else:
                     yield from collector.other(readers[connection.topic](raw, arrival))
             yield from collector.rest()
-        except Exception as error:
-            raise RecordingError(f'{self.path}: cannot be read on: {_words(error)}') from None
 
     def _reading(self, what: str) -> Callable[[bytes], Any]:
         return partial(self._types.deserialize_cdr, typename=TYPES[what])
@@ -128,7 +168,8 @@ class Bag:
             if kinds.get(topic, TYPES[what]) != TYPES[what]:
                 raise RecordingError(f'{self.path}: topic {topic} is {kinds[topic]}, must be {TYPES[what]}')
             if what in READERS:
-                readers[topic] = partial(READERS[what], self._reading(what), hand)
+                read = partial(READERS[what], self._reading(what), hand)
+                readers[topic] = partial(read_or_refuse, read, what, hand)
         if topics.joint_states not in kinds:
             known = ', '.join(name for name, kind in kinds.items() if kind == TYPES['joint_states']) or 'none'
             raise RecordingError(
@@ -137,33 +178,33 @@ class Bag:
         return {topic: reader for topic, reader in readers.items() if topic in kinds}
 
 
-def _guarded(path: Path, open_it: Callable[[], Any]) -> Any:
-    try:
-        return open_it()
-    except KrangDynamicsError:
-        raise
-    except Exception as error:
-        raise RecordingError(f'{path}: {_words(error)}; must be a bag of ROS 2, mcap or sqlite3') from None
-
-
-def _words(error: Exception) -> str:
-    return ' '.join(str(error).split())[:300].rstrip('.') or type(error).__name__
-
-
 def is_bag(path: Path) -> bool:
     """Tell whether a path looks like a bag: a folder with metadata, or one of its files."""
-    return (path / 'metadata.yaml').exists() or path.suffix in ('.mcap', '.db3')
+    return (path / METADATA).exists() or path.suffix in FILES
 
 
-def topics_of(contents: Contents, hands: Sequence[str], joint_states: str = '') -> Topics:
-    """Return the topics to listen to: the joint states that are named, or likely, and those of that robot's hands."""
+def topics_of(contents: Contents, hands: Sequence[str], joint_states: str = '', imu: bool = False) -> Topics:
+    """Return the topics to listen to: the joint states that are named, or likely, and those of that robot's hands.
+
+    With `imu` its IMU too. Topics of these names and of another type are left out, and a note says so.
+    """
     named = joint_states or _joint_states_of(contents)
     robots = {topic.rpartition('/')[0] for topic in (named, *filter(_is_likely, contents.of_kind('joint_states')))}
     of_hands = {
-        what: {hand: topic for hand in hands if (topic := _topic_of(contents, what, hand, named, robots))}
+        what: {hand: topic for hand in hands if (topic := _topic_of(contents, what, f'{what}/{hand}', named, robots))}
         for what in ('wrench', 'payload')
     }
-    return Topics(named, of_hands['wrench'], payloads=of_hands['payload'])
+    of_base = _topic_of(contents, 'imu', 'imu', named, robots) if imu else ''
+    asked = {f'{what}/{hand}': what for what in of_hands for hand in hands} | ({'imu': 'imu'} if imu else {})
+    notes = tuple(note for end, what in asked.items() for note in _of_other_types(contents, what, end))
+    return Topics(named, of_hands['wrench'], of_base, of_hands['payload'], notes)
+
+
+def _of_other_types(contents: Contents, what: str, end: str) -> Iterator[str]:
+    """Say which topics of a name are of another type than it has."""
+    for topic, (kind, _) in contents.topics.items():
+        if topic.endswith(f'/{end}') and kind != TYPES[what]:
+            yield f'topic {topic} is {kind}, must be {TYPES[what]}: left out'
 
 
 def _is_likely(topic: str) -> bool:
@@ -183,12 +224,12 @@ def _joint_states_of(contents: Contents) -> str:
     return next(iter(candidates), usual)
 
 
-def _topic_of(contents: Contents, what: str, hand: str, joint_states: str, robots: Collection[str]) -> str:
-    """Return the topic <what>/<hand> of the robot with these joint states, or nothing.
+def _topic_of(contents: Contents, what: str, end: str, joint_states: str, robots: Collection[str]) -> str:
+    """Return the topic that ends so, as wrench/<hand>, of the robot with these joint states, or nothing.
 
     `robots` are the namespaces with joint states: what is in another one's is not taken, unless that is within ours.
     """
-    own, end = joint_states.rpartition('/')[0], f'{what}/{hand}'
+    own = joint_states.rpartition('/')[0]
     ends = [topic for topic in contents.of_kind(what) if topic.endswith(f'/{end}')]
     owner = {
         topic: max((one for one in robots if topic.startswith(f'{one}/')), key=len, default=None) for topic in ends
@@ -203,6 +244,10 @@ def _topic_of(contents: Contents, what: str, hand: str, joint_states: str, robot
     if len(candidates) > 1:
         raise RecordingError(
             f'{contents.source}: {end} is on {", ".join(candidates)}, must be on {own}/{end} or on one topic; '
-            f'leave {hand} out of end_effectors, or make a bag of one robot by `ros2 bag convert`'
+            f'{_remedy(what, end)}, or make a bag of one robot by `ros2 bag convert`'
         )
     return next(iter(candidates), '')
+
+
+def _remedy(what: str, end: str) -> str:
+    return 'set imu_joint to nothing' if what == 'imu' else f'leave {end.rpartition("/")[2]} out of end_effectors'

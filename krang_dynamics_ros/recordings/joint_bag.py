@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 
 from ..core.spatial import Array
-from ..messages.messages import JointStateMessage
+from ..messages.messages import JointStateMessage, RefusedMessage
 from .bag import TYPES, Bag, Contents, topics_of
 from .recording import Recording, RecordingError
 from .standing import Track
@@ -34,7 +35,9 @@ def read_bag(path: Path, names: Sequence[str], chosen: bool = False, joint_state
     """
     with Bag(path) as bag:
         topics = topics_of(bag.contents, (), joint_states)
-        messages = [x for x in bag.messages(topics) if isinstance(x, JointStateMessage)]
+        told, notes = [*bag.messages(topics)], bag.notes
+        messages = [x for x in told if isinstance(x, JointStateMessage)]
+        refused = [x for x in told if isinstance(x, RefusedMessage)]
         source = f'{path}{_on(topics.joint_states, bag.contents)}'
     seen = _tracks(messages)
     missing = [name for name in names if name not in seen]
@@ -47,9 +50,11 @@ def read_bag(path: Path, names: Sequence[str], chosen: bool = False, joint_state
     if not rows:
         parts = '; '.join(sorted({', '.join(message.names) for message in messages}))
         raise RecordingError(f'{source}: joints come in parts ({parts}), must be of one part; name them by --joints')
+    if refused:
+        notes.append(f'{len(refused)} joint states refused, the last because {refused[-1].reason}')
     recording, begin = _table(path, moving, rows)
     others = {name: Track(track.time - begin, track.position) for name, track in seen.items() if name not in moving}
-    return BagJoints(recording, others, len(rows) - len(recording))
+    return BagJoints(replace(recording, notes=tuple(notes)), others, len(rows) - len(recording))
 
 
 def _on(topic: str, contents: Contents) -> str:

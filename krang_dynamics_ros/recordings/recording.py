@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +19,25 @@ Rows = NDArray[np.bool_]
 
 class RecordingError(KrangDynamicsError):
     """A recording that cannot be read, or that does not hold what is asked of it."""
+
+
+@contextmanager
+def reading(path: Path, before: str = '', after: str = '') -> Iterator[None]:
+    """Turn whatever the libraries that read a file raise into one sentence that names the file.
+
+    A broken file makes them raise nearly any exception, by what they stumble over.
+    """
+    try:
+        yield
+    except KrangDynamicsError:
+        raise
+    except Exception as error:
+        raise RecordingError(f'{path}: {before}{words_of(error)}{after}') from None
+
+
+def words_of(error: Exception) -> str:
+    """Return what an exception says, on one line, cut; its name if it says nothing."""
+    return ' '.join(str(error).split())[:300].rstrip('.') or type(error).__name__
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,6 +54,7 @@ class Recording:
     velocity: Array | None = None  # (rows, joints), as the drives report it
     effort: Array | None = None  # (rows, joints)
     stood: Mapping[str, float] = field(default_factory=dict)  # where joints stood that do not count, rad or m
+    notes: tuple[str, ...] = ()  # on what is odd in the file
 
     def __post_init__(self) -> None:
         shape = (len(self.time), len(self.joint_names))

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from ..messages.joint_state_cdr import JointStateReader
+from ..messages.message_cdr import read_or_refuse
 from ..messages.messages import JointStateRun, Message, WrenchMessage
 
 RUN = 1024  # joint states that are put together at most
@@ -41,10 +42,17 @@ class RunCollector:
         self._raws, self._arrivals, self._wrenches = [], [], []
         if not raws:
             return
-        run = self._reader.read_run(raws, arrivals)
+        run = self._run(raws, arrivals)
         if run is not None:
             yield replace(run, wrenches=wrenches)
             return
         for k, (raw, arrival) in enumerate(zip(raws, arrivals, strict=True)):
-            yield self._reader.read(raw, arrival)
+            yield read_or_refuse(self._reader.read, 'joint_states', '', raw, arrival)
             yield from (message for before, message in wrenches if before == k + 1)
+
+    def _run(self, raws: Sequence[bytes], arrivals: Sequence[int]) -> JointStateRun | None:
+        """Return all of them at once; None where one cannot be read, or is of another layout."""
+        try:
+            return self._reader.read_run(raws, arrivals)
+        except Exception:  # it is read by itself then, and says why
+            return None

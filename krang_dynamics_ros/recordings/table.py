@@ -7,26 +7,27 @@ is a joint state of all joints that came when it was stamped; an empty cell, or 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ..core.errors import listed
 from ..core.optional import optional
 from ..core.spatial import Array
 from ..messages.messages import JointStateRun
 from .bag import Contents, Topics
 from .readers import TABLES
-from .recording import RecordingError
+from .recording import RecordingError, reading
 
 Stamps = NDArray[np.int64]
 
 arrow = optional('pyarrow', 'reading tables')
 arrow_csv = optional('pyarrow.csv', 'reading tables')
 parquet = optional('pyarrow.parquet', 'reading tables')
-LATEST = 9.2e18  # ns: what a stamp has room for
+LATEST = (2**31 - 1) * 10**9  # ns: the last whole second that a stamp of ROS has room for
 QUANTITIES = ('position', 'velocity', 'effort')
 ROWS = 4096  # that are read at once
 CHUNK = 1 << 24  # bytes
@@ -35,12 +36,18 @@ CHUNK = 1 << 24  # bytes
 class TableFile:
     """A table that is open. Use it in a `with`; it has what a `Bag` has."""
 
+    notes: Sequence[str] = ()  # what a bag says wrong of itself; a table says nothing
+
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
 
     def __enter__(self) -> TableFile:
-        self._raw = {name.strip(): name for name in self._tried(self._head)}  # as they stand there
+        with reading(self.path):
+            head = self._head()
+        self._raw = {name.strip(): name for name in head}  # as they stand there
         names = [*self._raw]
+        if twice := sorted({name for name in names if [x.strip() for x in head].count(name) > 1}):
+            raise RecordingError(f'{self.path}: its head has {listed(twice)} more than once, must have each once')
         self._clock = next((name for name in ('stamp', 'time') if name in names), '')
         self.joints = tuple(name.removesuffix('.position') for name in names if name.endswith('.position'))
         if not self._clock or not self.joints:
@@ -52,9 +59,14 @@ class TableFile:
     def __exit__(self, *_: object) -> None:
         """Nothing stays open."""
 
-    def topics(self, hands: Sequence[str], joint_states: str = '') -> Topics:
+    def topics(self, hands: Sequence[str], joint_states: str = '', imu: bool = False) -> Topics:
         """Return what stands for the topics of a bag: the file itself."""
         return Topics(self.path.name)
+
+    @property
+    def begin(self) -> int:
+        """The first time in it, ns."""
+        return self.contents.start
 
     def _contents(self) -> Contents:
         """Read the times alone: how many rows there are, and from when to when."""
@@ -76,7 +88,7 @@ class TableFile:
     def _batches(self, names: Sequence[str]) -> Iterator[tuple[Stamps, dict[str, Array]]]:
         """Return stamps (rows) and columns by name, some rows at a time."""
         read, row = self._read([self._clock, *names]), 0
-        while (batch := self._tried(lambda: next(read, None))) is not None:
+        while (batch := self._next(read)) is not None:
             found = {name: batch.column(k).to_numpy(zero_copy_only=False) for k, name in enumerate(batch.schema.names)}
             columns = {name: found[self._raw[name]] for name in (self._clock, *names)}
             if batch.num_rows:
@@ -88,12 +100,12 @@ class TableFile:
         if times.dtype.kind not in 'iuf':
             kind = f'{self._clock} in row {row + 1} is {times[0]!r}'
             raise RecordingError(f'{self.path}: {kind}, must be a number: `time` in s, or `stamp` in whole ns')
-        if times.dtype.kind in 'iu' and scale == 1.0:
-            return times.astype(np.int64, copy=False)
-        good = np.abs(times) * scale < LATEST
+        good = (np.abs(times) <= LATEST / scale) & ((times >= 0) | (scale != 1.0))
         if not good.all():
             k = int(np.argmin(good))
             raise RecordingError(f'{self.path}: {self._clock} in row {row + k + 1} is {times[k]}, must be a time')
+        if times.dtype.kind in 'iu' and scale == 1.0:
+            return times.astype(np.int64, copy=False)
         return np.asarray(np.rint(times * scale)).astype(np.int64)
 
     def _numbers(self, columns: dict[str, Array], names: Sequence[str]) -> Array:
@@ -127,11 +139,9 @@ class TableFile:
         with arrow_csv.open_csv(self.path, arrow_csv.ReadOptions(block_size=CHUNK), convert_options=only) as opened:
             yield from opened
 
-    def _tried(self, work: Callable[[], Any]) -> Any:
-        try:
-            return work()
-        except (OSError, ValueError, KeyError, NotImplementedError) as error:  # Arrow's own are among them
-            raise RecordingError(f'{self.path}: {" ".join(str(error).split())[:300]}') from None
+    def _next(self, read: Iterator[Any]) -> Any:
+        with reading(self.path):
+            return next(read, None)
 
 
 def is_table(path: Path) -> bool:
