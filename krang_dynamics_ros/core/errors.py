@@ -32,7 +32,12 @@ class Fault:
 
 def fault(path: str, value: object, allowed: str) -> Fault:
     """Return a fault that shows the value in a few characters, however large it is."""
-    return Fault(path, _SHORT.repr(value), allowed)
+    return Fault(path, shown(value), allowed)
+
+
+def shown(value: object) -> str:
+    """Return a value as a message shows it: in a few characters, however large it is."""
+    return _SHORT.repr(value)
 
 
 class FaultsError(KrangDynamicsError):

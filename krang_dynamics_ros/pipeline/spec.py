@@ -4,14 +4,32 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
-from ..core.errors import ArgumentError, did_you_mean
+import numpy as np
+
+from ..core.errors import ArgumentError, did_you_mean, shown
 
 PART_OF_A_TOPIC = re.compile(r'[A-Za-z_][A-Za-z0-9_]*')
 NONE = ['']  # a list without entries has no type in ROS 2, so nothing is one empty name
+
+
+class Kind(NamedTuple):
+    """A type of parameters, in words, and what values of it are in Python; a whole number is a number too."""
+
+    single: str
+    several: str
+    types: tuple[type, ...]
+
+
+KINDS = {
+    bool: Kind('true or false', 'true and false', (bool, np.bool_)),
+    int: Kind('a whole number', 'whole numbers', (int, np.integer)),
+    float: Kind('a number', 'numbers', (float, int, np.floating, np.integer)),
+    str: Kind('text', 'texts', (str,)),
+}
 
 
 def named(names: Sequence[str]) -> list[str]:
@@ -52,19 +70,40 @@ class Spec:
 
     def check(self, value: Any) -> None:
         """Raise `ArgumentError` if a value cannot be."""
-        items = list(value) if isinstance(self.default, list) else [value]
+        items = self._items(value)
         for item in items:
             if self.choices and item not in self.choices and not (item == '' and isinstance(self.default, list)):
                 hint = did_you_mean(str(item), self.choices)
                 raise ArgumentError(f"{self.name}: '{item}', must be one of {', '.join(self.choices)}. {hint}".strip())
         if wanted := self._wanted(items):
             raise ArgumentError(f'{self.name}: {items if isinstance(self.default, list) else value}, must be {wanted}')
+        self._check_types(items)
         if self.once and len(set(items)) != len(items):
             raise ArgumentError(f'{self.name}: {items}, must name each once')
         for item in named(items) if self.in_topics else ():
             if not PART_OF_A_TOPIC.fullmatch(item):
                 allowed = 'letters, digits and underscores, no digit first: topics are named after it'
                 raise ArgumentError(f"{self.name}: '{item}', must be {allowed}")
+
+    def _items(self, value: Any) -> list[Any]:
+        """Return the entries of a list, or a single value; of a text in a list's place every letter would count."""
+        if not isinstance(self.default, list):
+            return [value]
+        if isinstance(value, (str, bytes, Mapping)) or not hasattr(value, '__len__'):
+            raise ArgumentError(f'{self.name}: {shown(value)}, must be a list of {self._kind.several}')
+        return list(value)
+
+    @property
+    def _kind(self) -> Kind:
+        return KINDS[type(self.default[0] if isinstance(self.default, list) else self.default)]
+
+    def _check_types(self, items: Sequence[Any]) -> None:
+        """Refuse entries of another type: the text `no` would be true."""
+        kind = self._kind
+        for item in items:
+            if not isinstance(item, kind.types) or (isinstance(item, bool) and bool not in kind.types):
+                must = f'a list of {kind.several}' if isinstance(self.default, list) else kind.single
+                raise ArgumentError(f'{self.name}: {shown(item)}, must be {must}')
 
     def _wanted(self, items: Sequence[Any]) -> str:
         """Say what entries must be, if they are not: finite, so many, numbers within the range."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -16,6 +17,12 @@ from ..pipeline.spec import Spec
 from ..robot.yaml_parsing import parse_file
 
 NODE = 'krang_dynamics'
+TRUE = {'Y', 'y', 'yes', 'Yes', 'YES', 'true', 'True', 'TRUE', 'on', 'On', 'ON'}
+FALSE = {'N', 'n', 'no', 'No', 'NO', 'false', 'False', 'FALSE', 'off', 'Off', 'OFF'}
+_WHOLE = re.compile(r'([-+]?)(0[xX][0-9a-fA-F]+|0[0-7]*|[1-9][0-9]{0,18})')  # as C writes it: 010 is 8
+_REAL = re.compile(r'[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?')
+_NO_NUMBER = re.compile(r'([-+]?)\.?(inf|nan)', re.IGNORECASE)
+_SECTION = re.compile(r'(/(\w+|\*\*?))+', re.ASCII)
 OF_ROS = ('use_sim_time', 'start_type_description_service', 'qos_overrides.')  # every node has them
 
 
@@ -41,8 +48,26 @@ def read_parameters(path: Path, node: str = NODE) -> dict[str, Any]:
     return found
 
 
+def scalar_of_ros(text: str) -> Any:
+    """Return the value of a text without quotes as rcl reads it: `no` is false, `010` eight, `~` a text."""
+    if text in TRUE or text in FALSE:
+        return text in TRUE
+    if (whole := _WHOLE.fullmatch(text)) and -(2**63) <= (integer := _whole(*whole.groups())) < 2**63:
+        return integer
+    if _REAL.fullmatch(text) and math.isfinite(real := float(text)):
+        return real
+    if other := _NO_NUMBER.fullmatch(text):
+        return float(''.join(other.groups()))
+    return text
+
+
+def _whole(sign: str, digits: str) -> int:
+    base = 16 if digits[:2] in ('0x', '0X') else 8 if digits[0] == '0' else 10
+    return int(digits, base) * (-1 if sign == '-' else 1)
+
+
 def _data(path: Path) -> dict[str, Any]:
-    data, faults = parse_file(path)
+    data, faults = parse_file(path, scalar_of_ros)
     if faults or not isinstance(data, dict):
         raise ParameterFileError(str(path), faults or [fault('file', data, 'must map nodes to parameters')])
     return data
@@ -53,7 +78,11 @@ def _sections(data: Mapping[str, Any], above: str, faults: list[Fault]) -> Itera
     for key, value in data.items():
         name = f'{above}/{str(key).strip("/")}'
         parameters = value.get('ros__parameters') if isinstance(value, dict) else None
-        if isinstance(parameters, dict):
+        if isinstance(parameters, dict) and not _SECTION.fullmatch(name):
+            faults.append(
+                fault('section', name, 'must be a name of a node: letters, digits, _, / and, for any, * or **')
+            )
+        elif isinstance(parameters, dict):
             yield name, parameters
         elif isinstance(value, dict) and 'ros__parameters' not in value:
             yield from _sections(value, name, faults)
@@ -63,7 +92,14 @@ def _sections(data: Mapping[str, Any], above: str, faults: list[Fault]) -> Itera
 
 def _matches(section: str, node: str) -> bool:
     """Tell whether a section is of a node, by full names: `*` stands for one part of a name, `**` for any number."""
-    return re.fullmatch(section.replace('/*', r'(/\w+)'), node) is not None
+    parts = node.split('/')
+    reached = {0}  # how many parts of the node's name those of the section so far can stand for
+    for part in section.split('/'):
+        if part == '**':
+            reached = set(range(min(reached, default=len(parts) + 1), len(parts) + 1))
+        else:
+            reached = {k + 1 for k in reached if k < len(parts) and part in ('*', parts[k])}
+    return len(parts) in reached
 
 
 def _meant(section: str, node: str) -> str:

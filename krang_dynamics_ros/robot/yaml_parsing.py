@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -37,11 +38,14 @@ class _RefusedError(Exception):
     """What cannot be put together at all."""
 
 
-def parse(text: str) -> tuple[Any, list[Fault]]:
-    """Return the data of a YAML text (or UNREADABLE), and the faults of its form."""
+def parse(text: str, scalar: Callable[[str], Any] | None = None) -> tuple[Any, list[Fault]]:
+    """Return the data of a YAML text (or UNREADABLE), and the faults of its form.
+
+    `scalar` turns what stands there without quotes into a value, if not as above; keys are texts then.
+    """
     if len(text) > LARGEST:
         return UNREADABLE, [Fault('size', f'{len(text)} characters', f'must be at most {LARGEST}')]
-    builder = _Builder()
+    builder = _Builder(scalar)
     try:
         for event in yaml.parse(text, _Loader):
             builder.take(event)
@@ -52,18 +56,28 @@ def parse(text: str) -> tuple[Any, list[Fault]]:
     return builder.data, builder.faults
 
 
-def parse_file(path: Path) -> tuple[Any, list[Fault]]:
+def parse_file(path: Path, scalar: Callable[[str], Any] | None = None) -> tuple[Any, list[Fault]]:
     """Return the same of a file."""
     try:
-        text = path.read_text(encoding='utf-8')
+        with path.open(encoding='utf-8') as file:
+            text = file.read(LARGEST + 1)  # of a file that never ends, no more
     except UnicodeDecodeError as error:
         return UNREADABLE, [fault('file', str(error), 'must be text in UTF-8')]
-    return parse(text)
+    return parse(text, scalar)
 
 
 def is_name(text: str) -> bool:
     """Tell whether a text can be a name: something that can be printed."""
     return bool(text) and text.isprintable() and len(text) <= LONGEST
+
+
+def _value(text: str) -> Any:
+    """Return the value of a text without quotes in a file of ours."""
+    if text.lower() in _WORDS:
+        return _WORDS[text.lower()]
+    if not _NUMBER.fullmatch(text):
+        return text
+    return int(text) if _SMALL.fullmatch(text) else float(text)
 
 
 class _Node:
@@ -79,7 +93,8 @@ class _Node:
 class _Builder:
     """Puts data together out of events. `_open` is what is not closed yet, innermost last."""
 
-    def __init__(self) -> None:
+    def __init__(self, scalar: Callable[[str], Any] | None) -> None:
+        self._value, self._keys_are_texts = scalar or _value, scalar is not None
         self.data: Any = None
         self.faults: list[Fault] = []
         self._open: list[_Node] = []
@@ -153,13 +168,12 @@ class _Builder:
     def _scalar(self, event: Any) -> Any:
         self._check_tag(event)
         text = event.value
-        if event.style not in (None, ''):  # quoted, or a block
+        if event.style not in (None, '') or (self._keys_are_texts and self._at_key()):  # quoted, or a block
             return text
-        if text.lower() in _WORDS:
-            return _WORDS[text.lower()]
-        if not _NUMBER.fullmatch(text):
-            return text
-        return int(text) if _SMALL.fullmatch(text) else float(text)
+        return self._value(text)
+
+    def _at_key(self) -> bool:
+        return bool(self._open) and isinstance(self._open[-1].value, dict) and self._open[-1].key is None
 
     def _put(self, node: _Node, event: Any) -> None:
         """Put a value where it belongs: it is the whole, an entry of a list, a key, or what stands at one."""
