@@ -14,8 +14,6 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from .core import process_start  # noqa: F401 (before all that takes its time)
-
 if TYPE_CHECKING:
     from .core.errors import KrangDynamicsError
     from .core.inertia import Inertia

@@ -10,6 +10,8 @@ import importlib
 import sys
 from collections.abc import Sequence
 
+from .core.process_start import end_on_signals
+
 COMMANDS = {
     'calibrate': "find a wrist sensor's bias and what hangs on it, from poses",
     'check': 'hold the numbers of a robot against two independent witnesses',
@@ -44,6 +46,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 2
     chosen = parser.parse_args(words)
     room = 'nodes' if chosen.command in NODES else 'cli'
+    if chosen.command in NODES:
+        end_on_signals()
     module = importlib.import_module(f'.{room}.{chosen.command}', __package__)
     return int(module.main(chosen.arguments))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import subprocess
 import sys
@@ -12,7 +13,7 @@ import pytest
 
 pytest.importorskip('rclpy', reason='rclpy is not installed: the node cannot run')
 
-from krang_dynamics_ros.core.process_start import is_node
+from krang_dynamics_ros.core.process_start import runs_module_of
 
 from .robots import ROOT
 from .ros import PATIENCE, domain, environment
@@ -65,20 +66,26 @@ def catches(process: subprocess.Popen[bytes], which: int) -> bool:
     return bool(int(status.split('SigCgt:')[1].split()[0], 16) >> (which - 1) & 1)
 
 
-@pytest.mark.parametrize('delay', [0.0, 0.15, 0.5])
-def test_ctrl_c_while_it_imports_is_no_traceback(delay: float) -> None:
+WAYS = {
+    'module': ('-m', 'krang_dynamics_ros.nodes.viewer_node'),
+    'krang': ('-m', 'krang_dynamics_ros', 'viewer_node'),
+    'script': ('scripts/viewer_node',),
+}
+
+
+@pytest.mark.parametrize(
+    ('way', 'delay'), [('module', 0.0), ('module', 0.15), ('module', 0.5), ('krang', 0), ('script', 0)]
+)
+def test_ctrl_c_while_it_imports_is_no_traceback(way: str, delay: float) -> None:
     """What comes before the package's own first line is Python's."""
     with domain() as number:
-        command = [
-            sys.executable,
-            '-m',
-            'krang_dynamics_ros.nodes.viewer_node',
-            '--ros-args',
-            '-p',
-            f'port:={8200 + number}',
-        ]
+        command = [sys.executable, *WAYS[way], '--ros-args', '-p', f'port:={8200 + number}']
         process = subprocess.Popen(
-            command, env=environment(number), cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+            command,
+            env=environment(number) | {'PYTHONPATH': str(ROOT)},
+            cwd=ROOT,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
         )
         while not catches(process, signal.SIGTERM):
             assert process.poll() is None
@@ -105,15 +112,32 @@ def test_a_simulator_that_looks_for_another_robot_ends_at_once() -> None:
 
 
 @pytest.mark.parametrize(
-    ('line', 'expected'),
+    'words', [['dynamics_node'], ['-m', 'krang_dynamics_ros.nodes.viewer_node'], ['a', 'b/viewer_node']]
+)
+def test_a_program_that_imports_the_package_keeps_its_signals(tmp_path: Path, words: list[str]) -> None:
+    """Whatever its arguments are."""
+    program = tmp_path / 'program.py'
+    program.write_text(
+        'import signal\n'
+        'before = [signal.getsignal(which) for which in (signal.SIGINT, signal.SIGTERM)]\n'
+        'from krang_dynamics_ros import krang\nimport krang_dynamics_ros.nodes.dynamics_node\nkrang()\n'
+        'print(before == [signal.getsignal(which) for which in (signal.SIGINT, signal.SIGTERM)])\n'
+    )
+    for command in ([str(program)], ['-m', 'program']):
+        line, where = [sys.executable, *command, *words], os.environ | {'PYTHONPATH': f'{ROOT}:{tmp_path}'}
+        assert subprocess.run(line, cwd=tmp_path, env=where, capture_output=True, check=True).stdout == b'True\n'
+
+
+@pytest.mark.parametrize(
+    ('line', 'known', 'expected'),
     [
-        ('python -m krang_dynamics_ros.nodes.viewer_node --ros-args', True),
-        ('/usr/bin/python3 /opt/ws/lib/krang_dynamics_ros/simulator_node --ros-args', True),
-        ('python .venv/bin/krang dynamics_node', True),
-        ('python -m krang_dynamics_ros check', False),
-        ('python -m pytest test/test_node_end.py', False),
-        ('python', False),
+        ('python -m krang_dynamics_ros.nodes.viewer_node --ros-args', '-m --ros-args', True),
+        ('python -X dev -m krang_dynamics_ros.nodes.viewer_node', '-m', True),
+        ('python -m krang_dynamics_ros check', '-m check', False),
+        ('python -m pytest krang_dynamics_ros.nodes.viewer_node', '-m krang_dynamics_ros.nodes.viewer_node', False),
+        ('python x.py -m krang_dynamics_ros.nodes.viewer_node', 'x.py -m krang_dynamics_ros.nodes.viewer_node', False),
+        ('python', '', False),
     ],
 )
-def test_only_a_nodes_process_is_taken_for_one(line: str, expected: bool) -> None:
-    assert is_node(line.split()) == expected
+def test_only_python_dash_m_with_a_node_is_taken_for_one(line: str, known: str, expected: bool) -> None:
+    assert runs_module_of('krang_dynamics_ros.nodes', line.split(), known.split()) == expected

@@ -1,6 +1,7 @@
-"""A process that is a node and still imports ends on Ctrl-C at once, without a word: nothing has begun yet.
+"""A node's process that still imports ends on Ctrl-C at once, without a word: nothing has begun yet.
 
-The package imports this first of all; `nodes/run.py` takes the signals over.
+Only what starts a node calls this: `krang`, a script of `scripts/`, `python -m` with a module of a node. A program that
+imports the package keeps its signals, whatever its arguments are. `nodes/run.py` takes them over when it begins.
 """
 
 from __future__ import annotations
@@ -10,14 +11,19 @@ import signal
 import sys
 from collections.abc import Sequence
 
-NODES = {'dynamics_node', 'simulator_node', 'viewer_node'}
+
+def end_on_signals() -> None:
+    """Let SIGINT and SIGTERM end this process at once."""
+    for name in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(name, lambda *_: os._exit(0))
 
 
-def is_node(words: Sequence[str]) -> bool:
-    """Tell whether a command line runs a node: by `python -m`, `krang`, or the node's own script."""
-    return any(word.replace('/', '.').rpartition('.')[2] in NODES for word in words[1:4])
+def runs_module_of(package: str, words: Sequence[str] | None = None, known: Sequence[str] | None = None) -> bool:
+    """Tell whether this process is `python -m` with a module of a package, which it is about to import.
 
-
-if is_node(sys.orig_argv):
-    for _signal in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(_signal, lambda *_: os._exit(0))
+    While Python looks for that module, `sys.argv` begins with `-m` (`known`), and goes on with what follows the
+    module's name on the whole command line (`words`).
+    """
+    words, known = sys.orig_argv if words is None else words, sys.argv if known is None else known
+    module = words[-len(known)] if known[:1] == ['-m'] and len(words) > len(known) else ''
+    return module.startswith(f'{package}.')
