@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import warnings
+from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 
+from ..core.errors import listed
 from ..core.optional import optional
 from ..core.share import robot_named
 from ..core.spatial import Array
 from .bag import is_bag
-from .layouts import NEEDED, OWN, Layout, layouts, load_layout
-from .recording import Recording, RecordingError
+from .layouts import HEAD, NEEDED, OWN, Layout, is_inside, layouts, load_layout
+from .recording import Recording, RecordingError, reading
 
 TABLES = ('.csv', '.parquet')
+WANTED = ('.position', '.velocity', '.effort')  # how the names of columns end
 parquet = optional('pyarrow.parquet', 'reading Parquet')
 
 
@@ -49,6 +53,15 @@ def _refuse_missing(path: Path, layout: Layout) -> None:
     missing = [layout.files[name] for name in NEEDED if not (path / layout.files[name]).is_file()]
     if missing:
         raise RecordingError(f'{path}: has no {", ".join(missing)}, must have them by layout {layout.name}')
+    for file in layout.files.values():
+        _refuse_outside(path, file)
+
+
+def _refuse_outside(folder: Path, file: str) -> None:
+    if not is_inside(folder, folder / file):
+        raise RecordingError(
+            f'{folder}: {file} leads out of it, to {(folder / file).resolve()}; must be in this folder: copy it there'
+        )
 
 
 def _refuse_incomplete(path: Path) -> None:
@@ -64,7 +77,10 @@ def robot_beside(path: Path, layout: Layout | None) -> Path | None:
     if layout is None:
         return None
     folder = path if path.is_dir() else path.parent
-    return robot_named(layout.robot) or folder / layout.robot
+    if shipped := robot_named(layout.robot):
+        return shipped
+    _refuse_outside(folder, layout.robot)
+    return folder / layout.robot
 
 
 def read_recording(path: str | Path, layout: Path | None = None) -> Recording:
@@ -85,7 +101,10 @@ def _read_layout(path: Path, layout: Layout) -> Recording:
     else:
         tables = layout.table_in(path)
         if len(tables) != 1:
-            raise RecordingError(f'{path}: {len(tables)} tables {layout.table} of layout {layout.name}, must be one')
+            raise RecordingError(
+                f'{path}: {len(tables)} tables {layout.table} of layout {layout.name}, must be one; links that lead '
+                'out of the folder do not count'
+            )
         table = _numbers(tables[0], ',')
         widths = {name: 1 if name == 'time' else n for name in layout.columns}
         columns = {name: table[:, first : first + widths[name]] for name, first in layout.columns.items()}
@@ -106,12 +125,9 @@ def _read_layout(path: Path, layout: Layout) -> Recording:
 
 def _numbers(path: Path, delimiter: str | None = None, head: int = 0) -> Array:
     """Read a file of numbers (rows, columns) behind `head` lines."""
-    with warnings.catch_warnings():
+    with warnings.catch_warnings(), reading(path):
         warnings.simplefilter('ignore')  # of an empty file, which is refused below
-        try:
-            table = np.loadtxt(path, delimiter=delimiter, ndmin=2, skiprows=head)
-        except ValueError as error:
-            raise RecordingError(f'{path}: {error}') from None
+        table = np.loadtxt(path, delimiter=delimiter, ndmin=2, skiprows=head)
     if not table.size:
         raise RecordingError(f'{path}: holds no numbers')
     return np.asarray(table, dtype=float)
@@ -119,11 +135,7 @@ def _numbers(path: Path, delimiter: str | None = None, head: int = 0) -> Array:
 
 def _read_table(path: Path) -> Recording:
     head, table = _parquet_table(path) if path.suffix == '.parquet' else _csv_table(path)
-    if 'time' not in head:
-        raise RecordingError(f'{path}: its head has no column `time` but {", ".join(head[:4])} ...')
-    joints = tuple(name.removesuffix('.position') for name in head if name.endswith('.position'))
-    if not joints:
-        raise RecordingError(f'{path}: its head has no column `<joint>.position`')
+    joints = _joints_of(path, head)
 
     def columns(quantity: str) -> Array:
         return np.asarray(table[:, [head.index(f'{joint}.{quantity}') for joint in joints]])
@@ -135,9 +147,21 @@ def _read_table(path: Path) -> Recording:
     return Recording(str(path), joints, table[:, head.index('time')], columns('position'), velocity, effort)
 
 
+def _joints_of(path: Path, head: Sequence[str]) -> tuple[str, ...]:
+    """Return the joints that the names of a table's columns have, or refuse them."""
+    if 'time' not in head:
+        raise RecordingError(f'{path}: its head has no column `time` but {", ".join(head[:4])[:300]} ...')
+    joints = tuple(name.removesuffix('.position') for name in head if name.endswith('.position'))
+    if not joints:
+        raise RecordingError(f'{path}: its head has no column `<joint>.position`')
+    if twice := [name for name, count in Counter(head).items() if count > 1]:
+        raise RecordingError(f'{path}: its head has {listed(twice)} more than once, must have each once')
+    return joints
+
+
 def _csv_table(path: Path) -> tuple[list[str], Array]:
     with path.open(encoding='utf-8') as file:
-        head = [name.strip() for name in file.readline().split(',')]
+        head = [name.strip() for name in file.readline(HEAD).split(',')]
     table = _numbers(path, ',', head=1)
     if table.shape[1] != len(head):
         raise RecordingError(f'{path}: {table.shape[1]} columns, the head has {len(head)} names')
@@ -145,9 +169,13 @@ def _csv_table(path: Path) -> tuple[list[str], Array]:
 
 
 def _parquet_table(path: Path) -> tuple[list[str], Array]:
-    table = parquet.read_table(path)
-    columns = [np.asarray(table[name], dtype=float) for name in table.column_names]
-    return list(table.column_names), np.stack(columns, axis=-1)
+    """Read the columns of a recording; others may be anything."""
+    with reading(path):
+        head = [name for name in parquet.read_schema(path).names if name == 'time' or name.endswith(WANTED)]
+        _joints_of(path, head)
+        table = parquet.read_table(path, columns=head)
+        columns = [np.asarray(table[name], dtype=float) for name in head]
+        return head, np.stack(columns, axis=-1)
 
 
 def write_csv(recording: Recording, path: str | Path) -> None:

@@ -7,6 +7,7 @@ is a joint state of all joints that came when it was stamped; an empty cell, or 
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -46,7 +47,7 @@ class TableFile:
             head = self._head()
         self._raw = {name.strip(): name for name in head}  # as they stand there
         names = [*self._raw]
-        if twice := sorted({name for name in names if [x.strip() for x in head].count(name) > 1}):
+        if twice := [name for name, count in Counter(name.strip() for name in head).items() if count > 1]:
             raise RecordingError(f'{self.path}: its head has {listed(twice)} more than once, must have each once')
         self._clock = next((name for name in ('stamp', 'time') if name in names), '')
         self.joints = tuple(name.removesuffix('.position') for name in names if name.endswith('.position'))

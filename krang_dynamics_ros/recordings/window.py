@@ -10,6 +10,7 @@ from .recording import Recording, RecordingError, Rows
 
 JUMP = 5.0  # times the largest common step: a step like this at the start is no motion, but the row before it
 MOVING = 0.1  # of the speed that joints commonly have together: below it they stand still
+FASTEST = 1e6  # rows per second: what is beyond has another unit of time
 PAUSE = 0.5  # s: standing still for longer ends a motion
 
 
@@ -21,6 +22,10 @@ def motion_only(recording: Recording) -> Recording:
     """
     if recording.duration < 2 * PAUSE:
         raise RecordingError(f'{recording.source}: {recording.duration:.3g} s long, must be {2 * PAUSE:g} s at least')
+    if not recording.rate <= FASTEST:
+        raise RecordingError(
+            f'{recording.source}: {recording.rate:.3g} rows per second, must be {FASTEST:g} at most; time is in s'
+        )
     recording = _without_start(recording)
     moving = _moving(recording)
     edges = np.flatnonzero(np.diff(np.concatenate([[0], moving.astype(int), [0]])))

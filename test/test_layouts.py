@@ -1,0 +1,126 @@
+"""A recording from elsewhere brings its own `recording.yaml`: it says what is in its folder, and nothing beyond."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from krang_dynamics_ros.cli import identify, predict
+from krang_dynamics_ros.core.errors import KrangDynamicsError
+from krang_dynamics_ros.recordings.readers import find_layout, read_recording, robot_beside
+
+FILES = 'files: {time: t.txt, position: p.txt, effort: p.txt}'
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A folder with a table and two files; beside it lies what is none of its business."""
+    inside = tmp_path / 'drive'
+    for place in (inside, tmp_path):
+        place.mkdir(exist_ok=True)
+        time = np.arange(50) * 0.01
+        np.savetxt(place / 't.txt', time)
+        np.savetxt(place / 'p.txt', np.outer(time, [1, 2]))
+        np.savetxt(place / 'table.csv', np.column_stack([time, np.outer(time, [1, 2, 3, 4])]), delimiter=',')
+        (place / 'robot.urdf').write_text('<robot/>')
+    return inside
+
+
+def layout(folder: Path, *lines: str, robot: str = 'arm_2r') -> None:
+    text = '\n'.join((f'robot: {robot}', 'joints: [theta1, theta2]', *lines))
+    (folder / 'recording.yaml').write_text(text + '\n')
+
+
+def refusal(folder: Path) -> str:
+    with pytest.raises(KrangDynamicsError) as error:
+        read_recording(folder)
+    return str(error.value)
+
+
+COLUMNS = 'columns: {time: 1, position: 2, effort: 4}'
+
+
+def test_what_is_in_the_folder_is_read(folder: Path) -> None:
+    layout(folder, FILES)
+    assert len(read_recording(folder)) == 50
+    layout(folder, "table: 'tab*.csv'", COLUMNS)
+    assert len(read_recording(folder)) == 50
+    (folder / 'table.csv').rename(folder / 'other.csv')
+    (folder / 'table.csv').symlink_to('other.csv')
+    assert len(read_recording(folder)) == 50
+
+
+@pytest.mark.parametrize('name', ['/etc/*', '../table.csv', '../../*.csv', 'x/../../table.csv', '**/*.csv', '.', '/'])
+def test_a_table_elsewhere_is_refused(folder: Path, name: str) -> None:
+    layout(folder, f'table: "{name}"', COLUMNS)
+    assert f"table: '{name}', must be " in refusal(folder)
+
+
+@pytest.mark.parametrize('name', ['/etc/passwd', '../t.txt', 'x/../../t.txt'])
+def test_a_file_elsewhere_is_refused(folder: Path, name: str) -> None:
+    layout(folder, f'files: {{time: {name}, position: p.txt, effort: p.txt}}')
+    assert f"files.time: '{name}', must be in the recording's folder" in refusal(folder)
+
+
+def test_a_link_that_leads_out_is_refused(folder: Path) -> None:
+    layout(folder, FILES)
+    (folder / 't.txt').unlink()
+    (folder / 't.txt').symlink_to('../t.txt')
+    assert 't.txt leads out of it, to ' in refusal(folder)
+    layout(folder, "table: 'tab*.csv'", COLUMNS)
+    (folder / 'table.csv').unlink()
+    (folder / 'table.csv').symlink_to('../table.csv')
+    assert '0 tables tab*.csv of layout recording, must be one; links that lead out' in refusal(folder)
+    (folder / 'sub').symlink_to('..')
+    layout(folder, "table: 'sub/*.csv'", COLUMNS)
+    assert '0 tables sub/*.csv' in refusal(folder)
+
+
+@pytest.mark.parametrize('name', ['../robot.urdf', '/etc/passwd', 'arm.xacro'])
+def test_a_robot_elsewhere_or_one_that_is_a_program_is_refused(
+    folder: Path, name: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    layout(folder, FILES, robot=name)
+    assert f"robot: '{name}', must be " in refusal(folder)
+    for command in (identify, predict):
+        assert command.main([str(folder)]) == 2
+        assert f"robot: '{name}', must be " in capsys.readouterr().err
+
+
+def test_a_robot_behind_a_link_is_refused(folder: Path) -> None:
+    layout(folder, FILES, robot='robot.urdf')
+    assert robot_beside(folder, find_layout(folder)) == folder / 'robot.urdf'
+    (folder / 'robot.urdf').unlink()
+    (folder / 'robot.urdf').symlink_to('../robot.urdf')
+    with pytest.raises(KrangDynamicsError, match=r'robot\.urdf leads out of it'):
+        robot_beside(folder, find_layout(folder))
+
+
+@pytest.mark.parametrize(
+    ('columns', 'said'),
+    [
+        ('{time: 1, position: 1.5}', 'columns.position: 1.5, must be the number of a column: whole, from 1 to'),
+        ('{time: 0, position: 2}', 'columns.time: 0, must'),
+        ('{time: -1, position: 2}', 'columns.time: -1, must'),
+        ('{time: one, position: 2}', "columns.time: 'one', must be a finite number"),
+        ('{time: .nan, position: 2}', 'columns.time: nan, must be a finite number'),
+        ('{time: 1e9, position: 2}', 'columns.time: 1000000000.0, must be the number of a column'),
+        ('{time: 1, position: 2, effort: 3}', 'must be apart: position and effort have columns of each other'),
+        ('{time: 3, position: 2}', 'must be apart: time and position have columns of each other'),
+        ('[1, 2]', 'columns: [1, 2], must be a mapping'),
+        ('{time: 1, position: 2, torque: 4}', 'columns.torque: 4, is not a known key'),
+        ('{time: 1, position: 90}', '0 tables table.csv of layout recording, must be one'),
+    ],
+)
+def test_columns_that_cannot_be_are_refused_in_words(folder: Path, columns: str, said: str) -> None:
+    layout(folder, 'table: table.csv', f'columns: {columns}')
+    assert said in refusal(folder)
+
+
+def test_columns_of_files_and_joints_named_twice_are_refused(folder: Path) -> None:
+    layout(folder, FILES, 'columns: {time: 1}')
+    assert 'must have either files or table with columns' in refusal(folder)
+    (folder / 'recording.yaml').write_text(f'robot: arm_2r\njoints: [theta1, theta1]\n{FILES}\n')
+    assert 'must name each joint once' in refusal(folder)
