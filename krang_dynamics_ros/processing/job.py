@@ -45,11 +45,6 @@ class Job:
         return hashlib.sha256(repr((stats, asdict(self), robot, ours)).encode()).hexdigest()
 
     @property
-    def part(self) -> Path:
-        """The folder in which the results grow, until they are whole."""
-        return self.out.with_name(f'.{self.out.name}.part')
-
-    @property
     def margin(self) -> float:
         """How far to both sides derivatives look, s: some periods of the cutoff."""
         return max(1.0, 5 / self.cutoff)

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-import shutil
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, wait
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
+from contextlib import ExitStack
 from typing import Any, NamedTuple
 
 from ..core.errors import KrangDynamicsError
 from ..core.optional import optional
 from .job import Job
+from .output_folder import remove_left
 from .portions import pool
 from .process import done, process_anew
 from .summary import Summary
@@ -47,34 +49,50 @@ def attempt(job: Job, progress: Callable[[float], None] = lambda _: None, worker
 def on_this_machine(jobs: Sequence[Job], workers: int) -> Iterator[Result]:
     """Do jobs in so many processes, and return each result as it comes; no half results stay of those that ended."""
     try:
-        yield from _on_this_machine(jobs, workers)
+        with ExitStack() as all_processes:
+            yield from _on_this_machine(jobs, min(workers, len(jobs)), all_processes)
     finally:  # Ctrl-C, and a lack of memory, end a process before it tidies up
         for job in jobs:
-            shutil.rmtree(job.part, ignore_errors=True)
+            remove_left(job.out)
 
 
-def _on_this_machine(jobs: Sequence[Job], workers: int) -> Iterator[Result]:
-    tries = dict.fromkeys(range(len(jobs)), 0)
-    while tries:
-        with pool(min(workers, len(tries))) as processes:
-            waiting: dict[Future[Result], int] = {processes.submit(attempt, jobs[k]): k for k in tries}
-            while waiting:
-                ended, _ = wait(waiting, return_when=FIRST_COMPLETED)
-                for future in ended:
-                    k = waiting.pop(future)
-                    if (result := _result(future, jobs[k], tries, k)) is not None:
-                        tries.pop(k)
-                        yield result
+def _on_this_machine(jobs: Sequence[Job], workers: int, all_processes: ExitStack) -> Iterator[Result]:
+    """Give every process an executor of its own: one that is killed takes no other job with it."""
+    to_do = deque((job, 1) for job in jobs)  # each with the number of its try
+    idle = [all_processes.enter_context(pool(1)) for _ in range(workers)]
+    at_work: dict[Future[Result], tuple[ProcessPoolExecutor, Job, int]] = {}
+    while to_do or at_work:
+        while to_do and idle:
+            executor, (job, tries) = idle.pop(), to_do.popleft()
+            at_work[_submitted(executor, job)] = (executor, job, tries)
+        ended, _ = wait(at_work, return_when=FIRST_COMPLETED)
+        for future in ended:
+            executor, job, tries = at_work.pop(future)
+            error = future.exception()
+            if isinstance(error, BrokenProcessPool):
+                executor.shutdown()
+                executor = all_processes.enter_context(pool(1))
+            idle.append(executor)
+            if isinstance(error, BrokenProcessPool) and tries < TRIES:
+                to_do.append((job, tries + 1))
+            else:
+                yield future.result() if error is None else Result(job, None, _why(job, error, tries))
 
 
-def _result(future: Future[Result], job: Job, tries: dict[int, int], k: int) -> Result | None:
-    """Return a result, or None if its process went away and it is worth another try."""
+def _submitted(executor: ProcessPoolExecutor, job: Job) -> Future[Result]:
+    """Hand a job to a process; one that was killed while it had nothing to do is as one that was killed by the job."""
     try:
-        return future.result()
-    except BrokenProcessPool:
-        tries[k] += 1
-        fault = f'{job.recording}: its process was ended, {tries[k]} times of {TRIES}; is there enough memory?'
-        return Result(job, None, fault) if tries[k] >= TRIES else None
+        return executor.submit(attempt, job)
+    except BrokenProcessPool as error:
+        broken: Future[Result] = Future()
+        broken.set_exception(error)
+        return broken
+
+
+def _why(job: Job, error: BaseException, tries: int) -> str:
+    if isinstance(error, BrokenProcessPool):
+        return f'{job.recording}: its process was ended, {tries} times of {TRIES}; is there enough memory?'
+    return f'{job.recording}: {type(error).__name__}: {" ".join(str(error).split())[:300]}'
 
 
 def on_a_cluster(jobs: Sequence[Job], address: str) -> Iterator[Result]:

@@ -43,7 +43,7 @@ def summary_in(folder: Path) -> dict[str, Any] | None:
     """Return the summary that results of ours have, as it stands there; None: there is none."""
     try:
         told = json.loads((folder / SUMMARY).read_text(encoding='utf-8'))
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         return None
     return told if isinstance(told, dict) and 'digest' in told else None
 

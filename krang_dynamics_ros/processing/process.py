@@ -6,15 +6,16 @@
 from __future__ import annotations
 
 import json
-import shutil
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
 
 from ..recordings.recording import RecordingError
 from .errors_by_joint import JointError
 from .job import Job, session
-from .places import SUMMARY, check_replaceable, summary_in
+from .output_folder import results_in
+from .places import SUMMARY, summary_in
 from .portion import Found, topics_for, work
 from .portions import in_portions, portions
 from .report import report
@@ -32,17 +33,9 @@ def process_anew(job: Job, progress: Callable[[float], None] = lambda _: None, w
 
     A long bag is done in portions, by so many processes; the results are the same for any number of them.
     """
-    check_replaceable(job.out)
-    part = job.part
-    shutil.rmtree(part, ignore_errors=True)
-    part.mkdir(parents=True)
-    try:
-        summary = _worked(job, part, progress, workers)
-        (part / SUMMARY).write_text(json.dumps(asdict(summary), indent=1), encoding='utf-8')
-        shutil.rmtree(job.out, ignore_errors=True)
-        part.replace(job.out)
-    finally:
-        shutil.rmtree(part, ignore_errors=True)
+    with results_in(job.out) as folder:
+        summary = _worked(job, folder, progress, workers)
+        (folder / SUMMARY).write_text(json.dumps(asdict(summary), indent=1), encoding='utf-8')
     return summary
 
 
@@ -51,8 +44,10 @@ def done(job: Job) -> Summary | None:
     told = summary_in(job.out)
     if told is None or told['digest'] != job.digest:
         return None
-    told['errors'] = [JointError(**error) for error in told['errors']]
-    return Summary(**told)
+    with suppress(TypeError, KeyError):  # it was changed since; the job is done anew
+        told['errors'] = [JointError(**error) for error in told['errors']]
+        return Summary(**told)
+    return None
 
 
 def _worked(job: Job, folder: Path, progress: Callable[[float], None], workers: int) -> Summary:
