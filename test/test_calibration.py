@@ -7,11 +7,13 @@ import pytest
 
 from krang_dynamics_ros.calibration import orientations, results
 from krang_dynamics_ros.calibration.fit import Calibration, Sample, fit
+from krang_dynamics_ros.calibration.sampler import Sampler
 from krang_dynamics_ros.core.errors import ArgumentError
 from krang_dynamics_ros.core.inertia import Inertia
 from krang_dynamics_ros.core.spatial import rotation_from_rpy
 from krang_dynamics_ros.inputs.end_effector import Reading
 from krang_dynamics_ros.inputs.standstill import Standstill
+from krang_dynamics_ros.pipeline.pipeline import pipeline_of
 
 BIAS, MASS, COM = np.array([5.0, -3.0, 2.0, 0.2, 0.1, -0.3]), 1.6, np.array([0.01, -0.02, 0.09])
 NOISE = np.repeat([0.2, 0.02], 3)  # N, N m, of one reading
@@ -61,6 +63,36 @@ def test_deviations_are_those_of_many_runs() -> None:
     assert ((0.9 < told / spread) & (told / spread < 1.3)).all()
 
 
+def shifted(one: Sample, rng: np.random.Generator, origin: np.ndarray, force: float, moment: float) -> Sample:
+    """The same sample about another origin, with errors (N, N m) that stay as they are while the hand stands still."""
+    basis = one.basis.copy()
+    basis[3:, 0] = -np.cross(origin, one.gravity)
+    error = rng.normal(size=6) * np.repeat([force, moment], 3)
+    return Sample(one.reading + error + (basis - one.basis) @ [MASS, *(MASS * COM)], *_rest_of(one), basis)
+
+
+def _rest_of(one: Sample) -> tuple[np.ndarray, int, np.ndarray]:
+    return one.deviation, one.count, one.gravity
+
+
+@pytest.mark.parametrize(
+    ('origin', 'force', 'moment'),
+    [((0.0, 0.0, 0.0), 0.5, 0.05), ((0.02, -0.04, 0.18), 1.0, 0.005), ((-0.02, 0.04, -0.18), 1.0, 0.005)],
+)
+def test_deviations_hold_for_what_the_spread_within_poses_does_not_show(
+    origin: tuple[float, float, float], force: float, moment: float
+) -> None:
+    """Cables that pull differently in each pose; moments about another point, which make mass and moment correlated."""
+    poses, about = directions(np.random.default_rng(1), 12), np.array(origin)
+    runs = [
+        fit([shifted(sample(d, rng), rng, about, force, moment) for d in poses])
+        for rng in map(np.random.default_rng, range(400))
+    ]
+    spread = np.std([errors(run) for run in runs], axis=0)
+    told = np.sqrt(np.mean([np.square(run.deviations) for run in runs], axis=0))
+    np.testing.assert_allclose(told / spread, 1.0, atol=0.15)
+
+
 def test_without_noise_it_is_exact_and_a_known_tool_is_taken_out(rng: np.random.Generator) -> None:
     samples = [sample(d, rng, noise=0.0) for d in directions(rng, 5)]
     np.testing.assert_allclose(errors(fit(samples)), 0, atol=1e-9)
@@ -83,6 +115,28 @@ def test_a_turn_about_one_axis_is_refused(half_angle: float, rng: np.random.Gene
     shaky = [turn @ d + rng.normal(size=3) * 0.002 for d in cone(half_angle)]
     found = fit([sample(d / np.linalg.norm(d), rng) for d in shaky])
     assert 'about one axis only' in found.trouble
+
+
+@pytest.mark.parametrize('half_angle', [0.0, 0.3, 1.0, np.pi / 2])
+def test_the_condition_number_of_a_turn_about_one_axis_is_infinite(half_angle: float) -> None:
+    for rng in map(np.random.default_rng, range(20)):
+        turn = rotation_from_rpy(rng.uniform(-3, 3, 3))
+        assert orientations.condition([turn @ d for d in cone(half_angle)]) == np.inf
+    assert orientations.condition(np.vstack([np.eye(3), -np.eye(3)])) == pytest.approx(np.sqrt(3))
+
+
+def test_a_refused_reading_counts_nothing() -> None:
+    """Of the readings of a second every second one is refused: the mean is of the others, each once."""
+    pipeline = pipeline_of({})
+    sampler, names = Sampler(pipeline, 'left'), pipeline.dynamics.joint_names
+    taken = None
+    for k in range(1, 300):
+        now = k * 10_000_000
+        pipeline.take_joint_state(names, np.zeros(len(names)), np.zeros(len(names)), np.empty(0), now, now)
+        pipeline.inputs.take_wrench('left', 'nowhere' if k % 2 else '', (1, 0, 0), (0, 0, 0), now, now)
+        taken = taken or sampler.look(now)
+    assert taken
+    assert 45 <= taken.count <= 55
 
 
 @pytest.mark.parametrize('count', [1, 2, 3])

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import yaml
 
-from krang_dynamics_ros import Robot, krang, load_robot
+from krang_dynamics_ros import Robot, dynamics_of, krang, load_robot
 from krang_dynamics_ros.cli.excite import trajectory_text
 from krang_dynamics_ros.core.errors import KrangDynamicsError
 from krang_dynamics_ros.core.spatial import frozen, rotation_from_rpy
@@ -216,3 +216,66 @@ def test_where_the_arm_must_be_brought_first_is_said_and_stands_in_the_file(tmp_
     words = f'Bring the joints to the first point beforehand (theta1 {first[0]:.4f}, theta2 {first[1]:.4f})'
     assert words in done.stdout
     assert text.startswith(f'# {words}: the way there was not checked for clearance')
+
+
+def limited(name: str, friction: Friction, **limits: float) -> Robot:
+    """A robot whose moving joints have this friction, and these limits."""
+    robot = load_robot(name)
+    joints = [
+        replace(joint, friction=friction, limits=Limits(**limits)) if joint.moves else joint for joint in robot.joints
+    ]
+    return replace(robot, joints=tuple(joints))
+
+
+FRICTION = Friction(viscous=6.0, coulomb=8.0, presliding=(Presliding(4.0, 1e-3),))
+LIMITED = {
+    'position': {'lower': -0.2, 'upper': 0.5, 'velocity': 20.0, 'effort': 2000.0},
+    'velocity': {'lower': -3.0, 'upper': 3.0, 'velocity': 0.7, 'effort': 2000.0},
+    'effort': {'lower': -3.0, 'upper': 3.0, 'velocity': 20.0, 'effort': 90.0},
+}
+
+
+@pytest.mark.parametrize('seed', range(3))
+@pytest.mark.parametrize('tight', LIMITED)
+def test_a_plan_comes_near_its_tightest_limit_and_passes_none(tight: str, seed: int) -> None:
+    """Looked at 20 times as densely as the search does, with torques by Pinocchio and friction written down here."""
+    robot, limits = limited('arm_2r', FRICTION, **LIMITED[tight]), LIMITED[tight]
+    robot = replace(robot, gravity=robot.gravity * 0.2)
+    plan = Search(robot, 10.0, seed).best()
+    q, dq, ddq = plan.from_rest_to_rest(np.linspace(0, 20, 6400), 20.0)
+    friction = np.abs(dq) * 6.0 + 8.0 + 4.0
+    dynamics = dynamics_of(robot)
+    torque = np.abs([dynamics.inverse_dynamics(*state) for state in zip(q, dq, ddq, strict=True)]) + friction
+    middle, half = (limits['upper'] + limits['lower']) / 2, (limits['upper'] - limits['lower']) / 2
+    share = {
+        'position': np.abs(q - middle).max() / half,
+        'velocity': np.abs(dq).max() / limits['velocity'],
+        'effort': torque.max() / limits['effort'],
+    }
+    assert max(share.values()) < 0.95  # the search keeps a tenth, between its states a little of it may go
+    assert share[tight] > 0.6
+
+
+def test_what_keeps_clear_of_the_floor_is_above_it_by_the_margin() -> None:
+    """Against corners that Pinocchio places: a long box on each link, the floor under a small one far away."""
+    arm = load_robot('arm_2r')
+    beam = Shape('box', (0.3, 0.1, 0.06), frozen([0.2, 0.05, 0.0]), frozen(rotation_from_rpy([0.1, 0.2, 0.3])))
+    up = -arm.gravity / np.linalg.norm(arm.gravity)
+    aside = np.array([0.0, 0.0, 50.0]) if abs(up[2]) < 0.5 else np.array([50.0, 0.0, 0.0])
+    moved = {link.name for link in arm.links if any(joint.moves for joint in arm.chain(link.name))}
+    ground = Shape('box', (0.1, 0.1, 0.1), frozen(aside - 0.2 * up), frozen(np.eye(3)))
+    links = [
+        replace(link, visual=(), collision=(beam,) if link.name in moved else (ground,) if k == 0 else ())
+        for k, link in enumerate(arm.links)
+    ]
+    robot, dynamics = replace(arm, links=tuple(links)), dynamics_of(arm)
+    corners = np.array(np.meshgrid(*[(-1, 1)] * 3)).reshape(3, -1).T * [0.15, 0.05, 0.03]
+    floor = float((aside - 0.2 * up) @ up) - 0.05
+    clearance, near = Clearance(robot), 0
+    for q in np.random.default_rng(5).uniform(-3, 3, (3000, arm.n)):
+        placed = [dynamics.pose(q, name) for name in moved]
+        points = [P + A @ (beam.position + beam.rotation @ c) for A, P in placed for c in corners]
+        lowest = float((np.array(points) @ up).min())
+        near += abs(lowest - floor) < MARGIN
+        assert clearance.keeps(q[None]) == (lowest >= floor + MARGIN)
+    assert near > 10

@@ -277,6 +277,27 @@ def test_predict_compares_with_efforts_that_were_measured(tmp_path: Path) -> Non
     assert 'out.csv: is one file, must be of one recording' in twice.stderr
 
 
+def test_an_offset_of_a_motor_is_in_its_predicted_effort() -> None:
+    offsets, recording = np.linspace(-2.0, 3.0, len(ARM)), made(TRUTH, 4)
+    of = dict(zip(ARM, offsets.tolist(), strict=True))
+    joints = [replace(j, motor=replace(j.motor, effort_offset=of.get(j.name, 0.0))) for j in TRUTH.joints]
+    more = predict(replace(TRUTH, joints=tuple(joints)), recording).predicted - predict(TRUTH, recording).predicted
+    np.testing.assert_allclose(more, np.broadcast_to(offsets, more.shape), atol=1e-9)
+
+
+def test_rows_that_were_asked_for_all_count(tmp_path: Path) -> None:
+    """Those too in which the robot stands still, which are left out where no rows are named."""
+    still, count = 200, len(TIME)
+    q = np.concatenate([np.zeros((still, 2)), waves(2, TIME, 3)[0]])
+    table = np.column_stack([np.arange(still + count) * (TIME[1] - TIME[0]), q, q + np.sin(np.arange(len(q)))[:, None]])
+    head = 'time,theta1.position,theta2.position,theta1.effort,theta2.effort'
+    np.savetxt(tmp_path / 'made.csv', table, delimiter=',', header=head, comments='')
+    done = command('predict', 'made.csv', '--robot', 'arm_2r', '--rows', '50:900', '-o', 'out.csv', cwd=tmp_path)
+    assert '850 rows, as asked' in done.stdout, done.stderr
+    time = np.loadtxt(tmp_path / 'out.csv', delimiter=',', skiprows=1)[:, 0]
+    np.testing.assert_allclose(time, table[50:900, 0], atol=1e-6)
+
+
 @pytest.mark.parametrize(
     ('words', 'message'),
     [

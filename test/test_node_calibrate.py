@@ -14,7 +14,7 @@ import yaml
 
 pytest.importorskip('rclpy', reason='rclpy is not installed: the node cannot run')
 
-from krang_dynamics_ros import Dynamics, Robot
+from krang_dynamics_ros import Dynamics, Robot, dynamics_of
 from krang_dynamics_ros.core.inertia import Inertia
 from krang_dynamics_ros.core.wrench import Load
 
@@ -133,3 +133,29 @@ def test_what_cannot_be_calibrated_ends_with_a_word(arm: tuple[int, Arm], tmp_pa
         assert command.process.wait(PATIENCE) == 2
         assert message in command.output
         assert 'Traceback' not in command.output
+
+
+def test_a_recording_is_calibrated_with_the_gravity_of_the_node_and_the_node_told(robot: Robot, tmp_path: Path) -> None:
+    """As on a slope, or on the moon: what the node goes by is what its weights are computed with."""
+    from .bags import write_bag  # noqa: PLC0415 (it needs rosbags)
+    from .test_calibrate_bag import BIAS as BIAS_OF_BAG  # noqa: PLC0415
+    from .test_calibrate_bag import POSES as POSES_OF_BAG  # noqa: PLC0415
+    from .test_calibrate_bag import TOOL, turned  # noqa: PLC0415
+
+    slope = dynamics_of(robot)
+    slope.gravity = np.array([2.0, 0.0, -4.0])
+    write_bag(tmp_path / 'bag', turned(robot, slope, TOOL, POSES_OF_BAG))
+    with domain() as number:
+        parameters = ('left.sense:=applied_on_robot', 'gravity:=[2.0, 0.0, -4.0]')
+        process = Process(number, '--ros-args', *(word for text in parameters for word in ('-p', text)))
+        client = Client(number)
+        client.listen('torque/gravity')
+        client.ready()
+        command = Command(number, tmp_path, 'left', '--bag', 'bag', '--apply')
+        client.until(lambda: command.process.poll() is not None, why='the command ends')
+        assert command.process.poll() == 0, command.output
+        assert client.get('left.tool.mass') == pytest.approx(TOOL.m, rel=0.02)
+        np.testing.assert_allclose(client.get('left.tool.com'), TOOL.com, atol=0.004)
+        np.testing.assert_allclose(client.get('left.sensor.bias'), BIAS_OF_BAG, atol=0.15)
+        client.close()
+        assert process.end() == 0, process.output

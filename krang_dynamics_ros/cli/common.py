@@ -10,6 +10,8 @@ import sys
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
+import numpy as np
+
 from ..core.errors import MOST, ArgumentError, KrangDynamicsError
 from ..core.share import krang_file
 from ..robot.robot import Robot
@@ -124,7 +126,8 @@ class LiveLines:
 def guarded(command: Callable[[], int]) -> int:
     """Run a command; print our own errors, and return its exit code: 0 done, 1 no, 2 not understood."""
     try:
-        code = command()
+        with np.errstate(all='ignore'):  # numbers that no robot has are refused where they are looked at
+            code = command()
         sys.stdout.flush()
         return code
     except BrokenPipeError:  # who reads has seen enough
@@ -132,6 +135,9 @@ def guarded(command: Callable[[], int]) -> int:
         return 1
     except KrangDynamicsError as error:
         print(error, file=sys.stderr)
+        return 2
+    except MemoryError as error:
+        print(f'not enough memory: {error}; cut the recording, or use another machine', file=sys.stderr)
         return 2
     except OSError as error:
         print(f'{error.filename}: {error.strerror}' if error.filename else error, file=sys.stderr)

@@ -9,6 +9,8 @@ from concurrent.futures.process import BrokenProcessPool
 from contextlib import ExitStack
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from ..core.errors import KrangDynamicsError
 from ..core.optional import optional
 from .job import Job
@@ -35,7 +37,8 @@ def attempt(job: Job, progress: Callable[[float], None] = lambda _: None, worker
     try:
         if summary := done(job):
             return Result(job, summary, before=True)
-        return Result(job, process_anew(job, progress, workers))
+        with np.errstate(all='ignore'):  # numbers that no robot has are refused, and counted
+            return Result(job, process_anew(job, progress, workers))
     except KrangDynamicsError as error:
         return Result(job, None, str(error))
     except OSError as error:
