@@ -13,9 +13,10 @@ from collections.abc import Sequence
 
 
 def end_on_signals() -> None:
-    """Let SIGINT and SIGTERM end this process at once."""
-    for name in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(name, lambda *_: os._exit(0))
+    """Let every signal that asks for the end do so at once; SIGHUP that is ignored (nohup) stays ignored."""
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT):
+        if number is not signal.SIGHUP or signal.getsignal(number) is not signal.SIG_IGN:
+            signal.signal(number, lambda *_: os._exit(0))
 
 
 def runs_module_of(package: str, words: Sequence[str] | None = None, known: Sequence[str] | None = None) -> bool:
