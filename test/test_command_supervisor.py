@@ -359,8 +359,7 @@ def test_simulated_time_that_stands_still_is_a_silence(model: Model) -> None:
 
 def test_time_that_goes_back_is_a_fault(model: Model) -> None:
     arm = Arm(model).on()
-    arm.pipeline.inputs.forget()
-    arm.supervisor.on_reset()
+    arm.pipeline.inputs.forget(arm.now)
     assert arm.commands.stage is Stage.FAULT
 
 

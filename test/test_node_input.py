@@ -272,6 +272,38 @@ def test_time_that_goes_back_forgets_the_state_and_work_goes_on(client: Client, 
     client.ask(names, Q, (), GRAVITY)
 
 
+def later(stamp: Time, milliseconds: int) -> Time:
+    ns = stamp.sec * 10**9 + stamp.nanosec + milliseconds * 10**6
+    return Time(sec=ns // 10**9, nanosec=ns % 10**9)
+
+
+def test_a_sample_that_no_joint_can_reach_is_no_torque_and_three_that_agree_are_the_new_truth(
+    client: Client, robot: Robot
+) -> None:
+    stamp, names, elsewhere = client.stamp(), robot.joint_names, Q + 0.5 * (np.arange(17) == 5)
+    client.until(
+        lambda: any(one.header.stamp == stamp for one in client.received[GRAVITY]),
+        lambda: client.send_state(names, Q, stamp=stamp),
+    )
+    client.until(lambda: client.diagnostics.get('joint states'))
+    reason = 'q_3l: 0.2 is 0.5 away from where it was 0.001 s before, must be at most 0.054'
+    client.until(
+        lambda: reason in values_of(client)['refused last because'],
+        lambda: client.send_state(names, elsewhere, stamp=later(stamp, 1)),
+    )
+    assert not any(one.header.stamp == later(stamp, 1) for one in client.received[GRAVITY])
+    gravity = client.ask(robot.joint_names, elsewhere, (), GRAVITY)
+    np.testing.assert_allclose(effort(gravity), Lagrangian(robot).Q(elsewhere), atol=1e-9)
+
+
+def test_a_stamp_that_does_not_advance_is_no_new_value(client: Client, robot: Robot) -> None:
+    client.ask(robot.joint_names, Q, (), GRAVITY)
+    stamp = client.stamp()
+    said = 'had stamps that do not advance'
+    client.until(lambda: said in reasons(client), lambda: client.send_state(robot.joint_names, Q, stamp=stamp), said)
+    client.ask(robot.joint_names, Q, (), GRAVITY)
+
+
 def test_unstamped_states_and_wrenches_work(client: Client, robot: Robot) -> None:
     """As from `ros2 topic pub` by hand: then only the time of arrival counts."""
     client.silent(GRAVITY, seconds=0.05)

@@ -33,12 +33,13 @@ SECOND = 1_000_000_000
 def messages(robot: Robot) -> Iterator[tuple[str, int, object]]:
     """Return joint states shuffled, in parts, refused, after gaps and from before; wrenches in several frames."""
     rng, names, stamp = np.random.default_rng(3), np.array(robot.joint_names), BEGIN
-    frames = ['', 'R0', 'R5l', 'nowhere', 'R10r']
+    frames, place = ['', 'R0', 'R5l', 'nowhere', 'R10r'], rng.uniform(-1, 1, robot.n)
     for k in range(120):
         stamp += {40: 25 * SECOND, 80: -60 * SECOND}.get(k, 2_000_000)  # a gap, and time that goes back
         order = rng.permutation(robot.n)
         part = order[: robot.n if k % 4 else 9]
-        q, dq = rng.uniform(-1, 1, (2, robot.n))
+        place = place + 0.04 * rng.uniform(-1, 1, robot.n)
+        q, dq = place.copy(), rng.uniform(-1, 1, robot.n)
         if k % 11 == 5:
             q[part[0]] = np.nan
         if k % 13 == 6:
@@ -85,10 +86,11 @@ def test_the_node_and_the_recording_say_the_same(client: Client, robot: Robot, t
     assert summary.refused['joint states'][0] > 10
     assert {'wrench left', 'wrench right'} <= set(summary.refused)
     assert summary.jumps == 1
+    whole = {ns(one.header.stamp) for topic, _, one in told if topic == 'joint_states' and len(one.name) == robot.n}
     for term in TERMS:
         answers = {ns(one.header.stamp): np.array(one.effort) for one in client.received[f'torque/{term}']}
-        assert set(answers) == known[term]
-        assert len(answers) > 30
+        assert {*answers} & whole == known[term]  # a part has no row by itself: all joints are of one instant there
+        assert len(known[term]) > 30
         for stamp, torque in zip(stamps.tolist(), expected[term], strict=True):
             if stamp in answers:
                 np.testing.assert_allclose(answers[stamp], torque, rtol=1e-12, atol=1e-12)

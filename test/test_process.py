@@ -154,7 +154,7 @@ class TestStretches:
 
     def states(self, stamps: np.ndarray) -> States:
         none = np.zeros((len(stamps), 1))
-        return States(stamps, stamps, none, none, none, {}, [{}] * len(stamps))
+        return States(stamps, stamps, none, none, none, {}, [{}] * len(stamps), np.zeros(len(stamps), dtype=int))
 
     def blocks(self, stamps: np.ndarray, size: int) -> Iterator[States]:
         whole = self.states(stamps)
@@ -345,10 +345,12 @@ def test_a_full_disk_is_named_and_leaves_nothing_behind(full_disk: Path, tmp_pat
 
 
 def test_the_bag_of_torques_is_a_bag(tmp_path: Path) -> None:
-    bag = write_bag(tmp_path / 'bag', arm_states(50))
+    late = [(topic, arrival + 3 * 10**9 + k % 7, message) for k, (topic, arrival, message) in enumerate(arm_states(50))]
+    bag = write_bag(tmp_path / 'bag', late)
     process(Job(bag, tmp_path / 'out', PINOCCHIO | {'robot_file': ARM}, formats=('bag', 'parquet')))
     with Bag(tmp_path / 'out' / 'torques') as told:
         messages = list(told.messages(Topics('/torque/gravity')))
+    assert [message.arrival for message in messages] == [arrival for _, arrival, _ in late]  # when the state came
     assert [message.stamp for message in messages] == [BEGIN + 2 * MS * k for k in range(50)]
     gravity = np.array([message.effort for message in messages])
     np.testing.assert_array_equal(gravity[:, 0], column(tmp_path / 'out', 'theta1.gravity'))
@@ -372,7 +374,7 @@ def test_the_report_says_what_was_in_the_bag_what_was_refused_and_what_is_worst(
 @pytest.mark.parametrize('count', [10, 2000, 2001, 50_000])
 def test_what_is_drawn_is_thinned_evenly_however_the_states_come(count: int) -> None:
     stamp, value = BEGIN + MS * np.arange(count), np.arange(count, dtype=float)[:, None]
-    whole = States(stamp, stamp, value, value, value, {}, [{}] * count)
+    whole = States(stamp, stamp, value, value, value, {}, [{}] * count, np.zeros(count, dtype=int))
     thinned = Thinned(('q',))
     for start in range(0, count, 777):
         part = whole[start : start + 777]
@@ -408,7 +410,7 @@ def test_a_parquet_file_of_other_than_numbers_is_named_and_the_others_go_on(
 
 def test_stamps_without_a_sign_are_stamps(tmp_path: Path) -> None:
     stamps = np.array([BEGIN + 1, BEGIN + 2 * MS], dtype=np.uint64)
-    position = {f'theta{k}.position': [1.0, 2.0] for k in (1, 2)}
+    position = {f'theta{k}.position': [1.0, 1.01] for k in (1, 2)}
     parquet.write_table(pyarrow.table({'stamp': stamps, **position}), tmp_path / 'x.parquet')
     process(Job(tmp_path / 'x.parquet', tmp_path / 'out', PINOCCHIO | {'robot_file': ARM}))
     assert column(tmp_path / 'out', 'stamp').tolist() == stamps.tolist()

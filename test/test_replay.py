@@ -35,9 +35,12 @@ PAYLOAD = (2.0, (0.0, 0.01, 0.1), (0.01, 0.0, 0.0, 0.01, 0.0, 0.01))
 def messages(robot: Robot, seed: int) -> Iterator[tuple[str, int, object]]:
     """Return mostly good joint states, 2 ms apart, and now and then what goes wrong, or comes between."""
     rng, names, stamp = np.random.default_rng(seed), list(robot.joint_names), BEGIN
+    place = rng.uniform(-1, 1, robot.n)
     for k in range(900):
-        stamp += {300: 25_000 * MS, 500: -60_000 * MS, 700: -150 * MS, 800: -30 * MS}.get(k, 2 * MS)
-        q, dq, effort = rng.uniform(-1, 1, (3, robot.n))
+        stamp += {300: 25_000 * MS, 500: -60_000 * MS, 700: -150 * MS, 800: -30 * MS, 860: 0, 861: -1}.get(k, 2 * MS)
+        moved, dq, effort = rng.uniform(-1, 1, (3, robot.n))
+        place = place + (0.04 * moved if k != 400 else 2 + moved)  # at 400 it is elsewhere, as after a reset
+        q = place.copy()
         arrival, told = BEGIN + 70_000 * MS + 2 * MS * k + int(rng.integers(0, MS)), stamp
         what = int(rng.integers(0, 60))
         if what < 8:
@@ -46,6 +49,8 @@ def messages(robot: Robot, seed: int) -> Iterator[tuple[str, int, object]]:
             yield f'/wrench/{hand}', arrival, wrench(stamp if what else stamp + 300 * MS, frame, *numbers)
         if what == 8:
             q[3] = np.nan
+        if what == 7:
+            q[2] += 0.3  # further than it can have moved
         if what == 9:
             dq[4] = np.nan
         if what == 10:
@@ -85,7 +90,8 @@ def test_many_at_once_are_one_by_one(robot: Robot, tmp_path: Path, seed: int) ->
         np.testing.assert_array_equal(many.wrenches.get(place, none), single.wrenches.get(place, none))
     carried = [[body.parameters.tolist() for row in found.payload for body in row.values()] for found in (many, single)]
     assert carried[0] == carried[1]
-    known = [(one.inputs.heard, one.inputs.states.refusals, one.inputs.states.jumps) for one in pipelines]
+    inputs = [one.inputs for one in pipelines]
+    known = [(one.heard, one.states.refusals, one.states.timeline.time_resets) for one in inputs]
     assert known[0] == known[1]
     assert known[0][2] == 2
     for name in ('left', 'right'):
@@ -107,6 +113,10 @@ def test_a_payload_that_is_told_comes_into_the_terms_over_its_ramp(robot: Robot,
         dynamics.payload = many.payload[k]
         np.testing.assert_allclose(gravity[k], dynamics.Q(many.q[k]), rtol=1e-12, atol=1e-12)
     assert pipelines[0].dynamics.payload['R10l'].m == 2.0  # as it was before the terms were computed
+    pipelines[0].dynamics.payload = {}
+    for stretch in stretches([many], 1.0):
+        computer.columns(stretch)
+        assert pipelines[0].dynamics.payload == {}
 
 
 def test_topics_of_hands_are_found_by_their_ends() -> None:

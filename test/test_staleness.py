@@ -11,9 +11,11 @@ import numpy as np
 import pytest
 
 from krang_dynamics_ros import Robot
+from krang_dynamics_ros.core.errors import ArgumentError
 from krang_dynamics_ros.dynamics.factory import Model, load_model
 from krang_dynamics_ros.inputs.end_effector import EndEffector
-from krang_dynamics_ros.inputs.joint_states import JointStates
+from krang_dynamics_ros.inputs.joint_tracker import JointTracker
+from krang_dynamics_ros.inputs.jump_check import JointBounds
 from krang_dynamics_ros.pipeline.dynamics_parameters import MODEL
 from krang_dynamics_ros.pipeline.pipeline import Pipeline
 from krang_dynamics_ros.pipeline.settings import Settings
@@ -75,7 +77,13 @@ def test_a_wrench_belongs_to_a_joint_state_of_its_own_time(
         ([('a', UNSTAMPED, 5000), ('b', 9000, 5050)], 5050, ''),
         ([('a', UNSTAMPED, 5000), ('b', 9000, 5050)], 5101, 'a'),
         ([('ab', 9000, 5000), ('b', 8899, 5050)], 5050, 'a'),  # time went back: what was known is forgotten
-        ([('ab', 9000, 5000), ('b', 8900, 5050)], 5050, ''),  # only out of order
+        ([('ab', 9000, 5000), ('b', 8900, 5050)], 5050, ''),  # only out of order: no new value
+        ([('ab', 9000, 5000), ('ab', 9000, 5050)], 5100, ''),  # the same stamp again
+        ([('ab', 9000, 5000), ('ab', 9000, 5050)], 5101, 'ab'),  # it makes nothing younger
+        ([('ab', 9000, 5000), ('b', 9000, 5050), ('a', 9001, 5050)], 5101, 'b'),
+        ([('ab', 9000, 5000), ('ab', 8999, 5050)], 5101, 'ab'),
+        ([('ab', UNSTAMPED, 5000), ('ab', UNSTAMPED, 5050)], 5101, ''),  # arrival alone
+        ([('ab', 5000, 5000), ('b', 5101, 5050)], 5050, 'a'),  # though the last message of all is young
         ([('ab', HOUR, 5000)], 5000, ''),
         ([('a', UNSTAMPED, 5000), ('b', UNSTAMPED, 4900)], 4900, ''),
         ([('ab', UNSTAMPED, 5101)], 5000, 'ab'),  # the clock was set back
@@ -88,11 +96,16 @@ def test_a_wrench_belongs_to_a_joint_state_of_its_own_time(
 def test_a_joint_counts_while_it_is_of_the_time_of_the_others(
     messages: list[tuple[str, int, int]], now: int, missing: str
 ) -> None:
-    states = JointStates(['a', 'b'], 0.1)
+    states = tracker('ab')
     for names, stamp, arrival in messages:
-        assert states.take([*names], np.ones(len(names)), NOTHING, NOTHING, stamp * MS, arrival * MS)
+        states.take([*names], np.ones(len(names)), NOTHING, NOTHING, stamp * MS, arrival * MS)
     assert ''.join(states.missing(now * MS)) == missing
     assert states.complete(now * MS) == (not missing)
+
+
+def tracker(names: str) -> JointTracker:
+    n = len(names)
+    return JointTracker([*names], JointBounds.of([2.0] * n, [False] * n, [False] * n), 0.1)
 
 
 @pytest.fixture(scope='module')
@@ -151,11 +164,57 @@ def test_a_new_meaning_forgets_what_came_under_the_old_one(change: dict[str, str
     np.testing.assert_allclose(robot.wrench_torque(5003), sign * before)
 
 
+@pytest.mark.parametrize(
+    ('stamp', 'is_new'),
+    [(5000, False), (4999, False), (4900, False), (4899, True), (5001, True), (UNSTAMPED, True)],
+)
+def test_a_wrench_whose_stamp_does_not_advance_is_no_new_reading(stamp: int, is_new: bool) -> None:
+    """The one before ages; one from further back than the timeout is of a time that began anew."""
+    hand = EndEffector('left', 'R10l', timeout=0.1)
+    assert hand.take('', (1.0, 0, 0), (0.0, 0, 0), 5000 * MS, 5000 * MS)
+    assert hand.take('', (2.0, 0, 0), (0.0, 0, 0), stamp * MS, 5090 * MS) == is_new
+    assert hand.refusals.count == 0
+    wrench = hand.wrench(UNSTAMPED, 5101 * MS)
+    assert (wrench is not None) == is_new
+    assert wrench is None or wrench.force[0] == 2.0
+
+
+def test_a_reading_without_a_stamp_before_one_with_a_stamp_is_no_obstacle() -> None:
+    hand = EndEffector('left', 'R10l', timeout=0.1)
+    assert hand.take('', (1.0, 0, 0), (0.0, 0, 0), UNSTAMPED, 5000 * MS)
+    assert hand.take('', (2.0, 0, 0), (0.0, 0, 0), 5 * MS, 5001 * MS)
+
+
+@pytest.mark.parametrize('bad', [('nowhere', 1.0), ('', np.nan), ('', 1e9)])
+def test_a_refused_reading_leaves_the_one_before_which_ages(bad: tuple[str, float]) -> None:
+    hand = EndEffector('left', 'R10l', timeout=0.1)
+    assert hand.take('', (1.0, 0, 0), (0.0, 0, 0), 5000 * MS, 5000 * MS)
+    assert not hand.take(bad[0], (bad[1], 0, 0), (0.0, 0, 0), 5090 * MS, 5090 * MS)
+    wrench = hand.wrench(5090 * MS, 5090 * MS)
+    assert wrench is not None
+    assert wrench.force[0] == 1.0
+    assert hand.wrench(5101 * MS, 5101 * MS) is None
+
+
+def test_readings_while_a_joint_is_not_known_make_no_zero(model: Model) -> None:
+    robot = Played(model)
+    names, zeros = robot.names[:8], np.zeros(8)
+    for now in range(5000, 6000, 10):
+        robot.pipeline.inputs.take_joint_state(names, zeros, NOTHING, NOTHING, now * MS, now * MS)
+        robot.push(now)
+    with pytest.raises(ArgumentError, match='no readings come while all joints are known'):
+        robot.pipeline.inputs.zero('left', now * MS)
+    robot.hear(now + 1)
+    robot.push(now + 1)
+    with pytest.raises(ArgumentError, match=r'0\.0 s of readings so far'):
+        robot.pipeline.inputs.zero('left', (now + 1) * MS)
+
+
 def test_a_clock_that_jumps_forgets_all(model: Model) -> None:
     robot = Played(model)
     robot.push(5000)
     assert robot.wrench_torque(5000).any()
-    robot.pipeline.inputs.forget()
+    robot.pipeline.inputs.forget(5000 * MS)
     assert len(robot.pipeline.inputs.states.missing(5000 * MS)) == 17
     assert not robot.wrench_torque(5000).any()
 
@@ -166,8 +225,8 @@ def test_a_bag_that_begins_anew_forgets_wrenches_of_later(model: Model) -> None:
     assert robot.wrench_torque(9000).any()
     assert not robot.wrench_torque(5000, 9100).any()
     assert not robot.wrench_torque(8500, 9200).any()  # not even once time comes near it again
-    robot.push(8500, 9300)
-    assert robot.wrench_torque(8500, 9300).any()
+    robot.push(8501, 9300)
+    assert robot.wrench_torque(8501, 9300).any()
     robot.push(4000, 9400)  # of the time that comes next
     assert robot.wrench_torque(4000, 9400).any()
 
@@ -183,11 +242,12 @@ def test_a_clock_that_is_set_back_keeps_no_dead_sensor_alive(model: Model, stamp
     stamp = HOUR if stamped else UNSTAMPED
     assert not robot.wrench_torque(stamp, HOUR).any()  # not even once time comes near it again
     robot.push(UNSTAMPED, HOUR)
-    assert robot.wrench_torque(stamp, HOUR).any()
+    assert robot.wrench_torque(stamp + 1 if stamped else UNSTAMPED, HOUR).any()
 
 
-def test_many_joint_states_at_once_end_where_the_clock_was_set_back() -> None:
-    states, now = JointStates(['a'], 0.1), np.array([5000, 5002, 4000, 4002]) * MS
+@pytest.mark.parametrize('back', [4000, 4880, 4950])
+def test_many_joint_states_at_once_end_where_the_clock_was_set_back(back: int) -> None:
+    states, now = tracker('a'), np.array([5000, 5002, back, back + 2]) * MS
     assert states.take(['a'], np.ones(1), NOTHING, NOTHING, UNSTAMPED, 5000 * MS)
     columns = [np.ones((4, 1)), np.empty((4, 0)), np.empty((4, 0))]
     known = states.take_rows(['a'], columns, np.zeros(4, dtype=np.int64), now)
@@ -195,6 +255,8 @@ def test_many_joint_states_at_once_end_where_the_clock_was_set_back() -> None:
     assert known.shape[1] == 2
     rest = [column[2:] for column in columns]
     assert states.take_rows(['a'], rest, np.zeros(2, dtype=np.int64), now[2:]) is None
+    assert states.take(['a'], np.ones(1), NOTHING, NOTHING, UNSTAMPED, back * MS)
+    assert states.timeline.time_resets == (back < 5002 - 100)
 
 
 def test_a_state_has_the_newest_stamp_of_its_parts(model: Model) -> None:
@@ -216,7 +278,7 @@ def test_a_state_has_the_newest_stamp_of_its_parts(model: Model) -> None:
     assert stamps(UNSTAMPED, UNSTAMPED) == [9001, 5000]
 
 
-UPRIGHT, TILTED = (1.0, 0.0, 0.0, 0.0), (np.cos(0.1), 0.0, np.sin(0.1), 0.0)
+UPRIGHT, TILTED = (1.0, 0.0, 0.0, 0.0), (np.cos(0.05), 0.0, np.sin(0.05), 0.0)
 
 
 def test_an_imu_stands_for_its_joint_alone(model: Model, robot: Robot) -> None:
@@ -230,11 +292,11 @@ def test_an_imu_stands_for_its_joint_alone(model: Model, robot: Robot) -> None:
     inputs.take_imu(TILTED, 0.5, (0.0, 0.0), 5000 * MS, 5000 * MS)
     known = state(5001)
     assert known is not None
-    assert (known.q[0], known.dq[0]) == (pytest.approx(0.2), 0.5)
+    assert (known.q[0], known.dq[0]) == (pytest.approx(0.1), 0.5)
     inputs.take_imu(UPRIGHT, 0.5, (-1.0, 0.0), 5010 * MS, 5010 * MS)  # says that it has no orientation
     assert inputs.states.refusals.count == 1
     assert 'orientation' in inputs.states.refusals.reason
-    assert inputs.states.position[0] == pytest.approx(0.2)
+    assert inputs.states.position[0] == pytest.approx(0.1)
     inputs.take_imu(UPRIGHT, 0.5, (0.0, -1.0), 5020 * MS, 5020 * MS)  # says that it has no rate
     known = state(5021)
     assert known is not None
@@ -270,10 +332,10 @@ def test_diagnostics_say_which_term_is_not_finite(health: Any) -> None:
     robot = Played(load_model())
     robot.wrench_torque(5000)
     assert health(robot, 5000)['torques'] == (levels.OK, 'finite')
-    for summed, silent in (('gravity', 'torque/gravity, torque/total'), ('friction', 'torque/gravity')):
+    for k, (summed, silent) in enumerate((('gravity', 'torque/gravity, torque/total'), ('friction', 'torque/gravity'))):
         robot.set(total_terms=[summed])
         robot.pipeline.dynamics.gravity = np.array([0.0, 0.0, -1e308])  # the parameter does not take it
-        torques = robot.hear(5000)
+        torques = robot.hear(5001 + k)
         with np.errstate(over='ignore', invalid='ignore'):
             assert torques.term('gravity') is None
         level, words = health(robot, 5000)['torques']
@@ -282,6 +344,42 @@ def test_diagnostics_say_which_term_is_not_finite(health: Any) -> None:
             rf'no {silent}: gravity is -?(inf|nan) for q_\w+, must be finite, and its square too', words
         )
         assert health(robot, 5000)['torques'] == (levels.OK, 'finite')  # none since
+
+
+def test_a_refusal_warns_once_and_not_for_ever(model: Model, health: Any) -> None:
+    """It is counted since the last report of the same diagnostics."""
+    module = importlib.import_module('krang_dynamics_ros.nodes.dynamics_diagnostics')
+    robot = Played(model)
+    diagnostics = module.DynamicsHealth(robot.pipeline, lambda: 5000 * MS, lambda: 5000 * MS)
+    robot.hear(5000)
+    robot.pipeline.inputs.take_wrench('left', 'nowhere', (1.0, 0, 0), (0.0, 0, 0), 5000 * MS, 5000 * MS)
+    robot.pipeline.take_joint_state(robot.names, np.full(17, np.nan), NOTHING, NOTHING, 5001 * MS, 5000 * MS)
+    for expected in (True, False):
+        told = {status.name: status for status in diagnostics.statuses()}
+        for name in ('joint states', 'wrench left'):
+            assert ('1 messages refused' in told[name].words) == expected
+            assert told[name].values['refused in all'] == 1
+
+
+def test_diagnostics_say_which_stamps_do_not_advance_and_which_part_is_behind(model: Model, health: Any) -> None:
+    module = importlib.import_module('krang_dynamics_ros.nodes.dynamics_diagnostics')
+    robot, zeros = Played(model), np.zeros(9)
+    parts = robot.names[:8], robot.names[8:]
+    now = [5000]
+    diagnostics = module.DynamicsHealth(robot.pipeline, lambda: now[0] * MS, lambda: 0)
+
+    def joint_states() -> Any:
+        return next(status for status in diagnostics.statuses() if status.name == 'joint states')
+
+    robot.hear(5000)
+    assert joint_states().values['in parts'] == 'no'
+    for names, stamp in ((parts[0], 5010), (parts[1], 5090)):
+        robot.pipeline.take_joint_state(names, zeros[: len(names)], NOTHING, NOTHING, stamp * MS, 5000 * MS)
+    told = joint_states().values
+    assert (told['in parts'], told['behind the newest stamp']) == ('yes', ', '.join(parts[0]))
+    for now[0] in range(5001, 5200):
+        robot.pipeline.take_joint_state(parts[0], zeros[:8], NOTHING, NOTHING, 5010 * MS, now[0] * MS)
+    assert joint_states().words.endswith('; 199 messages had stamps that do not advance')
 
 
 def test_diagnostics_warn_of_a_wrench_that_is_needed_and_of_one_of_another_time(model: Model, health: Any) -> None:

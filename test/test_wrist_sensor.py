@@ -50,12 +50,12 @@ def test_what_contact_leaves_is_found_in_every_frame_and_sense(
     payload = random_body(rng)
     hand = EndEffector('left', 'R10l', sense, about, links=dynamics.link_names, sensor=TOOL, payload=payload)
     body, sign = Inertia.about_com(TOOL_MASS, TOOL_COM, np.zeros((3, 3))), 1 if sense == 'applied_by_robot' else -1
-    for q in rng.uniform(-2, 2, (3, robot.n)):
+    for k, q in enumerate(rng.uniform(-2, 2, (3, robot.n)), 1):
         touch = rng.normal(size=6) * 20
         weight = sum(weight_by_hand(robot, q, one, frame, about) for one in (body, payload))
         reading = touch + BIAS - sign * weight
-        assert hand.take(frame, reading[:3].tolist(), reading[3:].tolist(), 1, 1)
-        (wrench,) = contact_wrenches([hand], partial(dynamics.weights, q), 1, 1).values()
+        assert hand.take(frame, reading[:3].tolist(), reading[3:].tolist(), k, k)
+        (wrench,) = contact_wrenches([hand], partial(dynamics.weights, q), k, k).values()
         np.testing.assert_allclose(sign * wrench.vector, touch, atol=1e-10)
         as_read = Wrench('R10l', touch[:3] * sign, touch[3:] * sign, frame, frame if about == 'frame' else '')
         mine, theirs = (dynamics.wrench_torque(q, [one]) for one in (wrench, as_read))

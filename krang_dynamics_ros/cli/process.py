@@ -102,8 +102,7 @@ def _lines(job: Job, summary: Summary, before: bool) -> Iterator[str]:
     yield from (f'  note: {line}' for line in summary.notes)
     for name, (count, reason) in summary.refused.items():
         yield f'  {name}: {count} messages refused, the last because {reason}'
-    if summary.jumps:
-        yield f'  time went back {summary.jumps} times'
+    yield from (f'  {oddity}' for oddity in summary.oddities)
     if not summary.errors:
         yield f'  {summary.why_no_errors}'
         return

@@ -47,9 +47,14 @@ class MomentumObserver:
         self._past = PreslidingState(dynamics.friction)
         self._path = Path()
         self._input_before = np.zeros(dynamics.n)
-        self.restart()
+        self.forget()
 
-    def restart(self) -> None:
+    @property
+    def stamp(self) -> int:
+        """The stamp (ns) of the state that the torques are of; negative if there is none."""
+        return self._stamp
+
+    def forget(self) -> None:
         """Forget everything: an estimate comes again when the observer has settled."""
         self._stamp = NEVER
         self.gap = 0.0  # s, between two stamps, that made it begin anew; zero if something else did
@@ -59,20 +64,30 @@ class MomentumObserver:
         self._past.forget()
 
     def __call__(self, state: State) -> Array | None:
-        """Go on to a state; return the external torques (n), NaN where they cannot be told, or None if nowhere."""
-        effort = np.full(self.dynamics.n, np.nan) if state.effort is None else state.effort * self.effort_scale
-        if state.dq is None:
-            self.restart()
-        else:
-            self._follow(state.q, state.dq, effort, state.stamp)
+        """Go on to a state; return the external torques (n), NaN where they cannot be told, or None if nowhere.
+
+        Where joints come in parts, it goes on to the newest state that is of one instant, and stays where it is while
+        there is no newer one.
+        """
+        for instant in state.instants:
+            if instant.dq is None:
+                self.forget()
+            else:
+                self._follow(instant.q, instant.dq, self._scaled(instant), instant.stamp)
+        if state.parts is not None and state.parts.lost:
+            self.forget()
         if self.source == 'external':
-            return _any(effort)
-        if state.dq is None:
+            return _any(self._scaled(state))
+        if self._stamp == NEVER:
             return None
         settles = 1e9 * SETTLED / self.gain  # ns
         if self._stamp - self._latest >= settles:
             return self.torque.copy()
         return _any(np.where(self._stamp - self._since >= settles, self.torque, np.nan))
+
+    def _scaled(self, state: State) -> Array:
+        """Return the efforts of a state (n; N m, N), NaN where they are not known."""
+        return np.full(self.dynamics.n, np.nan) if state.effort is None else state.effort * self.effort_scale
 
     def unsettled(self, state: State) -> float:
         """Return how long it still takes (s) until every joint with an effort is told."""
@@ -84,7 +99,7 @@ class MomentumObserver:
         dt = (stamp - self._stamp) / 1e9
         if self._stamp == NEVER or not -self.longest <= dt <= self.longest:
             gap = 0.0 if self._stamp == NEVER else dt
-            self.restart()
+            self.forget()
             self.gap = gap
         elif dt <= 0:
             return  # a part of a state that came late, or twice: the next one has it

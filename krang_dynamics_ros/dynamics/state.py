@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, Protocol
 
 from ..core.errors import ArgumentError
 from ..core.spatial import Array
@@ -34,6 +34,17 @@ class LazyWrenches(Sequence[Wrench]):
         return [*self.by_hand.values()][which]
 
 
+class Parts(Protocol):
+    """What brings joints that come in parts to one instant. It may be asked until the next message comes."""
+
+    def instants(self) -> Sequence[State]:
+        """Return the newest state of one instant, after those on the way to it; nothing if there is no newer one."""
+
+    @property
+    def lost(self) -> bool:
+        """Whether that state is too old to say anything of now: a part is too far behind the others."""
+
+
 @dataclass(frozen=True, eq=False)
 class State:
     """What is known of a robot at one instant, joint vectors (n) in the order of the dynamics' joints."""
@@ -43,7 +54,8 @@ class State:
     wrenches: Sequence[Wrench] = ()  # what the robot applies
     effort: Array | None = None  # as measured, NaN where it is not known; None: nothing is measured
     stamp: int = 0  # ns
-    jumps: int = 0  # how often time went back so far: where this differs, the states before say nothing of this one
+    velocities: Array | None = None  # as measured, NaN where one is not known; None: as `dq`
+    parts: Parts | None = None  # None: all joints are of one instant
 
     def wrenches_by_hand(self) -> Mapping[str, Wrench]:
         """Return what the robot applies, by hand; by number where the wrenches came without names."""
@@ -63,3 +75,11 @@ class State:
         if self.dq is None:
             raise ArgumentError('a state has no velocities, must have them for this term')
         return self.dq
+
+    @cached_property
+    def instants(self) -> Sequence[State]:
+        """States in which all joints are of one instant, up to the newest: this one, unless they come in parts.
+
+        Then it is a little older, with interpolated ones before it, and there is none where none is newer than before.
+        """
+        return (self,) if self.parts is None else self.parts.instants()

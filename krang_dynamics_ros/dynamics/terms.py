@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
-from typing import Protocol, cast
+from typing import Protocol, cast, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,6 +29,14 @@ class StateRows(Protocol):
     q: Array  # (m, n)
     dq: Array  # (m, n), NaN where a velocity is not known
     wrenches: WrenchRows
+
+
+@runtime_checkable
+class Remembers(Protocol):
+    """What depends on the states before."""
+
+    def forget(self) -> None:
+        """Begin anew: the states before say nothing of the next one."""
 
 
 Compute = Callable[[State], Array | None]
@@ -57,15 +65,16 @@ class Term:
 
 
 class _Friction:
-    """Friction, which goes on from state to state until time goes back; parts may come a little out of order."""
+    """Friction, which goes on from state to state; parts may come a little out of order."""
 
     def __init__(self, dynamics: Dynamics) -> None:
-        self._dynamics, self._past, self._jumps = dynamics, PreslidingState(dynamics.friction), 0
+        self._dynamics, self._past = dynamics, PreslidingState(dynamics.friction)
+
+    def forget(self) -> None:
+        """Know nothing of the past."""
+        self._past.forget()
 
     def __call__(self, state: State) -> Array:
-        if state.jumps != self._jumps:
-            self._past.forget()
-            self._jumps = state.jumps
         return self._dynamics.friction_torque(state.velocity, self._past.move(state.q))
 
 
@@ -113,7 +122,15 @@ class Terms:
         self.compute = {name: term.start(dynamics) for name, term in TERMS.items()}
         self.observer = cast(MomentumObserver, self.compute['external'])
         self.faults: dict[str, str] = {}  # terms that were not finite, and why; whoever reads it clears it
+        self.resets = 0  # how often all that remembers began anew
         self._joint_names = dynamics.joint_names
+
+    def forget(self) -> None:
+        """Let all that remembers begin anew."""
+        self.resets += 1
+        for term in self.compute.values():
+            if isinstance(term, Remembers):
+                term.forget()
 
     def of(self, state: State) -> Torques:
         """Return the torques of a state, each computed when it is first asked for."""
@@ -129,18 +146,21 @@ class Terms:
 
 
 class Torques:
-    """Torques (n) of one state by term, in the order of the dynamics' joints."""
+    """Torques (n) of one state by term, in the order of the dynamics' joints.
+
+    What is asked for first after a reset is not known: it would be of a past that was forgotten.
+    """
 
     def __init__(self, terms: Terms, state: State) -> None:
         self.state = state
-        self._terms = terms
+        self._terms, self._resets = terms, terms.resets
         self._known: dict[str, Array | None] = {}
 
     def term(self, name: str) -> Array | None:
         """Return one term, or None if it cannot be known: no velocities, or a number that is not finite."""
         if name not in self._known:
             blind = TERMS[name].needs_velocity and self.state.dq is None
-            torque = None if blind else self._terms.compute[name](self.state)
+            torque = None if blind or self._resets != self._terms.resets else self._terms.compute[name](self.state)
             self._known[name] = torque if TERMS[name].partial else self._terms.finite(name, torque)
         return self._known[name]
 

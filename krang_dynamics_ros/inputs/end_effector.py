@@ -13,8 +13,8 @@ from ..core.inertia import Inertia
 from ..core.limits import LARGEST
 from ..core.spatial import Array
 from ..core.wrench import Load, Wrench
-from .joint_table import NEVER
 from .refusals import Refusals
+from .timeline import NEVER
 from .wrist_sensor import WristSensor
 
 Sense = Literal['applied_by_robot', 'applied_on_robot']
@@ -68,11 +68,17 @@ class EndEffector:
         self.reading, self.arrival = None, NEVER
 
     def take(self, frame: str, force: Sequence[float], moment: Sequence[float], stamp: int, now: int) -> bool:
-        """Take in a reading (N, N m) in the axes of a link, `frame`, or of the hand if it is empty."""
+        """Take in a reading (N, N m) in the axes of a link, `frame`, or of the hand if it is empty; or refuse it.
+
+        One whose stamp does not advance is no new reading: the one before ages. One from further back than the timeout
+        is of a time that began anew.
+        """
         if frame and frame not in self.links:
             return self.refusals.note(f"frame '{frame}' is unknown; {did_you_mean(frame, self.links)}must be a link")
         if not all(abs(x) <= LARGEST for x in (*force, *moment)):  # NaN is not
             return self.refusals.note(f'force {force}, moment {moment}, must be finite, at most {LARGEST:g}')
+        if self.reading is not None and stamp and self.stamp - self.timeout * 1e9 <= stamp <= self.stamp:
+            return False
         self.reading = Reading(np.array((*force, *moment)), frame, frame if self.moment_about == 'frame' else '')
         self.frame, self.stamp, self.arrival = frame, stamp, now
         return True

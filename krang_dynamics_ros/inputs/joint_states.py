@@ -6,20 +6,17 @@ import math
 from collections.abc import Collection, Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..core.limits import LARGEST
 from ..core.spatial import Array
-from .joint_table import NEVER, JointTable, Layout
-
-Stamps = NDArray[np.int64]
+from .joint_table import JointTable
 
 
 class JointStates(JointTable):
     """Positions, velocities and efforts by joint. The last two may be unknown: then they are NaN."""
 
     def __init__(self, joint_names: Sequence[str], timeout: float, apart: Collection[str] = ()) -> None:
-        """`timeout` in seconds; the joints `apart` are known by `take_joint` only, whatever messages say of them."""
+        """`timeout` in seconds; of the joints `apart`, messages say nothing that counts."""
         super().__init__(joint_names, 3, timeout, apart)
         self.position, self.velocity, self.effort = self.numbers
 
@@ -45,48 +42,12 @@ class JointStates(JointTable):
             lengths = f'{n} names, {len(position)} positions, {len(velocity)} velocities, {len(effort)} efforts'
             return self.refusals.note(f'arrays of unequal length: {lengths}')
         if not len(layout.ours):
-            return False  # somebody else's joints
-        unknown = np.full(len(layout.ours), np.nan)
+            return False  # another robot's joints
         q = position[layout.theirs]
-        dq = velocity[layout.theirs] if len(velocity) else unknown
+        dq = velocity[layout.theirs] if len(velocity) else layout.unknown
         if not self.within('position', q, layout) or not self.within('velocity', dq, layout, may_be_unknown=True):
             return False
-        return self.store(layout, (q, dq, _known(effort[layout.theirs]) if len(effort) else unknown), stamp, now)
-
-    def take_rows(self, names: Sequence[str], columns: Sequence[Array], stamp: Stamps, now: Stamps) -> Array | None:
-        """Take in messages of all joints, many at once: positions, velocities, efforts (m, k), as `take` would.
-
-        Return what is known after each of the first of them, (3, rows, n): as many as are without any fault and follow
-        each other in time. From the first one that `take` must look at, nothing is taken; None: that is the first.
-        """
-        layout = self._layouts.get(tuple(names))
-        unequal = any(x.shape[1] not in (0, len(names)) for x in columns)
-        if unequal or not isinstance(layout, Layout) or not layout.whole:
-            return None
-        known = np.full((3, len(stamp), len(self.joint_names)), np.nan)
-        for mine, theirs in zip(known, columns, strict=True):
-            if theirs.shape[1]:
-                mine[:, layout.ours] = theirs[:, layout.theirs]
-        q, dq, effort = known
-        effort[~(np.abs(effort) <= LARGEST)] = np.nan
-        good = (np.abs(q) <= LARGEST).all(axis=1) & ~(np.abs(dq) > LARGEST).any(axis=1)
-        newest = np.maximum.accumulate(np.concatenate([[self._newest], np.where(stamp == 0, NEVER, stamp)]))
-        latest = np.maximum.accumulate(np.concatenate([[self._latest], now]))
-        near = 0.5 * self.timeout * 1e9  # far from a jump back
-        good &= ((stamp == 0) | (newest[:-1] - stamp < near)) & (latest[:-1] - now < near)
-        rows = len(good) if good.all() else int(np.argmin(good))
-        if not rows:
-            return None
-        self._newest, self._latest = int(newest[rows]), int(latest[rows])
-        self.store(layout, [*known[:, rows - 1]], int(stamp[rows - 1]), int(now[rows - 1]))
-        return known[:, :rows]
-
-    def take_joint(self, name: str, position: float, velocity: float, stamp: int, now: int) -> bool:
-        """Take in one joint from a source of its own, which says nothing of its effort."""
-        layout, q, dq = self.place_of(name), np.array([position]), np.array([velocity])
-        if not self.within('position', q, layout) or not self.within('velocity', dq, layout, may_be_unknown=True):
-            return False
-        return self.store(layout, (q, dq, np.array([np.nan])), stamp, now)
+        return self.store(layout, (q, dq, _known(effort[layout.theirs]) if len(effort) else layout.unknown), stamp, now)
 
     @property
     def moving(self) -> bool:

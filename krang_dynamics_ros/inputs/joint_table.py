@@ -7,6 +7,7 @@ clocks are ordinary. A stamp of zero means "not stamped"; then arrival alone cou
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
@@ -15,10 +16,11 @@ from numpy.typing import NDArray
 
 from ..core.limits import LARGEST
 from ..core.spatial import Array
+from .delay import Delay
 from .refusals import Refusals
+from .timeline import NEVER, Timeline
 
 KNOWN_LAYOUTS = 64  # lists of names that are remembered; a few publishers need a few
-NEVER = -(2**62)
 
 
 class Layout(NamedTuple):
@@ -27,6 +29,8 @@ class Layout(NamedTuple):
     ours: NDArray[np.intp]  # places in our vectors
     theirs: NDArray[np.intp]  # places in the message
     whole: bool  # whether they are all of our joints
+    unknown: Array  # NaN for each of them
+    delay: Delay
 
 
 class JointTable:
@@ -38,7 +42,8 @@ class JointTable:
         self.timeout = timeout
         self.numbers: Array = np.full((columns, len(self.joint_names)), np.nan)
         self.refusals = Refusals()
-        self.jumps = 0  # how often time went back
+        self.timeline = Timeline()
+        self.timeline.on_reset(self.forget)
         self._place = {name: k for k, name in enumerate(self.joint_names)}
         self._apart = frozenset(apart)
         self._layouts: dict[tuple[str, ...], Layout | str] = {}
@@ -48,7 +53,6 @@ class JointTable:
         """Know nothing of any joint."""
         self._stamp = np.full(len(self.joint_names), NEVER, dtype=np.int64)
         self._arrival = self._stamp.copy()
-        self._newest = self._latest = NEVER  # stamp; arrival
         self._whole_at = NEVER  # when the last message came, if it had all joints
         self.numbers[:] = np.nan
 
@@ -67,18 +71,15 @@ class JointTable:
 
     def _new_layout(self, names: tuple[str, ...]) -> Layout | str:
         if len(set(names)) != len(names):
-            twice = sorted({name for name in names if names.count(name) > 1})
+            twice = sorted(name for name, count in Counter(names).items() if count > 1)
             return f'named twice: {", ".join(twice[:5])}'
         theirs = [k for k, name in enumerate(names) if name in self._place and name not in self._apart]
         ours = [self._place[names[k]] for k in theirs]
-        return Layout(
-            np.array(ours, dtype=np.intp), np.array(theirs, dtype=np.intp), len(ours) == len(self.joint_names)
-        )
+        return self._layout(names, ours, theirs)
 
-    def place_of(self, name: str) -> Layout:
-        """Return where one joint from a source of its own belongs."""
-        place = np.array([self._place[name]])
-        return Layout(place, place, False)
+    def _layout(self, names: tuple[str, ...], ours: Sequence[int], theirs: Sequence[int]) -> Layout:
+        whole, unknown = len(ours) == len(self.joint_names), np.full(len(ours), np.nan)
+        return Layout(np.array(ours, dtype=np.intp), np.array(theirs, dtype=np.intp), whole, unknown, Delay(names))
 
     def within(self, what: str, values: Array, layout: Layout, *, may_be_unknown: bool = False) -> bool:
         """Tell whether numbers of a message are finite and not too large; note a refusal if not. NaN is unknown."""
@@ -96,16 +97,17 @@ class JointTable:
 
     def store(self, layout: Layout, columns: Sequence[Array], stamp: int, now: int) -> bool:
         """Take in good numbers, a column each; if they are of before what is known, time went back: begin anew."""
-        limit = self.timeout * 1e9
-        if (stamp and stamp < self._newest - limit) or now < self._latest - limit:
-            self.jumps += 1
-            self.forget()
-        self._newest, self._latest = max(self._newest, stamp or NEVER), max(self._latest, now)
+        if self.timeline.goes_back(stamp, now, self.timeout * 1e9):
+            self.timeline.reset(time_went_back=True)
+        self._put(layout, columns, stamp, now)
+        return True
+
+    def _put(self, layout: Layout, columns: Sequence[Array], stamp: int, now: int) -> None:
+        self.timeline.advance(stamp, now)
         for mine, values in zip(self.numbers, columns, strict=True):
             mine[layout.ours] = values
         self._stamp[layout.ours], self._arrival[layout.ours] = stamp, now
         self._whole_at = now if layout.whole else NEVER
-        return True
 
     def missing(self, now: int) -> list[str]:
         """Return the joints that are not known, or known from too long ago."""
@@ -113,7 +115,7 @@ class JointTable:
 
     def _old(self, now: int) -> NDArray[np.bool_]:
         limit = self.timeout * 1e9
-        by_stamp = (self._newest - self._stamp > limit) & (self._stamp != 0)
+        by_stamp = (self.timeline.newest - self._stamp > limit) & (self._stamp != 0)
         return np.asarray(by_stamp | (np.abs(now - self._arrival) > limit))  # what is yet to come: time went back
 
     def complete(self, now: int) -> bool:
@@ -128,4 +130,4 @@ class JointTable:
     @property
     def newest(self) -> int:
         """The newest stamp of what is known; zero if nothing of it has one."""
-        return max(int(self._stamp.max()), 0) if self._newest > 0 else 0
+        return max(int(self._stamp.max()), 0) if self.timeline.newest > 0 else 0

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -67,24 +67,24 @@ class StateChecks:
         """`sliding` (n) tells which joints are prismatic; `timeout` in seconds is the parameter state_timeout."""
         self.timeout = timeout
         self.publishers: Callable[[], Sequence[str]] = tuple  # names of all publishers of joint states: the node's
-        self.delays: list[Delay] = []  # by list of names
+        self.delays: Callable[[], Iterable[Delay]] = tuple  # of the lists of names that came
         self._joint_names, self._units = tuple(joint_names), np.where(sliding, 'm', 'rad')
         self._margin = np.where(sliding, SLIDING_MARGIN, TURNING_MARGIN)
         self._refused: dict[int, deque[tuple[int, float, float]]] = {}  # by joint: arrival, position before, refused
         self._reset, self._reset_at = '', 0
-        self._watching = False
+        self.compares = False  # as `watching`, at a glance
         self._begin()
 
     @property
     def watching(self) -> bool:
         """Whether positions and velocities are compared."""
-        return self._watching
+        return self.compares
 
     @watching.setter
     def watching(self, value: bool) -> None:
-        if value and not self._watching:
+        if value and not self.compares:
             self._begin()
-        self._watching = value
+        self.compares = value
 
     def _begin(self) -> None:
         n = len(self._joint_names)
@@ -98,7 +98,7 @@ class StateChecks:
         """Note that what was known of the joints is forgotten."""
         self._reset, self._reset_at = why, now
         self._refused.clear()
-        for delay in self.delays:
+        for delay in self.delays():
             delay.forget()
         self._begin()
 
@@ -145,7 +145,7 @@ class StateChecks:
 
     def _standing(self) -> str:
         contradicts = (self._stands >= WINDOW) & (np.abs(self._turned) > STANDING_SPEED * self._stands)
-        if not self._watching or not contradicts.any():
+        if not self.compares or not contradicts.any():
             return ''
         k = int(np.argmax(contradicts))
         speed = self._turned[k] / self._stands[k]
@@ -156,7 +156,7 @@ class StateChecks:
 
     def _late(self, now: int) -> str:
         limit = self.timeout * 1e9
-        for delay in self.delays:
+        for delay in self.delays():
             if delay.lateness > limit and abs(now - delay.arrival) <= HOLD:
                 return (
                     f'joint states of {listed(delay.names)} come {delay.lateness * 1e-9:.2g} s later than they did, '
@@ -167,13 +167,13 @@ class StateChecks:
     def warnings(self) -> list[str]:
         """Return what is odd and ends no commands."""
         names = [name for name, odd in zip(self._joint_names, self._contradicts, strict=True) if odd]
-        if not self._watching or not names:
+        if not self.compares or not names:
             return []
         return [f'velocities contradict positions: {listed(names)}; look at the sign and unit of their velocities']
 
     def clock_trouble(self, clock: int) -> str:
         """Return why stamps are not of this clock (ns, the one that stamps go by), for enabling; '' if they are."""
-        for delay in self.delays:
+        for delay in self.delays():
             ahead = (delay.stamp - clock) * 1e-9
             if delay.stamp and abs(ahead) > self.timeout:
                 side = 'ahead of' if ahead > 0 else 'behind'

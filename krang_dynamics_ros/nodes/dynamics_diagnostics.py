@@ -21,7 +21,7 @@ class DynamicsHealth:
         """`now` is the clock that arrivals go by, `clock` that of stamps, ns."""
         self._pipeline, self._inputs, self._now, self._clock = pipeline, pipeline.inputs, now, clock
         self._refused: dict[str, int] = {}  # in all, up to the last report
-        self._heard = 0  # joint states, up to the last report
+        self._heard = self._repeated = 0  # joint states, up to the last report; those without a new stamp
         self._begin()
 
     def _begin(self) -> None:
@@ -59,11 +59,13 @@ class DynamicsHealth:
         missing = states.missing(now)
         fresh = self._newly_refused('joint states', states.refusals.count)
         rate, self._heard = (self._inputs.heard - self._heard) / elapsed, self._inputs.heard
+        repeated, self._repeated = states.repeated - self._repeated, states.repeated
         level, words = OK, 'all joints are known'
         if missing:
             names = ', '.join(missing[:5]) + (', ...' if len(missing) > 5 else '')
             known = f'{len(missing)} of {len(states.joint_names)} joints are not known'
-            level, words = ERROR, f'no torque: {known}: {names}'
+            why = f'; {repeated} messages had stamps that do not advance' if repeated else ''
+            level, words = ERROR, f'no torque: {known}: {names}{why}'
         elif fresh:
             level, words = WARN, f'{fresh} messages refused: {states.refusals.reason}'
         elif not states.moving:
@@ -74,7 +76,11 @@ class DynamicsHealth:
             'missing or late': ', '.join(missing),
             'refused in all': states.refusals.count,
             'refused last because': states.refusals.reason,
-            'time went back': states.jumps,
+            'stamp did not advance': states.repeated,
+            'time went back': states.timeline.time_resets,
+            'began anew': states.timeline.resets,
+            'in parts': 'yes' if states.in_parts else 'no',
+            'behind the newest stamp': ', '.join(states.behind()),
         })  # fmt: skip
 
     def _wrench(self, hand: EndEffector) -> Status:

@@ -44,6 +44,7 @@ class DynamicsInputs:
         )
         self._joint_states = JointStateReader(partial(deserialize_message, message_type=JointState))
         self.topic: str = subscribe(JointState, 'joint_states', self._on_joint_state, raw=True).topic_name
+        pipeline.inputs.checks.publishers = partial(publishers, node, self.topic)
         for hand in pipeline.inputs.hands:
             wrist = WristTopics(node, pipeline, hand, self.now)
             subscribe(WrenchStamped, f'wrench/{hand}', partial(self._on_wrench, hand, wrist), raw=True)
@@ -54,7 +55,6 @@ class DynamicsInputs:
         self._simulated = self._clock.ros_time_is_active
         supervisor = pipeline.supervisor
         supervisor.arrivals, supervisor.stamps = lambda: self.now() / 1e9, lambda: self.clock() / 1e9
-        pipeline.inputs.checks.publishers = partial(publishers, node, 'joint_states')
         back = JumpThreshold(min_forward=None, min_backward=Duration(nanoseconds=-1), on_clock_change=True)
         self._jumps = self._clock.create_jump_callback(back, post_callback=self._on_jump)
 
@@ -68,8 +68,7 @@ class DynamicsInputs:
 
     def _on_jump(self, _: TimeJump) -> None:
         self._simulated = self._clock.ros_time_is_active
-        self._pipeline.inputs.forget()
-        self._pipeline.supervisor.on_reset()
+        self._pipeline.inputs.forget(self.now())
 
     def _on_joint_state(self, raw: bytes) -> None:
         try:

@@ -9,7 +9,7 @@ from rclpy.parameter import Parameter
 from std_msgs.msg import Bool
 from std_srvs.srv import SetBool
 
-from ..core.errors import ArgumentError
+from ..core.errors import ArgumentError, listed
 from ..dynamics.terms import Torques
 from ..estimation.contact import Contact
 from ..estimation.hand_wrenches import Estimate
@@ -24,6 +24,7 @@ class ExternalTopics:
     def __init__(self, node: Node, pipeline: Pipeline, torque: Topic) -> None:
         """`torque` is the topic of the external torques themselves."""
         self._node, self._external, self._hands, self._torque = node, pipeline.external, pipeline.inputs.hands, torque
+        self._states = pipeline.inputs.states
         self._estimated = {name: WrenchTopic(node, f'wrench/{name}/estimated') for name in self._hands}
         self._contact = Topic(node, Bool, 'contact')
         self._contacts = {name: Topic(node, Bool, f'contact/{name}') for name in self._hands}
@@ -90,6 +91,11 @@ class ExternalTopics:
             return Status('external torque', OK, 'nobody listens, or no joint states', values)
         missing, left = external.without_effort(last.state), observer.unsettled(last.state)
         values |= {'without effort': ', '.join(missing), 'settles for (s)': f'{left:.2f}'}
+        if self._states.lost and observer.source != 'external':
+            behind = listed(self._states.behind())
+            return Status(
+                'external torque', WARN, f'none: {behind} cannot be brought to one instant with the others', values
+            )
         if last.state.dq is None and observer.source != 'external':
             return Status('external torque', WARN, 'none: no velocities', values)
         if missing:

@@ -131,12 +131,9 @@ class CommandSupervisor:
     def on_torques(self, torques: Torques) -> Array | None:
         """Take in the torques of a joint state; return the command (k) to send now, or None."""
         now = self.clock()
-        reset = self._latest is not None and torques.state.jumps != self._latest.state.jumps
         self._latest, self._at, self._arrived = torques, now, self.arrivals()
         if self.commands.idle:
             return None
-        if reset:
-            self.fail('time went back, or the joints are elsewhere at once: the state before says nothing of this one')
         total = self._contributions(torques, now)
         self._watch(now)
         return self._sent(self.commands.update(now, total))
@@ -374,9 +371,9 @@ class CommandSupervisor:
             self.fail(f'{node} has joints [{", ".join(joints)}], which is not command_joints')
 
     def on_reset(self) -> None:
-        """Take in that time went back: nothing that was known counts."""
+        """Take in that time went back, or that the joints are elsewhere: nothing that was known counts."""
         self._latest, self._at, self._arrived = None, -np.inf, -np.inf
-        self.fail('time went back')
+        self.fail('time went back, or the joints are elsewhere at once: the state before says nothing of this one')
 
     # Diagnostics ---------------------------------------------------------------------------------------------------
 

@@ -44,7 +44,7 @@ class External:
         observer, settings, detector = self.observer, self._settings, self.detector
         scale, source = self._of_all('effort_scale'), settings['effort_source']
         if source != observer.source or (scale != observer.effort_scale).any():
-            observer.restart()
+            observer.forget()
         observer.source, observer.effort_scale = source, scale
         observer.gain, observer.longest = settings['external.gain'], settings['state_timeout']
         self._wrenches.damping, self._wrenches.least = settings['external.damping'], settings['external.least']
@@ -56,6 +56,10 @@ class External:
 
     def _of_all(self, key: str) -> Array:
         return np.array([self._settings[f'joints.{name}.{key}'] for name in self._dynamics.joint_names])
+
+    def forget(self) -> None:
+        """Begin anew: the states before say nothing of the next one."""
+        self._explained.forget()
 
     def rest(self, torques: Torques) -> Array | None:
         """Return the external torques (n) without what the hands' sensors explain, or None if they cannot be told."""
@@ -76,12 +80,14 @@ class External:
             self._explained.forget()
             return None
         by_world = -self._dynamics.wrench_torque(state.q, read)  # the state has what the robot applies
-        shown = by_world if self.observer.source == 'external' else self._as_observed(by_world, state.stamp)
+        shown = by_world if self.observer.source == 'external' else self._as_observed(by_world)
         return None if torque is None or shown is None else torque - shown
 
-    def _as_observed(self, torque: Array, stamp: int) -> Array | None:
+    def _as_observed(self, torque: Array) -> Array | None:
         """Return torques (n) as the observer shows them; None until the low pass, that began anew, has settled."""
-        gain, explained = self.observer.gain, self._explained
+        gain, explained, stamp = self.observer.gain, self._explained, self.observer.stamp
+        if stamp < 0:
+            return None
         shown = explained.follow(torque, gain, stamp, self.observer.longest)
         return shown if (stamp - explained.begun) / 1e9 >= SETTLED / gain else None
 

@@ -40,14 +40,20 @@ class Pipeline:
         self._terms = Terms(model.dynamics)
         self.faults = self._terms.faults  # terms that were not finite since somebody cleared this, and why
         self.external = External(settings, model.dynamics, self._terms.observer, self.inputs.hands)
+        self.inputs.states.timeline.on_reset(self._forget)
         settings.used_by(self._apply)
         self.supervisor = CommandSupervisor(settings, model, self.inputs, self._terms, self.external.measured, clock)
+        self.inputs.states.timeline.on_reset(self.supervisor.on_reset)
 
     def _apply(self) -> None:
         """Put the parameters' values to work."""
         self.summed = named(self._settings['total_terms'])
         self.dynamics.gravity = np.array(self._settings['gravity'])
         parameters.set_joints(self.dynamics, self._settings)
+
+    def _forget(self) -> None:
+        self._terms.forget()
+        self.external.forget()
 
     def take_joint_state(
         self, names: Sequence[str], position: Array, velocity: Array, effort: Array, stamp: int, now: int

@@ -3,24 +3,23 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
-
-import numpy as np
 
 from ..core.errors import ArgumentError, unknown_name
 from ..core.spatial import Array
 from ..core.wrench import Place, WrenchRows
 from ..dynamics.factory import Model
-from ..dynamics.state import LazyWrenches, State
+from ..dynamics.state import LazyWrenches, Parts, State
 from ..inputs.contact_rows import RowTimes, contact_rows, latest
 from ..inputs.end_effector import EndEffector, Weigh, contact_wrenches
 from ..inputs.imu import pitch
-from ..inputs.joint_states import JointStates
+from ..inputs.joint_tracker import JointTracker
+from ..inputs.jump_check import JointBounds
 from ..inputs.standstill import Standstill
-from ..inputs.state_checks import StateChecks
 from ..inputs.wrist_sensor import WristSensor
+from ..robot.robot import Limits, Robot
 from . import dynamics_parameters as parameters
 from .settings import Settings
 from .spec import named
@@ -36,11 +35,10 @@ class RobotInputs:
         self.heard = 0  # joint states, good or not
         imu_joint = settings['imu_joint']
         self.imu_joints = [known_joint(model, 'imu_joint', imu_joint)] if imu_joint else []
-        self.states = JointStates(model.dynamics.joint_names, settings['state_timeout'], self.imu_joints)
-        sliding = np.array([joint.kind == 'prismatic' for joint in model.robot.moving_joints])
-        self.checks = StateChecks(model.dynamics.joint_names, sliding, settings['state_timeout'])
+        joints, timeout = model.dynamics.joint_names, settings['state_timeout']
+        self.states = JointTracker(joints, joint_bounds(model.robot), timeout, self.imu_joints)
+        self.checks = self.states.checks  # for commands
         self.hands = {name: self._hand(name) for name in named(settings['end_effectors'])}
-        joints = model.dynamics.joint_names
         self._standstill = {name: Standstill(joints, ZERO_SECONDS) for name in self.hands}
         settings.hold_to(self._check)
         settings.used_by(self._apply)
@@ -59,7 +57,7 @@ class RobotInputs:
             _sensor(values, name)
 
     def _apply(self) -> None:
-        self.states.timeout = self._settings['state_timeout']
+        self.states.timeout = self.checks.timeout = self._settings['state_timeout']
         for name, hand in self.hands.items():
             meaning = (self._settings[f'{name}.sense'], self._settings[f'{name}.moment_about'])
             if meaning != (hand.sense, hand.moment_about):
@@ -73,23 +71,27 @@ class RobotInputs:
     ) -> State | None:
         """Take in a joint state; return what is known of the robot if all of its joints now are."""
         self.heard += 1
-        jumps = self.states.jumps
+        resets = self.states.timeline.time_resets
         taken = self.states.take(names, position, velocity, effort, stamp, now)
-        self._follow_jump(jumps, stamp, now)
+        if self.states.timeline.time_resets != resets:
+            self._forget_readings(stamp, now)
         if not taken or not self.states.complete(now):
             return None
         states = self.states
-        q, effort = states.position.copy(), states.effort.copy()  # what is known goes on, a state stays
-        weigh = self._weigh(q)
-        wrenches = LazyWrenches(lambda: contact_wrenches(self.hands.values(), weigh, stamp, now))
-        dq = states.velocity.copy() if states.moving else None
-        return State(q, dq, wrenches, effort, stamp or states.newest or now, states.jumps)
+        parts = _Parts(states, partial(self._state, stamp, now)) if states.in_parts else None
+        return self._state(stamp, now, states.numbers.copy(), stamp or states.newest or now, parts)
 
-    def _follow_jump(self, jumps: int, stamp: int, now: int) -> None:
-        """Forget readings of a time yet to come, if time went back since there were so many jumps."""
-        if self.states.jumps != jumps:
-            for hand in self.hands.values():
-                hand.time_went_back(stamp, now)
+    def _state(self, stamp: int, now: int, numbers: Array, time: int, parts: Parts | None = None) -> State:
+        """Return the state of numbers (3, n) at a time, with the wrenches at a joint state's stamp."""
+        q, velocities, effort = numbers
+        wrenches = LazyWrenches(lambda: contact_wrenches(self.hands.values(), self._weigh(q), stamp, now))
+        dq = velocities if math.isfinite(velocities @ velocities) else None
+        return State(q, dq, wrenches, effort, time, velocities, parts)
+
+    def _forget_readings(self, stamp: int, now: int) -> None:
+        """Forget readings of a time yet to come, for time went back."""
+        for hand in self.hands.values():
+            hand.time_went_back(stamp, now)
 
     def take_rows(
         self, names: Sequence[str], columns: Sequence[Array], times: RowTimes, wrenches: Sequence[tuple[int, Any]]
@@ -105,7 +107,6 @@ class RobotInputs:
             return None
         rows = known.shape[1]
         self.heard += rows
-        known[1, np.isnan(known[1]).any(axis=1)] = np.nan
         return known, self._contacts(known[0], RowTimes(times.stamp[:rows], times.arrival[:rows]), wrenches)
 
     def _contacts(self, q: Array, times: RowTimes, wrenches: Sequence[tuple[int, Any]]) -> WrenchRows:
@@ -177,16 +178,34 @@ class RobotInputs:
             self.states.refusals.note(str(error))
             return
         velocity = rate if covariances[1] != -1 else math.nan
-        jumps = self.states.jumps
+        resets = self.states.timeline.time_resets
         self.states.take_joint(self.imu_joints[0], angle, velocity, stamp, now)
-        self._follow_jump(jumps, stamp, now)
+        if self.states.timeline.time_resets != resets:
+            self._forget_readings(stamp, now)
 
-    def forget(self) -> None:
+    def forget(self, now: int) -> None:
         """Know nothing: the clock has jumped."""
-        self.states.forget()
+        self.states.clock_jumped(now)
         for name, hand in self.hands.items():
             hand.forget()
             self._standstill[name].forget()
+
+
+class _Parts:
+    """Joints that come in parts, as they are known after a message."""
+
+    def __init__(self, states: JointTracker, state: Callable[[Array, int], State]) -> None:
+        """`state` makes a state of numbers (3, n) at an instant (ns)."""
+        self._states, self._state = states, state
+
+    def instants(self) -> list[State]:
+        """Return the newest state of one instant, after those on the way to it; nothing if there is no newer one."""
+        return [self._state(numbers, instant) for instant, numbers in self._states.aligned()]
+
+    @property
+    def lost(self) -> bool:
+        """Whether that state is too old to say anything of now: a part is too far behind the others."""
+        return self._states.lost
 
 
 def _sensor(values: Mapping[str, Any] | Settings, hand: str) -> WristSensor:
@@ -196,6 +215,17 @@ def _sensor(values: Mapping[str, Any] | Settings, hand: str) -> WristSensor:
         return WristSensor.of(*(values[f'{hand}.{key}'] for key in keys))
     except ArgumentError as error:
         raise ArgumentError(f'{hand}: {error}') from None
+
+
+def joint_bounds(robot: Robot) -> JointBounds:
+    """Return how far the joints of a robot can move."""
+    joints = robot.moving_joints
+    limits = [joint.limits or Limits(None, None) for joint in joints]
+    return JointBounds.of(
+        [limit.velocity for limit in limits],
+        [joint.kind == 'prismatic' for joint in joints],
+        [limit.lower is None or limit.upper is None for limit in limits],
+    )
 
 
 def known_joint(model: Model, parameter: str, name: str) -> str:

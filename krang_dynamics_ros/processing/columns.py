@@ -127,12 +127,18 @@ class Computer:
         """Return a term of rows, which are the core's states, or those of its smooth motion."""
         compute = self._compute[name]
         if compute is not None:
-            return compute(rows)
+            return compute(_moving(rows) if TERMS[name].needs_velocity else rows)
         if rows is core:
             return core.torques[name]
         # Only friction is in Gamma and remembers: what its past adds was found on the positions as they were measured.
         friction = self._dynamics.friction
         return core.torques[name] - friction.torque(core.dq) + friction.torque(rows.dq)
+
+
+def _moving(rows: States) -> States:
+    """Return states without the velocities of those in which one is not known, as the node takes them."""
+    unknown = np.asarray(np.isnan(rows.dq).any(axis=1))
+    return replace(rows, dq=np.where(unknown[:, None], np.nan, rows.dq)) if unknown.any() else rows
 
 
 def smooth_motion(stretch: Stretch, cutoff: float) -> tuple[Array, Array, Array]:

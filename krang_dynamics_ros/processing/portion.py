@@ -50,6 +50,8 @@ class Found:
     last: int = 0
     heard: int = 0
     jumps: int = 0
+    repeated: int = 0
+    accelerated: int = 0
     refused: dict[str, Refusals] = field(default_factory=dict)
     nothing: str = ''  # why there is no state
 
@@ -100,10 +102,12 @@ class _Work:
         refused |= {f'payload {name}': refusals for name, refusals in payloads.refusals.items()}
         for refusals in refused.values():
             refusals.count = 0
-        heard, jumps = inputs.heard, inputs.states.jumps
+        timeline = inputs.states.timeline
+        heard, jumps, repeated = inputs.heard, timeline.time_resets, inputs.states.repeated
         yield from self._recording.runs(self._topics, portion.start, portion.end)
         self._found.refused = {name: replace(refusals) for name, refusals in refused.items() if refusals.count}
-        self._found.heard, self._found.jumps = inputs.heard - heard, inputs.states.jumps - jumps
+        self._found.heard, self._found.jumps = inputs.heard - heard, timeline.time_resets - jumps
+        self._found.repeated = inputs.states.repeated - repeated
         if portion.trail:
             yield from self._recording.runs(self._topics, portion.end, portion.end + portion.trail)
 
@@ -136,6 +140,7 @@ class _Work:
         self._found.errors.add(found['measured'], found['residual'])
         self._found.thinned.add(core, {**found, 'effort': found['measured']})
         self._found.states += len(core)
+        self._found.accelerated += int(np.isfinite(found['acceleration']).all(axis=1).sum())
         self._found.first = int(core.arrival[0]) if self._found.first is None else self._found.first
         self._found.last = int(core.arrival[-1])
         contents = self._recording.contents

@@ -85,6 +85,8 @@ def _sum_up(summary: Summary, found: Sequence[Found]) -> None:
     summary.states = sum(one.states for one in found)
     summary.seconds = (with_states[-1].last - (with_states[0].first or 0)) * 1e-9
     summary.heard, summary.jumps = sum(one.heard for one in found), sum(one.jumps for one in found)
+    summary.repeated = sum(one.repeated for one in found)
+    summary.accelerated = sum(one.accelerated for one in found)
     errors = with_states[0].errors
     for one in with_states[1:]:
         errors.join(one.errors)

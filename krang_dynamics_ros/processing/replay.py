@@ -85,7 +85,8 @@ class _Replay:
         (q, dq, effort), contacts = taken
         stamp, arrival = run.stamp[: len(q)], run.arrival[: len(q)]
         payload = [self._pipeline.payloads.carried] * len(q)
-        return States(np.where(stamp == 0, arrival, stamp), arrival, q, dq, effort, contacts, payload)
+        resets = np.full(len(q), self._pipeline.inputs.states.timeline.resets)
+        return States(np.where(stamp == 0, arrival, stamp), arrival, q, dq, effort, contacts, payload, resets)
 
 
 class Singles:
@@ -97,7 +98,7 @@ class Singles:
         self._begin()
 
     def _begin(self) -> None:
-        self._times: list[tuple[int, int]] = []
+        self._times: list[tuple[int, int, int]] = []  # stamp, arrival, resets
         self._columns: list[tuple[Array, ...]] = []  # position, velocity, effort, terms
         self._payload: list[Mapping[str, Inertia]] = []
         self._wrenches: dict[Place, dict[int, Array]] = {}  # by row
@@ -106,10 +107,13 @@ class Singles:
         return len(self._times)
 
     def add(self, torques: Torques, arrival: int) -> None:
-        """Take in a state with its torques."""
-        state, row = torques.state, len(self._times)
-        self._times.append((state.stamp or arrival, arrival))
-        found = (state.q, state.dq, state.effort, *(torques.term(term) for term in self._terms))
+        """Take in a state with its torques. Where joints come in parts, a row is an instant at which all are known."""
+        terms = [torques.term(term) for term in self._terms]
+        if not torques.state.instants:
+            return
+        state, row = torques.state.instants[-1], len(self._times)
+        self._times.append((state.stamp or arrival, arrival, self._pipeline.inputs.states.timeline.resets))
+        found = (state.q, state.velocities, state.effort, *terms)
         self._columns.append(tuple(self._unknown if x is None else x.copy() for x in found))
         self._payload.append(self._pipeline.payloads.carried)
         for wrench in state.wrenches:
@@ -119,13 +123,13 @@ class Singles:
     def flush(self) -> Iterator[States]:
         """Return them, if there are any, and begin anew."""
         if self._times:
-            stamp, arrival = np.array(self._times, dtype=np.int64).T
+            stamp, arrival, resets = np.array(self._times, dtype=np.int64).T
             q, dq, effort, *torques = np.array(self._columns).transpose(1, 0, 2)
             wrenches = {place: np.zeros((len(stamp), 6)) for place in self._wrenches}
             for place, rows in self._wrenches.items():
                 wrenches[place][[*rows]] = [*rows.values()]
             terms = dict(zip(self._terms, torques, strict=True))
-            yield States(stamp, arrival, q, dq, effort, wrenches, self._payload, terms)
+            yield States(stamp, arrival, q, dq, effort, wrenches, self._payload, resets, terms)
             self._begin()
 
 

@@ -41,8 +41,8 @@ def _contents(page: Page, summary: Summary) -> None:
     page.paragraph('Marked topics were used.')
     for note in summary.notes:
         page.paragraph(f'Note: {note}.')
-    if summary.jumps:
-        page.paragraph(f'Time went back {summary.jumps} times; what was known before was forgotten.')
+    for oddity in summary.oddities:
+        page.paragraph(oddity)
     if summary.refused:
         page.heading('What was refused')
         refused = [(name, str(count), reason) for name, (count, reason) in summary.refused.items()]

@@ -27,6 +27,7 @@ class States:
     effort: Array  # (m, n), as measured
     wrenches: WrenchRows  # what the robot applies
     payload: Sequence[Mapping[str, Inertia]]  # (m), by link: one object for all states that have the same
+    resets: NDArray[np.int64]  # (m), how often everything began anew before
     torques: dict[str, Array] = field(default_factory=dict)  # (m, n), of the terms that remember states before
 
     def __len__(self) -> int:
@@ -37,7 +38,7 @@ class States:
         torques = {term: torque[rows] for term, torque in self.torques.items()}
         wrenches = {place: vectors[rows] for place, vectors in self.wrenches.items()}
         arrays = (self.stamp[rows], self.arrival[rows], self.q[rows], self.dq[rows], self.effort[rows])
-        return States(*arrays, wrenches, self.payload[rows], torques)
+        return States(*arrays, wrenches, self.payload[rows], self.resets[rows], torques)
 
 
 def joined(parts: Sequence[States]) -> States:
@@ -53,7 +54,8 @@ def joined(parts: Sequence[States]) -> States:
     }
     torques = {term: np.concatenate([part.torques[term] for part in parts]) for term in parts[0].torques}
     payload = [*chain.from_iterable(part.payload for part in parts)]
-    return States(stamp, arrival, q, dq, effort, wrenches, payload, torques)
+    resets = np.concatenate([part.resets for part in parts])
+    return States(stamp, arrival, q, dq, effort, wrenches, payload, resets, torques)
 
 
 def blocks(parts: Iterable[States]) -> Iterator[States]:

@@ -24,7 +24,7 @@ class Stretch:
 def stretches(blocks: Iterable[States], margin: float) -> Iterator[Stretch]:
     """Return the same states in stretches, with `margin` seconds on both sides where there are so many.
 
-    Where time goes back or leaves a gap a movement ends: no stretch looks across.
+    Where everything began anew, or time leaves a gap, a movement ends: no stretch looks across.
     """
     waiting: States | None = None  # states whose stretches are not out yet, after `before` of margin
     before = 0
@@ -46,7 +46,8 @@ def _movements(block: States) -> Iterator[States]:
     """Return the parts of a block between which time breaks."""
     steps = np.diff(block.stamp)
     usual = float(np.median(steps[steps > 0])) if (steps > 0).any() else 0.0
-    breaks = np.flatnonzero((steps < 0) | (steps > GAP * usual)) + 1
+    anew = np.diff(block.resets) != 0
+    breaks = np.flatnonzero(anew | (steps < 0) | (steps > GAP * usual)) + 1
     starts = [0, *breaks.tolist(), len(block)]
     for start, end in pairwise(starts):
         yield block[start:end]
@@ -56,7 +57,7 @@ def _goes_on(before: States, after: States) -> bool:
     step = int(after.stamp[0] - before.stamp[-1])
     steps = np.diff(before.stamp) if len(before) > 1 else np.diff(after.stamp)
     usual = float(np.median(steps[steps > 0])) if (steps > 0).any() else np.inf
-    return 0 <= step <= GAP * usual
+    return before.resets[-1] == after.resets[0] and 0 <= step <= GAP * usual
 
 
 def _core(waiting: States, before: int, margin: float) -> tuple[Stretch, int, int] | None:
