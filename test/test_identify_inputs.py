@@ -75,6 +75,19 @@ def test_joints_of_a_bag_that_stand_still_are_held_where_they_stand(tmp_path: Pa
     assert set(chosen.others) == {'theta1', 'wheel'}
 
 
+def test_time_in_a_bag_is_that_of_the_stamps_and_of_arrival_where_there_are_none(tmp_path: Path) -> None:
+    """Messages come late and unevenly; the drives were read when the stamps say."""
+    stamps = BEGIN + 10**7 * np.arange(20)
+    late = stamps + 10**6 * np.random.default_rng(0).integers(0, 9, 20) + 5 * 10**9
+    for name, told, expected in (('stamped', stamps, stamps), ('unstamped', 0 * stamps, late)):
+        states = [
+            ('/joint_states', at, joint_state(stamp, NAMES, [0.01 * k] * 2, (), [1.0, 1.0]))
+            for k, (at, stamp) in enumerate(zip(late.tolist(), told.tolist(), strict=True))
+        ]
+        time = read_bag(write_bag(tmp_path / name, states), NAMES).recording.time
+        np.testing.assert_allclose(time, (expected - expected[0]) * 1e-9, atol=1e-9)
+
+
 def test_a_bag_that_determines_nothing_is_refused_with_the_reason(tmp_path: Path) -> None:
     path = bag(tmp_path / 'motion')
     with pytest.raises(RecordingError, match='stands still, which determines nothing'):

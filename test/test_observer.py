@@ -97,6 +97,28 @@ def test_presliding_friction_at_standstill_is_no_contact(dynamics: Dynamics) -> 
     np.testing.assert_allclose(observer.torque, 0, atol=1e-2)
 
 
+def test_presliding_friction_of_before_a_gap_is_forgotten(dynamics: Dynamics) -> None:
+    """After it the drives may hold the arm by nothing: the friction that was there would show as a push."""
+    dynamics.friction.set_presliding([(Presliding(2.0, 1e-3),)] * 17)
+    observer, q = MomentumObserver(dynamics), Q.copy()
+    for k in range(400):
+        q = q + 1e-4
+        observer(State(q, np.zeros(17), effort=dynamics.Q(q) + 2.0, stamp=1 + k * 2_000_000))
+    for k in range(400):
+        observer(State(q, np.zeros(17), effort=dynamics.Q(q), stamp=10**10 + k * 2_000_000))
+    np.testing.assert_allclose(observer.torque, 0, atol=1e-6)
+
+
+def test_accelerations_show_through_the_same_low_pass(dynamics: Dynamics) -> None:
+    """So that a contact's threshold is the one for what the observer shows then."""
+    observer, ddq = MomentumObserver(dynamics), np.linspace(-2, 2, 17)
+    for k in range(200):
+        t = 0.002 * k
+        q, dq = Q + ddq * t**2 / 2, ddq * t
+        observer(State(q, dq, effort=np.zeros(17), stamp=1 + k * 2_000_000))
+        np.testing.assert_allclose(observer.acceleration, ddq * (1 - np.exp(-observer.gain * t)), atol=1e-9)
+
+
 def still(dynamics: Dynamics, k: int, effort: np.ndarray | None = None, step: float = 0.002) -> State:
     return State(
         Q, np.zeros(17), effort=dynamics.Q(Q) - PUSH if effort is None else effort, stamp=1 + int(k * step * 1e9)

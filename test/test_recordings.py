@@ -28,6 +28,17 @@ def test_krangs_recording_is_read_as_its_readme_says() -> None:
     assert len(motion_only(recording)) < len(recording)  # the first row is from before
 
 
+@pytest.mark.parametrize('what', ['time', 'position', 'effort'])
+def test_rows_from_before_the_motion_are_left_out_whatever_jumps(what: str) -> None:
+    q, _, _ = waves(2, TIME)
+    columns = {'time': TIME.copy(), 'position': q, 'effort': 5 * np.cos(q)}
+    columns[what][:2] -= 10.0
+    recording = recording_of(columns['time'], columns['position'], columns['effort'])
+    motion = motion_only(recording)
+    assert motion.time[0] == TIME[2]
+    assert len(motion) == len(TIME) - 2
+
+
 def test_the_ur10es_motion_is_found_between_standstill() -> None:
     recording = read_recording(shared('ur10e'))
     assert len(recording) == 3691
