@@ -166,8 +166,9 @@ def test_a_joint_just_outside_its_limits_is_ordinary(model: Model) -> None:
     arm.q[1] = -0.05  # q_w, from 0 on
     arm.on()
     assert not arm.commands.fault
-    arm.q[1] = -0.5
-    arm.run(0.5)
+    for _ in range(45):
+        arm.q[1] -= 0.01
+        arm.run(0.01)
     assert 'q_w is at -0.5' in arm.supervisor.status().words
     assert arm.commands.stage is Stage.ON
 
