@@ -23,8 +23,8 @@ TIME = np.arange(0, 12, 0.01)
 def test_what_was_there_stays_until_all_is_written(tmp_path: Path) -> None:
     path = tmp_path / 'x.txt'
     write_whole(path, 'old')
-    with pytest.raises(OSError, match='No space') as error, whole_file(path) as part:
-        part.write_text('half of')
+    with pytest.raises(OSError, match='No space') as error, whole_file(path) as stream:
+        stream.write('half of')
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
     assert error.value.filename == str(path)
     assert [(one.name, one.read_text()) for one in tmp_path.iterdir()] == [('x.txt', 'old')]
@@ -43,6 +43,51 @@ def test_links_modes_and_devices_stay_what_they_are(tmp_path: Path) -> None:
     assert path.stat().st_mode & 0o777 == 0o640
     write_whole('/dev/null', 'gone')
     assert not Path('/dev/null').is_file()
+
+
+def test_a_link_that_was_put_there_beforehand_is_not_written_through(tmp_path: Path) -> None:
+    """Before, the file aside was called `.out.part`, and a link of that name sent the text to another file."""
+    victim, path = tmp_path / 'victim', tmp_path / 'out'
+    victim.write_text('precious')
+    (tmp_path / '.out.part').symlink_to(victim)
+    write_whole(path, 'new')
+    assert victim.read_text() == 'precious'
+    assert path.read_text() == 'new'
+
+
+def test_a_link_that_takes_the_place_of_the_file_aside_is_not_followed(tmp_path: Path) -> None:
+    victim, path = tmp_path / 'victim', tmp_path / 'out'
+    victim.write_text('precious')
+    with whole_file(path) as stream:
+        (part,) = tmp_path.glob('.out.*.part')
+        part.unlink()
+        part.symlink_to(victim)
+        stream.write('new')
+    assert victim.read_text() == 'precious'
+
+
+def test_two_files_aside_have_different_names_and_do_not_mix(tmp_path: Path) -> None:
+    path = tmp_path / 'out'
+    with whole_file(path) as one, whole_file(path) as other:
+        one.write('one')
+        other.write('other')
+    assert path.read_text() == 'one'
+    assert [file.name for file in tmp_path.iterdir()] == ['out']
+
+
+def test_a_new_file_has_the_permissions_of_any_new_file(tmp_path: Path) -> None:
+    before = os.umask(0o027)
+    try:
+        write_whole(tmp_path / 'out', 'new')
+    finally:
+        os.umask(before)
+    assert (tmp_path / 'out').stat().st_mode & 0o777 == 0o640
+
+
+def test_a_name_of_any_length_that_the_disk_takes_is_written(tmp_path: Path) -> None:
+    path = tmp_path / ('x' * 255)
+    write_whole(path, 'new')
+    assert path.read_text() == 'new'
 
 
 def full_after(size: int) -> Callable[[], None]:

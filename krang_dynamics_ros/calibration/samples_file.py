@@ -26,7 +26,7 @@ def write_samples(path: Path, averages: Sequence[Average], joint_names: Sequence
 
     The file is there whole at any moment.
     """
-    with whole_file(path) as part, part.open('w', newline='', encoding='utf-8') as stream:
+    with whole_file(path) as stream:
         writer = csv.writer(stream)
         writer.writerow([*COLUMNS, *joint_names])
         for one in averages:

@@ -69,8 +69,8 @@ def _excite(arguments: argparse.Namespace) -> int:
     if arguments.run:
         recording = run(arm, found, arguments.duration, arguments.rate, arguments.noise, arguments.seed, show_progress)
         show_progress('')
-        with whole_file(arguments.run) as part:
-            write_csv(recording, part)
+        with whole_file(arguments.run) as stream:
+            write_csv(recording, stream)
         print(f'simulated and recorded: {arguments.run}')
     return 0
 

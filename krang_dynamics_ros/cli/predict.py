@@ -56,8 +56,8 @@ def _predict(arguments: argparse.Namespace) -> int:
         print(f'\n{recording.source}: {_rows(recording, motion, arguments.rows)}\n')
         print_errors(robot, motion.joint_names, found.errors.tolist(), motion.measured_effort.std(axis=0).tolist())
         if arguments.output:
-            with whole_file(arguments.output) as part:
-                write_csv(replace(motion, effort=found.predicted), part)
+            with whole_file(arguments.output) as stream:
+                write_csv(replace(motion, effort=found.predicted), stream)
     return 0
 
 

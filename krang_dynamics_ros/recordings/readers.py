@@ -6,6 +6,7 @@ import warnings
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TextIO
 
 import numpy as np
 
@@ -178,7 +179,7 @@ def _parquet_table(path: Path) -> tuple[list[str], Array]:
         return head, np.stack(columns, axis=-1)
 
 
-def write_csv(recording: Recording, path: str | Path) -> None:
+def write_csv(recording: Recording, path: str | Path | TextIO) -> None:
     """Write a recording as a table with a head, which `read_recording` reads."""
     head, columns = ['time'], [recording.time[:, None]]
     for quantity in ('position', 'velocity', 'effort'):
