@@ -129,7 +129,7 @@ def _print_building(robot: Robot) -> None:
 
     print(f'\nsymbols {_seconds(symbols):.2f} s (goal 1 s)', end='')
     with tempfile.TemporaryDirectory() as cache:
-        os.environ['XDG_CACHE_HOME'] = cache
+        os.environ['XDG_CACHE_HOME'] = os.environ['XDG_STATE_HOME'] = cache
         print(f', compiled and loaded {_seconds(lambda: dynamics_of(robot, backend="compiled")):.2f} s', end='')
         print(f', loaded again {_seconds(lambda: dynamics_of(robot, backend="compiled")):.2f} s')
 

@@ -18,6 +18,7 @@ settings.load_profile('here')
 def cache(tmp_path_factory: pytest.TempPathFactory) -> None:
     """Keep compiled robots out of the user's cache: one cache for all workers of a run, the nodes' included."""
     os.environ['XDG_CACHE_HOME'] = str(tmp_path_factory.getbasetemp().parent / 'cache')
+    os.environ['XDG_STATE_HOME'] = str(tmp_path_factory.getbasetemp().parent / 'state')
 
 
 @pytest.fixture(scope='session')

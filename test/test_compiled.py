@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import shutil
 import stat
@@ -47,6 +48,7 @@ def compiled(robot: Robot) -> Dynamics:
 @pytest.fixture
 def empty_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv('XDG_CACHE_HOME', str(tmp_path / 'cache'))
+    monkeypatch.setenv('XDG_STATE_HOME', str(tmp_path / 'state'))
     return tmp_path / 'cache' / 'krang_dynamics_ros'
 
 
@@ -306,6 +308,49 @@ def test_a_damaged_library_is_built_anew(damage: Any, empty_cache: Path) -> None
     whole = built.read_bytes()
     built.write_bytes(damage(whole))
     assert fresh() == expected_Q
+    (again,) = empty_cache.iterdir()
+    assert again.read_bytes() == whole
+
+
+@pytest.mark.parametrize('variable', ['XDG_CACHE_HOME', 'XDG_STATE_HOME'])
+def test_a_folder_that_others_may_enter_is_refused(
+    variable: str, empty_cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    robot, folder = load_robot(FILES['arm_2r']), Path(os.environ[variable]) / 'krang_dynamics_ros'
+    folder.mkdir(parents=True, mode=0o700)
+    for mode in (0o777, 0o770, 0o755, 0o1777):
+        folder.chmod(mode)
+        with pytest.raises(KrangDynamicsError, match=rf'{folder}: mode 0?{mode:o}, must be 0700.*chmod 700'):
+            dynamics_of(robot, backend='compiled')
+        assert not [*empty_cache.glob('*.so')]
+    folder.chmod(0o700)
+    folder.parent.chmod(0o777)
+    with pytest.raises(KrangDynamicsError, match=f'must not be writable by every user.*{variable}'):
+        dynamics_of(robot, backend='compiled')
+    monkeypatch.setenv(variable, 'relative/cache')
+    with pytest.raises(KrangDynamicsError, match=f"{variable}: 'relative/cache', must be an absolute path"):
+        dynamics_of(robot, backend='compiled')
+
+
+def test_a_cache_of_another_user_is_refused(empty_cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, 'geteuid', lambda: os.getuid() + 1)
+    with pytest.raises(
+        KrangDynamicsError, match=f'belongs to user {os.getuid()}, must belong to user {os.getuid() + 1}'
+    ):
+        dynamics_of(load_robot(FILES['arm_2r']), backend='compiled')
+
+
+def test_a_library_that_this_program_did_not_build_is_never_loaded(empty_cache: Path) -> None:
+    """A name with the digest of the content is no proof: who puts a library there names it as well."""
+    robot = load_robot(FILES['arm_2r'])
+    dynamics_of(robot, backend='compiled')
+    (built,) = empty_cache.iterdir()
+    whole, identity = built.read_bytes(), built.stem.rpartition('_')[0]
+    foreign = whole + b'foreign'
+    built.unlink()
+    planted = built.with_name(f'{identity}_{hashlib.sha256(foreign).hexdigest()[:20]}.so')
+    planted.write_bytes(foreign)
+    dynamics_of(load_robot(FILES['arm_2r']), backend='compiled')
     (again,) = empty_cache.iterdir()
     assert again.read_bytes() == whole
 

@@ -2,8 +2,12 @@
 
 The libraries are kept in `krang_dynamics_ros` under $XDG_CACHE_HOME (~/.cache), named by two digests: of all that goes
 into them (the robot's numbers, our own sources, the compiler), so that other numbers have another name, and of the file
-itself, so that a damaged one is known before it is loaded (a truncated one would end the process), and is built anew.
-What was built before is loaded without deriving anything.
+itself, so that every build has a name of its own. What was built before is loaded without deriving anything.
+
+A library runs with the user's rights as soon as it is loaded. So both folders must be the user's alone, and its SHA-256
+is compared before with the one that was noted when it was built, in `krang_dynamics_ros` under $XDG_STATE_HOME
+(~/.local/state): a damaged library (a truncated one would end the process), a foreign one and one without a note are
+removed and built anew.
 """
 
 from __future__ import annotations
@@ -24,12 +28,15 @@ from typing import Any
 import numpy as np
 
 from ..core.errors import BuildError, MissingError
+from ..core.private_folder import private_folder
+from ..core.whole_file import write_whole
 from ..robot.robot import Robot
 from .calls import calls
 from .export_c import c_files
 from .expressions import Symbols, identifier
 
 FLAGS = ('-std=c99', '-O2', '-shared', '-fPIC')
+FOLDER = 'krang_dynamics_ros'
 SOURCES = ('core', 'robot', 'equations', 'symbolic')  # rooms whose modules say what the C is
 
 
@@ -45,7 +52,7 @@ def load_library(robot: Robot) -> ctypes.PyDLL:
         if library.built_from().decode() != identity:
             raise BuildError(f'{path}: has the functions of another robot; delete it')
     except (OSError, AttributeError) as error:
-        raise BuildError(f'{_cache() / stem}: {error}; must be a library that can be written and loaded') from None
+        raise BuildError(f'{stem}: {error}; must be a library that can be written and loaded') from None
     return library
 
 
@@ -83,16 +90,25 @@ def _digest(content: bytes) -> str:
 
 
 def _kept(stem: str) -> Path | None:
-    """Return the library that was built before, if it is still what it was; remove a damaged one."""
+    """Return the library that was built before, if it is still what was noted then; remove any other."""
     for path in sorted(_cache().glob(f'{stem}_*.so')):
-        if path.stem == f'{stem}_{_digest(path.read_bytes())}':
+        note = _note(path)
+        if note.is_file() and note.read_text(encoding='utf-8') == hashlib.sha256(path.read_bytes()).hexdigest():
             return path
         path.unlink(missing_ok=True)
+        note.unlink(missing_ok=True)
     return None
 
 
 def _cache() -> Path:
-    return Path(os.environ.get('XDG_CACHE_HOME') or Path.home() / '.cache') / 'krang_dynamics_ros'
+    """Return the folder of the libraries."""
+    return private_folder('XDG_CACHE_HOME', '.cache', FOLDER)
+
+
+def _note(library: Path) -> Path:
+    """Return the file that has a library's SHA-256. Its name tells caches apart."""
+    folder = private_folder('XDG_STATE_HOME', '.local/state', FOLDER)
+    return folder / f'{library.stem}_{_digest(bytes(library.parent))}.sha256'
 
 
 def _build(robot: Robot, compiler: list[str], stem: str) -> Path:
@@ -101,8 +117,8 @@ def _build(robot: Robot, compiler: list[str], stem: str) -> Path:
         raise MissingError(f"C compiler '{' '.join(compiler)}'", 'backend compiled', 'install gcc, or name yours in CC')
     symbols, name = Symbols(robot), identifier(robot.name)
     files = dict(c_files(symbols, name)) | {'calls.c': calls(symbols, stem.rpartition('_')[2])}
-    _cache().mkdir(parents=True, exist_ok=True, mode=0o700)
-    with tempfile.TemporaryDirectory(dir=_cache()) as folder:
+    cache = _cache()
+    with tempfile.TemporaryDirectory(dir=cache) as folder:
         for file, text in files.items():
             (Path(folder) / file).write_text(text, encoding='utf-8')
         built = Path(folder) / f'{stem}.so'
@@ -110,4 +126,7 @@ def _build(robot: Robot, compiler: list[str], stem: str) -> Path:
         done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)  # noqa: S603
         if done.returncode or not built.exists():
             raise BuildError(f'{" ".join(command)}: exit code {done.returncode}\n{done.stderr[:2000]}'.rstrip())
-        return built.replace(_cache() / f'{stem}_{_digest(built.read_bytes())}.so')
+        content = built.read_bytes()
+        library = cache / f'{stem}_{_digest(content)}.so'
+        write_whole(_note(library), hashlib.sha256(content).hexdigest())  # first: what has no note is removed
+        return built.replace(library)
