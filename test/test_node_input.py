@@ -13,9 +13,12 @@ pytest.importorskip('rclpy', reason='rclpy is not installed: the node cannot run
 
 from builtin_interfaces.msg import Time
 from geometry_msgs.msg import WrenchStamped
+from rclpy.serialization import deserialize_message, serialize_message
 from sensor_msgs.msg import JointState
 
 from krang_dynamics_ros import Lagrangian, Robot, Wrench
+from krang_dynamics_ros.core.limits import MAX_CACHE_BYTES
+from krang_dynamics_ros.messages.joint_state_cdr import JointStateReader
 
 from .ros import TORQUES, Client, Process, domain, effort
 
@@ -170,6 +173,52 @@ def test_bytes_that_are_no_message_are_refused_and_work_goes_on(client: Client, 
 
     client.until(lambda: refused('joint states') and refused('wrench left'), spoil)
     client.ask(robot.joint_names, Q, (), GRAVITY)
+
+
+@pytest.mark.parametrize(
+    ('count', 'reason'), [(30_000, '30000 names, must be at most 2000'), (150_000, 'bytes, must be at most 1000000')]
+)
+def test_a_message_of_very_many_names_is_refused_and_work_goes_on(
+    client: Client, robot: Robot, count: int, reason: str
+) -> None:
+    """With 30 000 names the node was silent for 21 s, with 150 000 it would be for minutes."""
+    names = [f'joint_{k}' for k in range(count)]
+
+    def refused() -> bool:
+        return 'joint states' in client.diagnostics and reason in values_of(client)['refused last because']
+
+    client.until(refused, lambda: client.send_state(names, np.zeros(count)), reason)
+    assert len(values_of(client)['refused last because']) < 200
+    client.ask(robot.joint_names, Q, (), GRAVITY)
+
+
+@pytest.mark.parametrize(('length', 'reason'), [(400_000, 'must be at most 10000'), (3000, 'is unknown')])
+def test_a_frame_with_a_long_name_is_refused_in_a_line(client: Client, robot: Robot, length: int, reason: str) -> None:
+    def refused() -> str:
+        values = client.until(lambda: client.diagnostics.get('wrench left')).values
+        why = {pair.key: pair.value for pair in values}['refused last because']
+        return why if reason in why else ''
+
+    frame = '\x1b' * length
+    why = client.until(refused, lambda: client.send_wrench('left', (1, 0, 0, 0, 0, 0), frame), reason)
+    assert why.isprintable()
+    assert len(why) < 200
+    client.ask(robot.joint_names, Q, (), GRAVITY)
+
+
+def test_what_is_remembered_of_the_layouts_of_messages_is_bounded_in_bytes() -> None:
+    reader, largest = JointStateReader(partial(deserialize_message, message_type=JointState)), 0
+    for k in range(300):
+        message = JointState(name=[f'{"x" * 100}_{k}_{j}' for j in range(100)], position=array('d', np.zeros(100)))
+        raw = bytes(serialize_message(message))
+        assert reader.read(raw, 0).names == tuple(message.name)
+        known = [layout for layouts in reader._layouts.values() for layout in layouts]
+        largest = max(largest, sum(len(layout.head) + sum(map(len, layout.names)) for layout in known))
+    assert 0 < largest <= MAX_CACHE_BYTES
+    message = JointState(name=['x' * 2 * MAX_CACHE_BYTES], position=array('d', [0.0]))
+    before = len(known)
+    reader.read(bytes(serialize_message(message)), 0)
+    assert sum(map(len, reader._layouts.values())) == before
 
 
 @pytest.mark.parametrize('stamp', [Time(sec=2**31 - 1, nanosec=10**9), Time(sec=5, nanosec=10**9), Time(sec=-1)])

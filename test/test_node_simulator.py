@@ -18,6 +18,7 @@ from diagnostic_msgs.msg import DiagnosticStatus
 from geometry_msgs.msg import WrenchStamped
 from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import JointState
+from std_msgs.msg import Header
 from std_srvs.srv import Trigger
 
 from krang_dynamics_ros import Inertia, Robot, Wrench, dynamics_of
@@ -371,3 +372,24 @@ def test_a_second_robot_is_found_at_the_pace_of_everybodys_discovery(number: int
                 assert 'already; two robots on one ROS domain would drive each other' in done.stderr
         finally:
             first.terminate()
+
+
+def test_messages_of_very_many_or_long_names_are_refused_and_it_goes_on(number: int) -> None:
+    node, client = simulator(number), Client(number)
+    watcher, many = Watcher(client), [f'joint_{k}' for k in range(30_000)]
+    try:
+        watcher.now()
+
+        def spoil() -> None:
+            client.send_state(many, np.zeros(len(many)), topic='pose')
+            client.send_state(many, (), topic='torque/total', effort=np.zeros(len(many)))
+            client.publisher(WrenchStamped, 'push').publish(WrenchStamped(header=Header(frame_id='\x1b' * 400_000)))
+
+        for reason in ('pose refused: 30000 names, must be at most 2000', 'push refused: '):
+            client.until(lambda reason=reason: reason in node.output, spoil, reason)
+        watcher.now()
+        assert '\x1b' not in node.output
+        assert max(map(len, node.output.splitlines())) < 300
+    finally:
+        client.close()
+        node.end()

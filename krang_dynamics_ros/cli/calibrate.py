@@ -24,7 +24,7 @@ from ..processing.parameter_file import read_parameters, unknown_parameters
 from ..processing.replay import take
 from ..recordings.bag import Bag
 from ..recordings.recording import RecordingError
-from .common import LiveLines, command_parser, guarded, note, refuse_overwriting
+from .common import LiveLines, command_parser, guarded, note, refuse_overwriting, say, say_error
 
 DESCRIPTION = """\
 Listens to the joint states and to the raw sensor, takes a sample whenever the arm stands still for a second in a new
@@ -87,7 +87,7 @@ class _Command:
         except KrangDynamicsError as error:
             if self._told.apply:
                 raise
-            print(f'{error}: {self._told.params or "its defaults"} must do')
+            say(f'{error}: {self._told.params or "its defaults"} must do')
             return {}
 
     def _begin(self, given: dict[str, Any]) -> None:
@@ -123,7 +123,7 @@ class _Command:
         if self._lines.watched:
             self._lines.show(self._table())
         elif sampled:
-            print(f'sample {len(self._sampler.samples)} taken', flush=True)
+            say(f'sample {len(self._sampler.samples)} taken', flush=True)
 
     def _found(self) -> Calibration | None:
         hand = self._sampler.hand
@@ -141,16 +141,16 @@ class _Command:
         """Say and write what was found; return 0 if it was, and 1 if the poses do not determine it."""
         told, found = self._told, self._found()
         if not self._lines.watched:
-            print('\n'.join(self._table()))
+            say('\n'.join(self._table()))
         if self._kept and self._sampler.samples:
-            print(f'{len(self._sampler.samples)} samples are in {self._kept}; go on with them by --samples')
+            say(f'{len(self._sampler.samples)} samples are in {self._kept}; go on with them by --samples')
         if found is None or found.trouble:
-            print(f'Not concluded: {found.trouble if found else "no samples"}.', file=sys.stderr)
+            say_error(f'Not concluded: {found.trouble if found else "no samples"}.')
             return 1
         if told.output:
             write_whole(told.output, results.parameter_file(found, told.hand, told.payload))
-            print(f'wrote {told.output}')
+            say(f'wrote {told.output}')
         if told.apply:
             node.apply(results.values(found, told.hand, told.payload))
-            print(f'set on {told.node}')
+            say(f'set on {told.node}')
         return 0

@@ -11,7 +11,7 @@ from ..dynamics.factory import BACKENDS, dynamics_of
 from ..proof.agreement import COMPARED, TOLERANCE, Finding, Findings, prove
 from ..robot.file_text import text_of
 from ..robot.robot import Robot
-from .common import add_robot_file, command_parser, guarded, loaded, robot_path, show_progress, whole_number
+from .common import add_robot_file, command_parser, guarded, loaded, robot_path, say, show_progress, whole_number
 
 _DESCRIPTION = """\
 Are the numbers right? Draws random states of a robot and compares Pinocchio, which the node runs on, with two
@@ -45,10 +45,8 @@ def _check(arguments: argparse.Namespace) -> int:
     robot = loaded(path, arguments.base_link)
     dynamics = dynamics_of(robot, text_of(urdf) if urdf else None, arguments.backend)
     joints = '1 joint' if robot.n == 1 else f'{robot.n} joints'
-    print(f'{robot.name}: {joints}, {robot.mass:.3f} kg; {states} random states, seed {seed}; bare hands and payloads.')
-    print(
-        _WHO[arguments.backend].format(robot=path.name, urdf=urdf.name if urdf else f'the URDF of {path.name}') + '\n'
-    )
+    say(f'{robot.name}: {joints}, {robot.mass:.3f} kg; {states} random states, seed {seed}; bare hands and payloads.')
+    say(_WHO[arguments.backend].format(robot=path.name, urdf=urdf.name if urdf else f'the URDF of {path.name}') + '\n')
     findings = prove(
         robot, dynamics, states, seed, lambda done: show_progress(f'{done}/{states} states' if done < states else '')
     )
@@ -57,7 +55,7 @@ def _check(arguments: argparse.Namespace) -> int:
 
 
 def _print_table(findings: Findings) -> None:
-    print(f'{"quantity":<53}{"eq.":<7}{"Lagrangian":>10}  {"Newton-Euler":>12}')
+    say(f'{"quantity":<53}{"eq.":<7}{"Lagrangian":>10}  {"Newton-Euler":>12}')
     for quantity, (meaning, equation) in COMPARED.items():
         witnesses = [findings.get((quantity, name)) for name in ('Lagrangian', 'Newton-Euler')]
         law = findings.get((quantity, 'law'))
@@ -66,7 +64,7 @@ def _print_table(findings: Findings) -> None:
             continue
         wrong = [f for f in (law, *witnesses) if f and not f.agrees]
         mark = f'  <-- differs{f" at {wrong[0].where}" if wrong[0].where else ""}' if wrong else ''
-        print(
+        say(
             f'{quantity:<11}{meaning:<42}{equation:<7}{cells[0]:>10}  {cells[1] if len(cells) > 1 else "law":>12}{mark}'
         )
 
@@ -78,13 +76,13 @@ def _cell(finding: Finding | None) -> str:
 def _verdict(robot: Robot, findings: Findings) -> int:
     wrong = sum(not finding.agrees for finding in findings.values())
     if not wrong:
-        print(f'\nAll {len(findings)} comparisons agree to {TOLERANCE:g}.')
+        say(f'\nAll {len(findings)} comparisons agree to {TOLERANCE:g}.')
         return 0
-    print(f'\n{wrong} of {len(findings)} comparisons differ by more than {TOLERANCE:g}.')
+    say(f'\n{wrong} of {len(findings)} comparisons differ by more than {TOLERANCE:g}.')
     printed = findings.get(('iT_j', 'Lagrangian'))
     if printed and not printed.agrees:
-        print(f"The joints of this file are not the report's ({printed.where}).")
-        print(f'If that is meant, give the robot a name other than {robot.name}.')
+        say(f"The joints of this file are not the report's ({printed.where}).")
+        say(f'If that is meant, give the robot a name other than {robot.name}.')
     return 1
 
 

@@ -14,6 +14,7 @@ import numpy as np
 
 from ..core.errors import MOST, ArgumentError, KrangDynamicsError
 from ..core.share import krang_file
+from ..core.text import shown, shown_lines
 from ..robot.robot import Robot
 from ..robot.robot_file import load_description
 
@@ -89,13 +90,23 @@ def refuse_overwriting(written: Iterable[Path | None], read: Iterable[str | Path
 def show_progress(what: str) -> None:
     """Show the name of the thing at work, in the place of the one before; on a terminal only."""
     if sys.stderr.isatty():
-        print(f'\r\033[K{what}', end='', file=sys.stderr, flush=True)
+        print(f'\r\033[K{shown(what)}', end='', file=sys.stderr, flush=True)
+
+
+def say(*lines: object, end: str = '\n', flush: bool = False) -> None:
+    """Print lines to standard output; what a terminal would obey in names from files is escaped."""
+    print('\n'.join(map(shown_lines, lines)), end=end, flush=flush)
+
+
+def say_error(*lines: object) -> None:
+    """Print lines to standard error in the same way."""
+    print('\n'.join(map(shown_lines, lines)), file=sys.stderr)
 
 
 def note(*lines: str) -> None:
     """Say what is odd though it is taken."""
     for line in lines[:MOST]:
-        print(f'note: {line}', file=sys.stderr)
+        say_error(f'note: {line}')
 
 
 def note_friction(robot: Robot) -> None:
@@ -117,7 +128,7 @@ class LiveLines:
         if not self.watched:
             return
         columns, rows = shutil.get_terminal_size()
-        cut = [line[: columns - 1] for line in lines[: rows - 1]]
+        cut = [shown(line, columns - 1) for line in lines[: rows - 1]]
         back = f'\033[{self._height}A' if self._height else ''
         print(back + '\033[J' + '\n'.join(cut), flush=True)
         self._height = len(cut)
@@ -134,13 +145,13 @@ def guarded(command: Callable[[], int]) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
     except KrangDynamicsError as error:
-        print(error, file=sys.stderr)
+        say_error(error)
         return 2
     except MemoryError as error:
         print(f'not enough memory: {error}; cut the recording, or use another machine', file=sys.stderr)
         return 2
     except OSError as error:
-        print(f'{error.filename}: {error.strerror}' if error.filename else error, file=sys.stderr)
+        say_error(f'{error.filename}: {error.strerror}' if error.filename else error)
         return 2
     except KeyboardInterrupt:
         return 130

@@ -18,7 +18,7 @@ from ..identification.regressor import held
 from ..recordings.derivatives import SLOWEST
 from ..recordings.readers import write_csv
 from ..robot.robot_file import load_robot
-from .common import command_parser, guarded, number, refuse_overwriting, show_progress, whole_number
+from .common import command_parser, guarded, number, refuse_overwriting, say, show_progress, whole_number
 from .recorded import check_folders, joint_angle
 
 _DESCRIPTION = """\
@@ -63,15 +63,15 @@ def _excite(arguments: argparse.Namespace) -> int:
     found = Search(arm, arguments.period, arguments.seed).best(show_progress)
     show_progress('')
     write_whole(arguments.output, trajectory_text(found, arguments.duration, arguments.rate))
-    print(f'{robot.name}: {arm.n} joints, condition number {found.condition:.1f} (of the base regressor, its columns')
-    print(f'of length one); {arguments.duration:g} s written: {arguments.output}')
-    print(f'{first_point(found)}.')
+    say(f'{robot.name}: {arm.n} joints, condition number {found.condition:.1f} (of the base regressor, its columns')
+    say(f'of length one); {arguments.duration:g} s written: {arguments.output}')
+    say(f'{first_point(found)}.')
     if arguments.run:
         recording = run(arm, found, arguments.duration, arguments.rate, arguments.noise, arguments.seed, show_progress)
         show_progress('')
         with whole_file(arguments.run) as stream:
             write_csv(recording, stream)
-        print(f'simulated and recorded: {arguments.run}')
+        say(f'simulated and recorded: {arguments.run}')
     return 0
 
 

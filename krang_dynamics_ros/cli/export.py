@@ -9,7 +9,7 @@ from pathlib import Path
 from ..symbolic.export import FORMATS, export, usage
 from ..symbolic.expressions import identifier
 from ..symbolic.parameters import OPEN
-from .common import add_robot_file, command_parser, guarded, loaded, note_friction, robot_path, show_progress
+from .common import add_robot_file, command_parser, guarded, loaded, note_friction, robot_path, say, show_progress
 
 _DESCRIPTION = """\
 Save A, C, C dq, Q, A ddq + C dq + Q, J^T f, friction, E and U of a robot as functions of q, dq, ddq, wrenches f and
@@ -41,8 +41,8 @@ def _export(path: Path, base_link: str, to: str, folder: Path | None, leave_open
     files = export(robot, to, folder, leave_open, show_progress)
     show_progress('')
     note_friction(robot)
-    print(*files, sep='\n')
-    print(f'\nIn {folder}:  {usage(to, name)}')
+    say(*files)
+    say(f'\nIn {folder}:  {usage(to, name)}')
     return 0
 
 

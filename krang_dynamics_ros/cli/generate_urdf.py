@@ -10,7 +10,7 @@ from ..core.share import PACKAGE
 from ..core.whole_file import write_whole
 from ..robot.robot import Robot
 from ..robot.urdf_writer import urdf_text
-from .common import add_robot_file, command_parser, guarded, loaded, refuse_overwriting, robot_path
+from .common import add_robot_file, command_parser, guarded, loaded, refuse_overwriting, robot_path, say
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -37,7 +37,7 @@ def _generate(path: Path, base_link: str, output: Path | None) -> int:
         sys.stdout.write(text)
     else:
         write_whole(output, text)
-        print(f'{output}: {len(robot.links)} links, {robot.n} joints that move, {robot.mass:.3f} kg')
+        say(f'{output}: {len(robot.links)} links, {robot.n} joints that move, {robot.mass:.3f} kg')
     return 0
 
 

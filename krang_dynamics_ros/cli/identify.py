@@ -17,7 +17,7 @@ from ..robot.file_text import is_xml, text_of
 from ..robot.robot import Robot
 from ..robot.robot_file import load_robot
 from ..robot.units import joint_units
-from .common import command_parser, guarded, note, refuse_overwriting, show_progress
+from .common import command_parser, guarded, note, refuse_overwriting, say, show_progress
 from .recorded import add_recordings, check_folders, recordings_of, robot_file_of
 
 _DESCRIPTION = """\
@@ -66,31 +66,29 @@ def _identify(arguments: argparse.Namespace) -> int:
     _print(found)
     write_whole(output, robot_file_text(found, old, like))
     write_whole(page, identification_report(found))
-    print(f'\nwritten: {output}, {page}  ({time.monotonic() - started:.0f} s)')
+    say(f'\nwritten: {output}, {page}  ({time.monotonic() - started:.0f} s)')
     return 0
 
 
 def _print(found: Identified) -> None:
-    print(f'{", ".join(found.sources)}: {len(found.samples.phase)} rows of motion')
-    print(f'model: {found.structure}')
-    print('error on rows left out, RMSE over standard deviation of the effort:\n')
+    say(f'{", ".join(found.sources)}: {len(found.samples.phase)} rows of motion')
+    say(f'model: {found.structure}')
+    say('error on rows left out, RMSE over standard deviation of the effort:\n')
     print_errors(found.robot, found.joint_names, found.errors.tolist(), found.samples.spread.tolist())
-    print(
-        f"\n{found.combinations} of {10 * len(found.links)} combinations of the bodies' numbers are determined by the"
-    )
-    print('recording, the others by what was known before; every body is a possible one')
+    say(f"\n{found.combinations} of {10 * len(found.links)} combinations of the bodies' numbers are determined by the")
+    say('recording, the others by what was known before; every body is a possible one')
     for name, words in found.beyond_limits.items():
-        print(f'{name}: {words}')
+        say(f'{name}: {words}')
 
 
 def print_errors(robot: Robot, names: Sequence[str], errors: Sequence[float], spreads: Sequence[float]) -> None:
     """Print a table of errors by joint, each in its unit."""
     width, units = max(len(name) for name in (*names, 'joint')), joint_units(robot)
-    print(f'{"joint":<{width}}  {"RMSE/std":>8}  {"RMSE":>10}')
+    say(f'{"joint":<{width}}  {"RMSE/std":>8}  {"RMSE":>10}')
     for name, error, spread in zip(names, errors, spreads, strict=True):
-        print(f'{name:<{width}}  {error:8.4f}  {error * spread:10.4g} {units[name].effort}')
-    print(f'{"mean":<{width}}  {sum(errors) / len(errors):8.4f}')
-    print(f'{"worst":<{width}}  {max(errors):8.4f}')
+        say(f'{name:<{width}}  {error:8.4f}  {error * spread:10.4g} {units[name].effort}')
+    say(f'{"mean":<{width}}  {sum(errors) / len(errors):8.4f}')
+    say(f'{"worst":<{width}}  {max(errors):8.4f}')
 
 
 if __name__ == '__main__':

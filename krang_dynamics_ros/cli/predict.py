@@ -17,7 +17,7 @@ from ..recordings.readers import write_csv
 from ..recordings.recording import Recording, RecordingError
 from ..recordings.window import motion_only
 from ..robot.robot_file import load_robot
-from .common import command_parser, guarded, refuse_overwriting
+from .common import command_parser, guarded, refuse_overwriting, say
 from .identify import print_errors
 from .recorded import add_recordings, check_folders, recordings_of, robot_file_of
 
@@ -47,13 +47,13 @@ def _predict(arguments: argparse.Namespace) -> int:
     if not arguments.robot and identified.is_file():
         path, robot = identified, load_robot(identified)
     refuse_overwriting([arguments.output], [path, arguments.layout, *arguments.recordings])
-    print(f'robot: {path}')
+    say(f'robot: {path}')
     recordings = recordings_of(arguments, robot)
     for recording in recordings:
         motion = recording if arguments.rows is not None else motion_only(recording)
         _check_effort(motion)
         found = predict(robot, motion)
-        print(f'\n{recording.source}: {_rows(recording, motion, arguments.rows)}\n')
+        say(f'\n{recording.source}: {_rows(recording, motion, arguments.rows)}\n')
         print_errors(robot, motion.joint_names, found.errors.tolist(), motion.measured_effort.std(axis=0).tolist())
         if arguments.output:
             with whole_file(arguments.output) as stream:

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import argparse
 import os
-import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from ..core.limits import LARGEST
 from ..core.optional import optional
+from ..core.text import shown
 from ..dynamics.terms import TERMS
 from ..processing.job import FORMATS, TERMS_ASKED, Job
 from ..processing.many import Result, attempt, on_a_cluster, on_this_machine
 from ..processing.parameter_file import read_parameters, unknown_parameters
 from ..processing.places import check_places, folder_for
 from ..processing.summary import Summary
-from .common import command_parser, guarded, note, number, whole_number
+from .common import command_parser, guarded, note, number, say, say_error, whole_number
 
 rich_console = optional('rich.console', 'process')
 bar = optional('rich.progress', 'process')
@@ -76,10 +76,10 @@ def _run(arguments: argparse.Namespace) -> int:
 def _results(jobs: Sequence[Job], arguments: argparse.Namespace) -> Iterator[Result]:
     """Return results as they come, with a bar on a terminal meanwhile."""
     each = bar.TaskProgressColumn() if len(jobs) == 1 else bar.MofNCompleteColumn()
-    shown = (bar.TextColumn('{task.description}'), bar.BarColumn(), each, bar.TimeRemainingColumn())
+    columns = (bar.TextColumn('{task.description}', markup=False), bar.BarColumn(), each, bar.TimeRemainingColumn())
     console = rich_console.Console(stderr=True)
-    with bar.Progress(*shown, console=console, disable=not console.is_terminal, transient=True) as progress:
-        task = progress.add_task(jobs[0].recording.name if len(jobs) == 1 else 'recordings', total=len(jobs))
+    with bar.Progress(*columns, console=console, disable=not console.is_terminal, transient=True) as progress:
+        task = progress.add_task(shown(jobs[0].recording.name) if len(jobs) == 1 else 'recordings', total=len(jobs))
         if len(jobs) == 1 and not arguments.ray:
             yield attempt(jobs[0], lambda part: progress.update(task, completed=part), arguments.workers)
             return
@@ -91,9 +91,9 @@ def _results(jobs: Sequence[Job], arguments: argparse.Namespace) -> Iterator[Res
 
 def _tell(result: Result) -> None:
     if result.summary is None:
-        print(result.fault, file=sys.stderr)
+        say_error(result.fault)
         return
-    print('\n'.join(_lines(result.job, result.summary, result.before)))
+    say('\n'.join(_lines(result.job, result.summary, result.before)))
 
 
 def _lines(job: Job, summary: Summary, before: bool) -> Iterator[str]:

@@ -8,13 +8,19 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 
+from .text import shown, shown_lines
+
 
 class KrangDynamicsError(Exception):
-    """Base of all errors of this package."""
+    """Base of all errors of this package. Whatever names are in its text, it can be printed as it is."""
+
+    def __str__(self) -> str:
+        return shown_lines(super().__str__())
 
 
 _SHORT = reprlib.Repr()
 _SHORT.maxlevel, _SHORT.maxstring = 2, 80
+_LONG = 2000  # characters of a part of a fault, in which names may be
 MOST = 20  # names, or faults, that one message lists
 
 
@@ -27,7 +33,7 @@ class Fault:
     allowed: str
 
     def __str__(self) -> str:
-        return f'{self.path}: {self.value}, {self.allowed}'
+        return f'{shown(self.path, _LONG)}: {shown(self.value, _LONG)}, {shown(self.allowed, _LONG)}'
 
 
 def fault(path: str, value: object, allowed: str) -> Fault:
@@ -89,19 +95,19 @@ class BuildError(KrangDynamicsError):
 def unknown_name(kind: str, name: str, known: Iterable[str]) -> ArgumentError:
     """Return the error for a name that is not among the known ones, with the nearest as a hint."""
     names = list(known)
-    return ArgumentError(f"{kind} '{name}' is unknown; {did_you_mean(name, names)}known: {listed(names)}")
+    return ArgumentError(f"{kind} '{shown(name)}' is unknown; {did_you_mean(name, names)}known: {listed(names)}")
 
 
 def listed(names: Sequence[str]) -> str:
     """Return names with commas between them; of many, the first few and how many more there are."""
     rest = f' and {len(names) - MOST} more' if len(names) > MOST else ''
-    return ', '.join(names[:MOST]) + rest
+    return ', '.join(map(shown, names[:MOST])) + rest
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
     """Return "did you mean 'x'? " for the known name nearest to this one, or nothing."""
     near = get_close_matches(str(name)[:_LONGEST], itertools.islice(known, _COMPARED), n=1)
-    return f"did you mean '{near[0]}'? " if near else ''
+    return f"did you mean '{shown(near[0])}'? " if near else ''
 
 
 _LONGEST, _COMPARED = 100, 1000  # characters, and names, that are looked at for one that is meant

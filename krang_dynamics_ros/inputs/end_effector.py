@@ -12,6 +12,7 @@ from ..core.errors import did_you_mean
 from ..core.inertia import Inertia
 from ..core.limits import LARGEST
 from ..core.spatial import Array
+from ..core.text import shown
 from ..core.wrench import Load, Wrench
 from .refusals import Refusals
 from .timeline import NEVER
@@ -74,7 +75,9 @@ class EndEffector:
         is of a time that began anew.
         """
         if frame and frame not in self.links:
-            return self.refusals.note(f"frame '{frame}' is unknown; {did_you_mean(frame, self.links)}must be a link")
+            return self.refusals.note(
+                f"frame '{shown(frame)}' is unknown; {did_you_mean(frame, self.links)}must be a link"
+            )
         if not all(abs(x) <= LARGEST for x in (*force, *moment)):  # NaN is not
             return self.refusals.note(f'force {force}, moment {moment}, must be finite, at most {LARGEST:g}')
         if self.reading is not None and stamp and self.stamp - self.timeout * 1e9 <= stamp <= self.stamp:

@@ -7,7 +7,6 @@ clocks are ordinary. A stamp of zero means "not stamped"; then arrival alone cou
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
@@ -15,12 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..core.limits import LARGEST
+from ..core.names import NamesCache, names_fault
 from ..core.spatial import Array
 from .delay import Delay
 from .refusals import Refusals
 from .timeline import NEVER, Timeline
-
-KNOWN_LAYOUTS = 64  # lists of names that are remembered; a few publishers need a few
 
 
 class Layout(NamedTuple):
@@ -46,7 +44,7 @@ class JointTable:
         self.timeline.on_reset(self.forget)
         self._place = {name: k for k, name in enumerate(self.joint_names)}
         self._apart = frozenset(apart)
-        self._layouts: dict[tuple[str, ...], Layout | str] = {}
+        self._layouts: NamesCache[Layout | str] = NamesCache()
         self.forget()
 
     def forget(self) -> None:
@@ -57,22 +55,20 @@ class JointTable:
         self.numbers[:] = np.nan
 
     def place(self, names: Sequence[str]) -> Layout | None:
-        """Return where a message's joints belong; note a refusal, and return None, if one is named twice."""
+        """Return where a message's joints belong; note a refusal, and return None, if the names cannot be."""
         key = tuple(names)
         layout = self._layouts.get(key)
         if layout is None:
-            if len(self._layouts) >= KNOWN_LAYOUTS:
-                self._layouts.clear()
-            layout = self._layouts[key] = self._new_layout(key)
+            layout = self._new_layout(key)
+            self._layouts.put(key, layout)
         if isinstance(layout, str):
             self.refusals.note(layout)
             return None
         return layout
 
     def _new_layout(self, names: tuple[str, ...]) -> Layout | str:
-        if len(set(names)) != len(names):
-            twice = sorted(name for name, count in Counter(names).items() if count > 1)
-            return f'named twice: {", ".join(twice[:5])}'
+        if fault := names_fault(names):
+            return fault
         theirs = [k for k, name in enumerate(names) if name in self._place and name not in self._apart]
         ours = [self._place[names[k]] for k in theirs]
         return self._layout(names, ours, theirs)

@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from ..core.text import shown_lines
+
+_LONGEST = 1000  # characters of a reason
+
 
 @dataclass
 class Refusals:
@@ -15,5 +19,5 @@ class Refusals:
     def note(self, reason: str) -> bool:
         """Count a refusal; return False, so that `return refusals.note(...)` reads as what it means."""
         self.count += 1
-        self.reason = reason
+        self.reason = shown_lines(reason, _LONGEST)
         return False

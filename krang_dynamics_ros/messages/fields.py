@@ -23,6 +23,12 @@ def stamp_from(seconds: int, nanoseconds: int) -> int:
     return seconds * SECOND + nanoseconds
 
 
+def check_size(raw: bytes, most: int) -> None:
+    """Raise `ArgumentError` if a serialized message is too long to be read: reading takes time."""
+    if len(raw) > most:
+        raise ArgumentError(f'a message of {len(raw)} bytes, must be at most {most}')
+
+
 def wrench_of(told: Any) -> tuple[str, Three, Three]:
     """Return the frame, the force (N) and the moment (N m) of a WrenchStamped."""
     f, m = told.wrench.force, told.wrench.torque

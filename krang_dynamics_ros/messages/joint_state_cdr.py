@@ -9,13 +9,14 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ..core.limits import MAX_CACHE_BYTES
+from ..core.names import size_of
 from ..core.spatial import Array
 from .fields import SECOND, STAMP, stamp_from, stamp_of
 from .message_cdr import LITTLE_ENDIAN
 from .messages import JointStateMessage, JointStateRun
 
 HEAD = 12  # where the frame and the names stand, behind the stamp
-KNOWN_LAYOUTS = 64
 
 
 class _Layout(NamedTuple):
@@ -30,7 +31,7 @@ class JointStateReader:
     def __init__(self, deserialize: Callable[[bytes], Any]) -> None:
         self._deserialize = deserialize
         self._layouts: dict[int, list[_Layout]] = {}  # by length of the message: both arms' may be as long
-        self._known = 0
+        self._bytes = 0  # of memory that the layouts take
 
     def read(self, raw: bytes, arrival: int) -> JointStateMessage:
         """Return the message that these bytes are; `ArgumentError` if its stamp is no time."""
@@ -73,11 +74,14 @@ class JointStateReader:
     def _remember(self, length: int, layout: _Layout | None) -> None:
         if layout is None:
             return
-        if self._known >= KNOWN_LAYOUTS:
+        size = len(layout.head) + size_of(layout.names)
+        if size > MAX_CACHE_BYTES:
+            return
+        if self._bytes + size > MAX_CACHE_BYTES:
             self._layouts.clear()
-            self._known = 0
+            self._bytes = 0
         self._layouts.setdefault(length, []).insert(0, layout)
-        self._known += 1
+        self._bytes += size
 
 
 def _layout(raw: bytes, frame: str, names: Sequence[str], columns: Sequence[Array]) -> _Layout | None:

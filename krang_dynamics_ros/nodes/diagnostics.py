@@ -9,6 +9,8 @@ from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 from rclpy.clock import Clock, ClockType
 from rclpy.node import Node
 
+from ..core.text import shown, shown_lines
+
 OK, WARN, ERROR = DiagnosticStatus.OK, DiagnosticStatus.WARN, DiagnosticStatus.ERROR
 PERIOD = 1.0  # s, by the steady clock
 
@@ -27,7 +29,7 @@ class Reporter:
 
     def __init__(self, node: Node, hardware_id: str) -> None:
         """`hardware_id` names the robot."""
-        self._node, self._hardware_id = node, hardware_id
+        self._node, self._hardware_id = node, shown(hardware_id)
         self._sources: list[Callable[[], Iterable[Status]]] = []
         self._levels: dict[str, bytes] = {}
         self._publisher = node.create_publisher(DiagnosticArray, '/diagnostics', 1)
@@ -47,10 +49,14 @@ class Reporter:
             self._log_change(status)
 
     def _message(self, status: Status) -> DiagnosticStatus:
-        pairs = [KeyValue(key=key, value=str(value)) for key, value in status.values.items()]
+        pairs = [KeyValue(key=shown(key), value=shown_lines(value)) for key, value in status.values.items()]
         full = f'{self._node.get_fully_qualified_name()[1:]}: {status.name}'
         return DiagnosticStatus(
-            level=status.level, name=full, message=status.words, hardware_id=self._hardware_id, values=pairs
+            level=status.level,
+            name=full,
+            message=shown_lines(status.words),
+            hardware_id=self._hardware_id,
+            values=pairs,
         )
 
     def _log_change(self, status: Status) -> None:
@@ -58,7 +64,7 @@ class Reporter:
         if self._levels.get(status.name, OK) == status.level:
             return
         self._levels[status.name] = status.level
-        words = f'{status.name}: {status.words}'
+        words = shown_lines(f'{status.name}: {status.words}')
         if status.level == OK:  # two lines, for rclpy lets a line log at one severity only
             self._node.get_logger().info(words)
         else:

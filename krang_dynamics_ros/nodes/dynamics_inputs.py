@@ -16,8 +16,9 @@ from rclpy.serialization import deserialize_message
 from sensor_msgs.msg import Imu, JointState
 
 from ..core.errors import ArgumentError
+from ..core.limits import MAX_BYTES, MAX_NAMED_BYTES
 from ..dynamics.terms import Torques
-from ..messages.fields import imu_of, stamp_of
+from ..messages.fields import check_size, imu_of, stamp_of
 from ..messages.joint_state_cdr import JointStateReader
 from ..messages.message_cdr import read_wrench
 from ..pipeline.pipeline import Pipeline
@@ -72,6 +73,7 @@ class DynamicsInputs:
 
     def _on_joint_state(self, raw: bytes) -> None:
         try:
+            check_size(raw, MAX_NAMED_BYTES)
             message = self._joint_states.read(raw, self.now())
         except (RuntimeError, ArgumentError) as error:
             self._pipeline.inputs.states.refusals.note(why_refused(error))
@@ -82,6 +84,7 @@ class DynamicsInputs:
 
     def _on_wrench(self, hand: str, wrist: WristTopics, raw: bytes) -> None:
         try:
+            check_size(raw, MAX_BYTES)
             message = read_wrench(_wrench, hand, raw, self.now())
         except (RuntimeError, ArgumentError) as error:
             self._pipeline.inputs.hands[hand].refusals.note(why_refused(error))
@@ -91,6 +94,7 @@ class DynamicsInputs:
 
     def _on_imu(self, raw: bytes) -> None:
         try:
+            check_size(raw, MAX_BYTES)
             message = deserialize_message(raw, Imu)
             stamp = stamp_of(message)
         except (RuntimeError, ArgumentError) as error:

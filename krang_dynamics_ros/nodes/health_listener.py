@@ -7,8 +7,11 @@ import time
 from diagnostic_msgs.msg import DiagnosticArray
 from rclpy.node import Node
 
+from ..core.text import shown, shown_lines
 from ..viewer.snapshot import LEVELS, Line
 
+MAX_STATUSES = 200  # of a message: a node of ours has twenty
+MAX_WORDS = 2000  # characters of a status
 SILENT = 3.0  # s without diagnostics, which come once a second
 
 
@@ -22,10 +25,10 @@ class HealthListener:
     def _on_diagnostics(self, message: DiagnosticArray) -> None:
         now = time.monotonic()
         told: dict[str, list[Line]] = {}
-        for status in message.status:
+        for status in message.status[:MAX_STATUSES]:
             node, _, about = status.name.partition(': ')
             level = LEVELS[min(status.level[0], len(LEVELS) - 1)]
-            told.setdefault(node, []).append(Line(level, about, status.message))
+            told.setdefault(node, []).append(Line(level, shown(about), shown_lines(status.message, MAX_WORDS)))
         self._lines = {node: (at, lines) for node, (at, lines) in self._lines.items() if now - at < SILENT}
         self._lines |= {node: (now, lines) for node, lines in told.items()}
 

@@ -10,6 +10,7 @@ from rclpy.node import Node
 from rclpy.parameter import Parameter
 
 from ..core.errors import KrangDynamicsError, did_you_mean
+from ..core.text import shown
 from ..pipeline.settings import Settings
 from ..pipeline.spec import Spec
 
@@ -45,7 +46,7 @@ def warn_of_unknown(node: Node) -> None:
     for name in given_to(node):
         if not node.has_parameter(name) and not name.startswith('qos_overrides'):
             hint = did_you_mean(name, node._parameters)
-            node.get_logger().warning(f"parameter '{name}' is unknown and has no effect. {hint}")
+            node.get_logger().warning(f"parameter '{shown(name)}' is unknown and has no effect. {hint}")
 
 
 class NodeSettings(Settings):

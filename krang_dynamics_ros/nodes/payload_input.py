@@ -14,8 +14,10 @@ from rclpy.qos import QoSProfile
 from rclpy.qos_overriding_options import QoSOverridingOptions
 from rclpy.serialization import deserialize_message
 
+from ..core.errors import ArgumentError
+from ..core.limits import MAX_BYTES
 from ..core.spatial import Array
-from ..messages.fields import payload_of
+from ..messages.fields import check_size, payload_of
 from ..pipeline.payloads import Payloads, Told
 from ..pipeline.robot_inputs import RobotInputs
 from .topics import why_refused
@@ -43,8 +45,9 @@ class PayloadInput:
         refusals = self._payloads.refusals[hand]
         refused = refusals.count
         try:
+            check_size(raw, MAX_BYTES)
             frame, mass, com, inertia = payload_of(deserialize_message(raw, InertiaStamped))
-        except RuntimeError as error:
+        except (RuntimeError, ArgumentError) as error:
             refusals.note(why_refused(error))
             return
         values = self._payloads.read(hand, frame, Told(mass, com, inertia), self._positions())

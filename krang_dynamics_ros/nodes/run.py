@@ -13,6 +13,7 @@ from rclpy.node import Node
 from rclpy.signals import SignalHandlerOptions
 
 from ..core.errors import KrangDynamicsError
+from ..core.text import shown_lines
 from .shutdown import SPIN_TIMEOUT, ignore_signals, install_watchdog, say, told_to_end
 
 REFUSED = (KrangDynamicsError, ParameterException, InvalidParameterTypeException, InvalidParameterValueException)
@@ -43,14 +44,14 @@ def run(create: Callable[[], Node], args: Sequence[str] | None = None) -> int:
     try:
         rclpy.init(args=None if args is None else list(args), signal_handler_options=SignalHandlerOptions.NO)
     except RuntimeError as error:  # rcl's word on arguments that it cannot read
-        say(str(error))
+        say(shown_lines(error))
         return 1
     following: Callable[[], Node] | None = create
     while following is not None:
         try:
             node = following()
         except REFUSED as error:
-            say(str(error))
+            say(shown_lines(error))
             rclpy.shutdown()
             return 1
         following = _spun(node)

@@ -13,6 +13,7 @@ from geometry_msgs.msg import WrenchStamped
 from rclpy.node import Node
 
 from ..core.inertia import Inertia
+from ..core.text import shown
 from ..core.wrench import Wrench
 from ..inputs.end_effector import EndEffector
 from ..messages.fields import wrench_of
@@ -66,7 +67,7 @@ class SimulatorHands:
         """Take in a push on the link that the message's frame names."""
         link = message.header.frame_id
         if link not in self._links:
-            self._node.get_logger().warning(f"push refused: '{link}' is no link", throttle_duration_sec=1.0)
+            self._node.get_logger().warning(f"push refused: '{shown(link)}' is no link", throttle_duration_sec=1.0)
             return
         self._on_push(self._grips.setdefault(link, self._pushed(link, link)), message)
 

@@ -20,7 +20,9 @@ from std_msgs.msg import Float64MultiArray
 from std_srvs.srv import Trigger
 
 from ..core.errors import ArgumentError, listed
+from ..core.names import names_fault
 from ..core.spatial import Array
+from ..core.text import shown_lines
 from ..core.wrench import Wrench
 from ..messages.fields import SECOND, stamp_of
 from ..pipeline.spec import named
@@ -143,6 +145,8 @@ class SimulatorNode(Node):
 
     def _on_pose(self, message: JointState) -> None:
         try:
+            if fault := names_fault(message.name):
+                raise ArgumentError(fault)
             self.robot.put(message.name, message.position)
         except ArgumentError as error:
             self.get_logger().warning(f'pose refused: {error}', throttle_duration_sec=1.0)
@@ -154,7 +158,7 @@ class SimulatorNode(Node):
         if len(self._health.sources) > 1:
             found.append(f'torques come from {" and ".join(self._health.sources)}')
         if found and found != self._company:
-            self.get_logger().warning(f'{"; ".join(found)}: two robots on one ROS domain drive each other')
+            self.get_logger().warning(f'{shown_lines("; ".join(found))}: two robots on one ROS domain drive each other')
         self._company = found
 
     def _on_tick(self) -> None:

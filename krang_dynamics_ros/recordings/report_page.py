@@ -7,7 +7,6 @@ name in a legend hides its line.
 
 from __future__ import annotations
 
-import html
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -16,8 +15,10 @@ from pathlib import Path
 import numpy as np
 
 from ..core.spatial import Array
+from ..core.text import shown, to_html
 
 COLORS = ('#1f6fb2', '#d1631c', '#2f8f4e', '#8a4fae', '#b03a48', '#6b6f76')
+MAX_TITLE = 200  # characters of a chart's title
 STEPS = 1_000_000  # that the range of a line is divided into: beyond what a screen shows, and ten times zoomed
 
 
@@ -41,11 +42,11 @@ class Page:
 
     def heading(self, text: str) -> None:
         """Begin a section."""
-        self._parts.append(f'<h2>{html.escape(text)}</h2>')
+        self._parts.append(f'<h2>{to_html(text)}</h2>')
 
     def paragraph(self, text: str) -> None:
         """Add a paragraph of plain text."""
-        self._parts.append(f'<p>{html.escape(text)}</p>')
+        self._parts.append(f'<p>{to_html(text)}</p>')
 
     def table(self, head: Sequence[str], rows: Sequence[Sequence[str]], marked: Sequence[bool] = ()) -> None:
         """Add a table; marked rows stand out. Numbers stand on the right, words on the left."""
@@ -54,9 +55,7 @@ class Page:
 
         def line(tag: str, row: Sequence[str], mark: str = '') -> str:
             cells = zip(kinds or [''] * len(row), row, strict=True)
-            return (
-                f'<tr{mark}>' + ''.join(f'<{tag}{kind}>{html.escape(cell)}</{tag}>' for kind, cell in cells) + '</tr>'
-            )
+            return f'<tr{mark}>' + ''.join(f'<{tag}{kind}>{to_html(cell)}</{tag}>' for kind, cell in cells) + '</tr>'
 
         marks = [' class="marked"' if mark else '' for mark in marked] + [''] * (len(rows) - len(marked))
         lines = [line('th', head), *(line('td', row, mark) for row, mark in zip(rows, marks, strict=True))]
@@ -65,9 +64,9 @@ class Page:
     def chart(self, title: str, x_label: str, y_label: str, lines: Sequence[Line]) -> None:
         """Add a chart."""
         data = {
-            'title': title, 'x': x_label, 'y': y_label,
+            'title': shown(title, MAX_TITLE), 'x': x_label, 'y': y_label,
             'lines': [
-                {'name': line.name, 'color': line.color or COLORS[k % len(COLORS)], 'dots': line.dots,
+                {'name': shown(line.name), 'color': line.color or COLORS[k % len(COLORS)], 'dots': line.dots,
                  'x': _short(line.x), 'y': _short(line.y)}
                 for k, line in enumerate(lines)
             ],
@@ -77,7 +76,7 @@ class Page:
 
     def text(self) -> str:
         """Return the page."""
-        title = html.escape(self.title)
+        title = to_html(self.title)
         style, script = (Path(__file__).with_suffix(kind).read_text(encoding='utf-8') for kind in ('.css', '.js'))
         return (
             f'<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8"><title>{title}</title>\n'

@@ -12,6 +12,7 @@ from contextlib import suppress
 from xml.etree import ElementTree as ET
 
 from ..core.errors import DescriptionError, Fault, did_you_mean, listed
+from ..core.text import shown
 from . import urdf_parts as parts
 from .description import Description
 from .mimic import mimic_faults
@@ -71,7 +72,7 @@ def _robot(root: ET.Element, base_link: str, reader: Reader) -> Robot | None:
     if reader.faults:
         return None
     drawn = tuple(Link(name, bodies[name], *looks.of(element_of[name], name)) for name in links)
-    return Robot(root.get('name', ''), drawn, joints)
+    return Robot(shown(root.get('name', '')), drawn, joints)
 
 
 def _edge(reader: Reader, element: ET.Element, k: int) -> Edge:

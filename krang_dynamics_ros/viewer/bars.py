@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from html import escape
 
 from ..core.spatial import Array
+from ..core.text import to_html
 from ..dynamics.terms import SUMMED, TERMS
 from ..robot.robot import Limits
 from .snapshot import Heard
@@ -50,7 +50,7 @@ def _head(joint_names: Sequence[str], columns: Sequence[str]) -> str:
         ('limit', 3.6, f'what the motor can give, N m, or N {slides}'),
     )
     cells = [f'<th class="grey" style="width:{size:.1f}em" title="{hint}">{name}</th>' for name, size, hint in state]
-    cells += [f'<th style="color:{TERM_COLORS[term]}" title="{escape(HINTS[term])}">{term}</th>' for term in columns]
+    cells += [f'<th style="color:{TERM_COLORS[term]}" title="{to_html(HINTS[term])}">{term}</th>' for term in columns]
     return f'<tr>{"".join(cells)}</tr>'
 
 
@@ -66,10 +66,10 @@ def _row(
     full = limit or max([1.0, *(abs(torque) for torque in torques.values() if torque is not None)])
     cells = ''.join(_cell(term, torque, full, limit) for term, torque in torques.items())
     shown = '' if limit is None else _limit(limit)
-    row = f'<tr data-joint="{escape(name)}"' + (' class="marked">' if marked else '>')
+    row = f'<tr data-joint="{to_html(name)}"' + (' class="marked">' if marked else '>')
     mark = f'<span style="color:{curve}">&#9632;</span> ' if curve else ''
     return (
-        f'{row}<td title="{escape(name)}">{mark}{escape(name)}</td>'
+        f'{row}<td title="{to_html(name)}">{mark}{to_html(name)}</td>'
         f'{_position(q, limits)}{_velocity(dq, limits)}<td class="grey">{shown}</td>{cells}</tr>'
     )
 

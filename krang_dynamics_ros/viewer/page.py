@@ -7,7 +7,6 @@ import queue
 import socket
 import time
 from collections.abc import Callable, Mapping
-from html import escape
 from typing import Any
 
 import numpy as np
@@ -15,6 +14,7 @@ import viser
 
 from ..core.errors import TakenError
 from ..core.spatial import Array
+from ..core.text import to_markdown
 from ..dynamics.dynamics import Dynamics
 from ..robot.robot import Robot
 from . import texts
@@ -117,7 +117,7 @@ class Page:
         Where no hands are named, one grips it at the ends of its tree.
         """
         grips = hands or {link: link for link in leaves(robot, dynamics)}
-        self._name, self._up, self._dynamics = escape(dynamics.name), up, dynamics
+        self._name, self._up, self._dynamics = to_markdown(dynamics.name), up, dynamics
         scene = self._server.scene
         self._begin()
         scene.configure_default_lights(cast_shadow=True)

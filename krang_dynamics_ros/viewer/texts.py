@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from html import escape
 from textwrap import shorten
 
+from ..core.text import to_html
 from .snapshot import LEVELS, Line, Snapshot
 
 HEAD = 110  # characters of the coloured bar, below which all is said in full
@@ -63,13 +63,13 @@ def not_drawn(reasons: Sequence[str]) -> str:
     """Return HTML: which meshes are not drawn, and what to do."""
     if not reasons:
         return ''
-    first = escape(reasons[0])
+    first = to_html(reasons[0])
     more = f' ({len(reasons) - 1} more)' if len(reasons) > 1 else ''
     return f'<p class="note">Not drawn: {first}{more}. Name the folder of its package by <code>mesh_folders</code>.</p>'
 
 
 def intro(robot: str, now: Snapshot, *, hands: bool) -> str:
-    """Return markdown: what one sees, and what to try. `robot` is its name, as HTML."""
+    """Return markdown: what one sees, and what to try. `robot` is its name, as Markdown."""
     if not now.simulated:
         return REAL.format(robot=robot)
     friction = FRICTION.format(friction=now.friction) if now.friction else ''
@@ -82,17 +82,17 @@ def health(lines: Sequence[Line]) -> str:
     worst = max(lines, key=lambda line: LEVELS.index(line.level))
     head = 'all is well' if worst.level == 'ok' else shorten(f'{worst.about}: {worst.words}', HEAD, placeholder=' …')
     rows = ''.join(
-        f'<div><span style="color:{LEVEL_COLORS[line.level]}">&#9679;</span> <b>{escape(line.about)}</b>: '
-        f'{escape(line.words)}</div>'
+        f'<div><span style="color:{LEVEL_COLORS[line.level]}">&#9679;</span> <b>{to_html(line.about)}</b>: '
+        f'{to_html(line.words)}</div>'
         for line in lines
         if line.level != 'ok'
     )
     fine = ', '.join(
-        f'<span title="{escape(line.words)}">{escape(line.about)}</span>' for line in lines if line.level == 'ok'
+        f'<span title="{to_html(line.words)}">{to_html(line.about)}</span>' for line in lines if line.level == 'ok'
     )
     rows += f'<div><span style="color:{LEVEL_COLORS["ok"]}">&#9679;</span> {fine}</div>' if fine else ''
     return (
         f'<div class="health" data-level="{worst.level}">'
-        f'<div class="head" style="background:{LEVEL_COLORS[worst.level]}">{escape(head)}</div>'
+        f'<div class="head" style="background:{LEVEL_COLORS[worst.level]}">{to_html(head)}</div>'
         f'<div class="rows">{rows}</div></div>'
     )

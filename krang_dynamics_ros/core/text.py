@@ -1,0 +1,45 @@
+"""Text from outside (names in messages and files) made safe to show: in a log, on a terminal, in diagnostics, HTML.
+
+A character that cannot be printed is escaped: control characters, among them the escape sequences that a terminal obeys
+and line feeds that forge a line of a log, and marks that change the direction of writing.
+"""
+
+from __future__ import annotations
+
+import html
+import re
+
+MAX_NAME_SHOWN = 80  # characters of a name
+MAX_TEXT_SHOWN = 20_000  # characters of a message; a compiler's output has 2000, twenty faults rarely more
+_CUT = '\u2026'
+_MARKDOWN = re.compile(r'([\\`*_{}\[\]()#+\-.!|<>&~$:])')
+
+
+def shown(name: object, limit: int = MAX_NAME_SHOWN) -> str:
+    """Return a name as printable text in one line, cut to `limit` characters."""
+    text = str(name)
+    if len(text) <= limit and text.isprintable():
+        return text
+    escaped = ''.join(map(_escaped, text[: limit + 1]))
+    return escaped if len(escaped) <= limit else escaped[: limit - 1] + _CUT
+
+
+def shown_lines(text: object, limit: int = MAX_TEXT_SHOWN) -> str:
+    """Return a text of several lines as printable lines, cut to `limit` characters in all."""
+    whole = str(text)
+    cut = whole if len(whole) <= limit else whole[: limit - 1] + _CUT
+    return cut if cut.isprintable() else '\n'.join(''.join(map(_escaped, line)) for line in cut.split('\n'))
+
+
+def to_html(text: object, limit: int = MAX_TEXT_SHOWN) -> str:
+    """Return a text as HTML that shows it, whatever tags are in it."""
+    return html.escape(shown(text, limit))
+
+
+def to_markdown(name: object) -> str:
+    """Return a name as Markdown that shows it, whatever links, images and tags are in it."""
+    return _MARKDOWN.sub(lambda mark: f'&#{ord(mark[0])};', shown(name))
+
+
+def _escaped(character: str) -> str:
+    return character if character.isprintable() else character.encode('unicode_escape').decode()
