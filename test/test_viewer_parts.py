@@ -17,7 +17,7 @@ from krang_dynamics_ros.robot.robot import Limits
 from krang_dynamics_ros.robot.urdf_reader import read_description
 from krang_dynamics_ros.viewer.bars import ALWAYS, BEYOND, OBSERVED, search_field, table
 from krang_dynamics_ros.viewer.camera import FIELD, Window, frame_of, framed, to_camera
-from krang_dynamics_ros.viewer.joint_groups import groups_of, leaves, movers
+from krang_dynamics_ros.viewer.joint_groups import groups_of, leaves, limits_of, movers
 from krang_dynamics_ros.viewer.mesh_files import LARGEST, MeshFiles, read_mesh
 from krang_dynamics_ros.viewer.pulls import DAMPING, STIFFNESS, STRONGEST, Pull, Pulls, pulled
 from krang_dynamics_ros.viewer.snapshot import Heard, Line, Snapshot
@@ -230,6 +230,20 @@ def server() -> Iterator[Any]:
     started = viser.ViserServer(host='127.0.0.1', port=8400, verbose=False)  # or the next one that is free
     yield started
     started.stop()
+
+
+def test_each_slider_of_many_in_groups_shows_its_own_joint(server: Any) -> None:
+    """The robot's order goes from side to side, that of the groups along each arm."""
+    panel_module = pytest.importorskip('krang_dynamics_ros.viewer.panel')
+    arms = [(f'{side}{k}', f'{side}{k - 1}' if k else 'base', 'revolute') for k in range(12) for side in 'lr']
+    robot = tree(*arms)
+    panel = panel_module.Panel(server.gui, print)
+    panel.add_sliders(server.gui, groups_of(robot), limits_of(robot))
+    q = np.linspace(-0.9, 0.9, robot.n)
+    panel.show(q, None, simulated=True, obeyed=False)
+    assert {slider.label: slider.value for slider in panel._sliders.values()} == pytest.approx(
+        dict(zip(robot.joint_names, q.tolist(), strict=True)), abs=0.01
+    )
 
 
 def test_a_link_without_a_shape_is_a_ball_and_a_stick_to_each_joint_on_it(server: Any) -> None:

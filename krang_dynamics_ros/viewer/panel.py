@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import nullcontext
 from typing import Any, Literal
 
 import viser
@@ -17,7 +18,6 @@ from .controls import Ask
 PATIENCE = 1.0  # s: for so long what a user set is not overwritten by what is said to be so
 CLOSE = 0.01  # rad, m: a slider that is this near is right
 COMMANDS: tuple[tuple[str, Literal['gray'] | None], ...] = (('Reset', None), ('Pause', 'gray'), ('Resume', 'gray'))
-MANY = 20  # joints: more are sorted into groups
 KEYS = {'Reset': 'R', 'Pause': 'P', 'Resume': 'G'}
 
 
@@ -27,7 +27,7 @@ class Panel:
     def __init__(self, gui: viser.GuiApi, ask: Ask) -> None:
         self._ask = ask
         self._touched = 0.0
-        self._sliders: dict[str, viser.GuiSliderHandle[float]] = {}
+        self._sliders: dict[str, viser.GuiSliderHandle[float]] = {}  # in the order of positions
         self._terms_folder = gui.add_folder('torque/total is the sum of')
         with self._terms_folder:
             self._terms = {
@@ -44,14 +44,16 @@ class Panel:
             gui.add_command(name, hotkey=KEYS[name]).on_trigger(self._on_command(name))  # type: ignore[arg-type]
 
     def add_sliders(self, gui: viser.GuiApi, groups: Mapping[str, Sequence[str]], limits: Mapping[str, Limits]) -> None:
-        """Add a slider for each joint; in folders by the name of a group, if there are many."""
+        """Add a slider for each joint; in folders by the name of a group, if there are many.
+
+        `limits` are in the order of the positions that `show` gets; the groups need not be.
+        """
+        sliders: dict[str, viser.GuiSliderHandle[float]] = {}
         with gui.add_folder('pose: put the joints (rad, m)', expand_by_default=False):
             for group, names in groups.items():
-                if len(groups) == 1:
-                    self._sliders |= {name: _slider(gui, name, limits[name]) for name in names}
-                else:
-                    with gui.add_folder(group, expand_by_default=False):
-                        self._sliders |= {name: _slider(gui, name, limits[name]) for name in names}
+                with gui.add_folder(group, expand_by_default=False) if len(groups) > 1 else nullcontext():
+                    sliders |= {name: _slider(gui, name, limits[name]) for name in names}
+        self._sliders = {name: sliders[name] for name in limits}
         for name, slider in self._sliders.items():
             slider.on_update(self._on_slider(name))
 
