@@ -27,7 +27,7 @@ ARGUMENTS = (
     DeclareLaunchArgument(
         'robot_file',
         default_value='',
-        description='robot file (YAML), URDF or xacro; none: what params_file says, or Krang',
+        description='robot file (YAML), URDF or xacro (a program: it runs); none: what params_file says, or Krang',
     ),
     DeclareLaunchArgument(
         'robot_description_topic',

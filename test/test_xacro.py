@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 from krang_dynamics_ros import Dynamics, load_robot
-from krang_dynamics_ros.core.errors import KrangDynamicsError
+from krang_dynamics_ros.core.errors import KrangDynamicsError, RobotError
+from krang_dynamics_ros.robot.xacro_process import expanded
 
 from .robots import ROOT
 
@@ -64,6 +65,47 @@ def test_one_that_makes_no_robot_is_refused_with_the_reason(arm: Path, old: str,
     arm.write_text(ARM.replace(old, new))
     with pytest.raises(KrangDynamicsError, match=message):
         load_robot(arm)
+
+
+def with_mass(arm: Path, expression: str) -> None:
+    arm.write_text(ARM.replace('${3 * 0.5}', expression))
+
+
+def test_a_file_that_does_not_end_is_refused_after_the_time_limit(arm: Path) -> None:
+    pytest.importorskip('xacro', reason='xacro is not installed')
+    arm.write_text(ARM.replace('<link name="base"/>', _doubling(60)))
+    with pytest.raises(RobotError, match='xacro: takes more than 2 s, must end within that; run it yourself'):
+        expanded(arm, time_limit=2.0)
+
+
+def test_a_file_that_fills_the_memory_is_refused(arm: Path) -> None:
+    pytest.importorskip('xacro', reason='xacro is not installed')
+    with_mass(arm, '${len([0] * 10**9)}')
+    with pytest.raises(RobotError, match='xacro: takes more than 1000 MB, must need less memory; run it yourself'):
+        expanded(arm)
+
+
+def test_a_file_that_makes_too_long_a_text_is_refused(arm: Path) -> None:
+    pytest.importorskip('xacro', reason='xacro is not installed')
+    arm.write_text(ARM.replace('<link name="base"/>', '<link name="base" x="${\'x\' * 70000000}"/>'))
+    with pytest.raises(RobotError, match=r'xacro: makes 7\d+ bytes, must be at most 64000000'):
+        expanded(arm)
+
+
+def test_a_file_has_no_standard_input_and_no_module_of_the_folder_it_is_started_in(
+    arm: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip('xacro', reason='xacro is not installed')
+    (arm.parent / 'xacro.py').write_text('raise RuntimeError("a foreign xacro")')
+    monkeypatch.chdir(arm.parent)
+    assert load_robot(arm).n == 2
+
+
+def _doubling(times: int) -> str:
+    """Return a macro that calls itself twice, so many times deep."""
+    return f"""<xacro:macro name="twice" params="n"><xacro:if value="${{n}}">
+        <xacro:twice n="${{n - 1}}"/><xacro:twice n="${{n - 1}}"/></xacro:if></xacro:macro>
+        <link name="base"/><xacro:twice n="{times}"/>"""
 
 
 def test_without_the_module_it_is_said_how_to_get_it(arm: Path) -> None:

@@ -32,7 +32,7 @@ def add_robot_file(parser: argparse.ArgumentParser) -> None:
         nargs='?',
         type=Path,
         default=None,
-        help='robot file (YAML), URDF or xacro; default: config/krang.yaml, Krang',
+        help='robot file (YAML), URDF or xacro (a program: it runs); default: config/krang.yaml, Krang',
     )
     parser.add_argument(
         '--base-link', default='', metavar='LINK', help='link of a URDF that stands still, with what is below it'

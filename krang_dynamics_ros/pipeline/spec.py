@@ -116,7 +116,9 @@ class Spec:
         return '' if all(isinstance(item, (int, float)) and least <= item <= most for item in items) else self.allowed
 
 
-ROBOT_FILE = Spec('robot_file', '', 'robot file (YAML), URDF or xacro; none: Krang', default_text="`''`, Krang")
+ROBOT_FILE = Spec(
+    'robot_file', '', 'robot file (YAML), URDF or xacro (a program: it runs); none: Krang', default_text="`''`, Krang"
+)
 BASE_LINK = Spec('base_link', '', 'link of a URDF that stands still, with what is below it; none: the whole robot')
 
 

@@ -5,12 +5,11 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from ..core.errors import Fault, KrangDynamicsError, RobotError
-from ..core.optional import optional
+from ..core.errors import Fault, RobotError
 from ..core.share import robot_files
+from .xacro_process import expanded
 from .xml_reading import LARGEST
 
-xacro = optional('xacro', 'a .xacro file')
 _ENCODING = re.compile(rb'^\s*<\?xml[^>]*\bencoding\s*=\s*["\']([A-Za-z0-9._-]+)["\']')
 
 
@@ -25,7 +24,7 @@ def text_of(path: str | Path) -> str:
         raise _refused(path, 'file', str(error), allowed) from None
     if len(content) > LARGEST:
         raise _refused(path, 'size', f'more than {LARGEST} bytes', f'must be at most {LARGEST}')
-    return _expanded(path) if Path(path).suffix == '.xacro' else _decoded(path, content)
+    return expanded(path) if Path(path).suffix == '.xacro' else _decoded(path, content)
 
 
 def is_there(path: str | Path) -> bool:
@@ -49,17 +48,6 @@ def _decoded(path: str | Path, content: bytes) -> str:
     except (UnicodeError, LookupError) as error:
         allowed = 'must be text in UTF-8, or in the encoding that its XML names'
         raise _refused(path, 'file', str(error)[:200], allowed) from None
-
-
-def _expanded(path: str | Path) -> str:
-    """Return what xacro makes of a file: with the defaults of its arguments, for there is nobody to give others."""
-    try:
-        return str(xacro.process_file(str(path)).toxml())
-    except KrangDynamicsError:
-        raise
-    except Exception as error:
-        hint = 'must be expanded by xacro; to give it arguments: xacro FILE name:=value > robot.urdf'
-        raise _refused(path, 'xacro', ' '.join(str(error).split())[:500], hint) from None
 
 
 def _refused(path: str | Path, where: str, value: str, allowed: str) -> RobotError:
