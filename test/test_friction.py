@@ -9,9 +9,10 @@ import numpy as np
 import pytest
 
 from krang_dynamics_ros import Lagrangian, Robot, dynamics_of, load_robot
-from krang_dynamics_ros.core.errors import ArgumentError
+from krang_dynamics_ros.core.errors import ArgumentError, KrangDynamicsError
 from krang_dynamics_ros.core.friction_shapes import coulomb, presliding
 from krang_dynamics_ros.dynamics.friction import FrictionModel, PreslidingState
+from krang_dynamics_ros.pipeline.dynamics_parameters import presliding_of
 from krang_dynamics_ros.robot.drive import Friction, LoadShare, Presliding
 from krang_dynamics_ros.robot.robot_file import read_robot
 from krang_dynamics_ros.simulation.impulses import SmoothFriction, velocity_after
@@ -84,6 +85,18 @@ def test_settings_that_cannot_be_are_refused(robot: Robot) -> None:
             friction.coulomb_velocity = bad
     with pytest.raises(ArgumentError, match='presliding: of 1 joints, must be of 17'):
         friction.set_presliding([()])
+
+
+def test_the_elements_of_presliding_are_bounded_wherever_they_come_from() -> None:
+    """Of 100 000 pairs every joint got as many, in every state."""
+    many = ', '.join(['{torque: 1, distance: 1}'] * 18_000)
+    with pytest.raises(KrangDynamicsError, match=r'friction\.presliding: .*18000 elements.*, must be at most 50'):
+        read_robot(GOOD.replace('coulomb: 2', f'presliding: [{many}]'))
+    with pytest.raises(ArgumentError, match='left: 200000 numbers, must be at most 50 pairs'):
+        presliding_of('left', [1.0] * 200_000)
+    with pytest.raises(ArgumentError, match='presliding: 100000 elements of a joint, must be at most 50'):
+        FrictionModel([0.0], [0.0]).set_presliding([(Presliding(1.0, 0.1),) * 100_000])
+    FrictionModel([0.0], [0.0]).set_presliding([presliding_of('left', [1.0] * 100)])
 
 
 def test_a_state_follows_a_model_that_is_changed() -> None:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import re
 import socket
+import struct
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -105,6 +107,73 @@ def test_a_mesh_that_is_none_is_refused_by_name(tmp_path: Path, name: str) -> No
     (tmp_path / name).write_bytes(b'<nonsense' * 20)
     with pytest.raises(ArgumentError, match=re.escape(name)):
         read_mesh(tmp_path / name)
+
+
+def glb(nodes: list[dict[str, Any]], roots: Sequence[int], count: int = 3) -> bytes:
+    """Return a glb with one triangle, and these nodes of it."""
+    body = np.array([0, 0, 0, 1, 0, 0, 0, 1, 0], '<f4').tobytes() + np.array([0, 1, 2, 0], '<u2').tobytes()
+    views = [{'buffer': 0, 'byteLength': 36}, {'buffer': 0, 'byteOffset': 36, 'byteLength': 6}]
+    accessors = [
+        {'bufferView': 0, 'componentType': 5126, 'count': count, 'type': 'VEC3', 'min': [0, 0, 0], 'max': [1, 1, 0]},
+        {'bufferView': 1, 'componentType': 5123, 'count': 3, 'type': 'SCALAR'},
+    ]
+    tree = {
+        'asset': {'version': '2.0'}, 'scene': 0, 'scenes': [{'nodes': [*roots]}], 'nodes': nodes,
+        'meshes': [{'primitives': [{'attributes': {'POSITION': 0}, 'indices': 1}]}],
+        'accessors': accessors, 'bufferViews': views, 'buffers': [{'byteLength': len(body)}],
+    }  # fmt: skip
+    text = json.dumps(tree).encode()
+    text += b' ' * (-len(text) % 4)
+    head = struct.pack('<4sIII4s', b'glTF', 2, 28 + len(text) + len(body), len(text), b'JSON')
+    return head + text + struct.pack('<I4s', len(body), b'BIN\0') + body
+
+
+DOUBLED = [{'children': [k + 1, k + 1], 'mesh': 0} for k in range(40)] + [{'mesh': 0}]
+
+
+@pytest.mark.parametrize(
+    ('nodes', 'roots', 'count', 'reason'),
+    [
+        ([{'mesh': 0}] * 100_000, range(100_000), 3, 'it has 100000 nodes, must have at most 10000'),
+        ([{'mesh': 0}] * 5000, range(5000), 3, 'it has 5000 shapes, must have at most 2000'),
+        (DOUBLED, [0], 3, f'it has {2**41 - 1} shapes, must have at most 2000'),
+        ([{'children': [0], 'mesh': 0}], [0], 3, 'its nodes are more than 50 deep within each other'),
+        ([{'mesh': 0}], [0], 10**9, 'it has 1000000003 numbers, must have at most 20000000'),
+    ],
+)
+def test_a_glb_that_unfolds_to_very_much_is_refused_before_it_does(
+    tmp_path: Path, nodes: list[dict[str, Any]], roots: Sequence[int], count: int, reason: str
+) -> None:
+    pytest.importorskip('trimesh')
+    file = tmp_path / 'many.glb'
+    file.write_bytes(glb(nodes, roots, count))
+    with pytest.raises(ArgumentError, match=f'many.glb cannot be read: {reason}'):
+        read_mesh(file)
+
+
+def test_a_glb_of_some_instances_is_read_with_all_of_them(tmp_path: Path) -> None:
+    pytest.importorskip('trimesh')
+    file = tmp_path / 'some.glb'
+    file.write_bytes(glb([{'mesh': 0, 'translation': [k, 0, 0]} for k in range(30)], range(30)))
+    assert len(read_mesh(file).faces) == 30
+
+
+def test_a_collada_file_that_unfolds_to_very_much_is_refused_before_it_does(tmp_path: Path) -> None:
+    pytest.importorskip('collada', reason='pycollada is not installed: no .dae')
+    file = box_file(tmp_path / 'box.dae', 'dae')
+    whole = file.read_text()
+    shape = re.search('<instance_geometry.*?</instance_geometry>', whole, re.DOTALL)
+    assert shape
+    chain = f'<node id="n0">{shape[0]}</node>' + ''.join(
+        f'<node id="n{k}"><instance_node url="#n{k - 1}"/><instance_node url="#n{k - 1}"/></node>' for k in range(1, 31)
+    )
+    linked = whole.replace('<library_visual_scenes>', f'<library_nodes>{chain}</library_nodes><library_visual_scenes>')
+    file.write_text(re.sub(r'(<visual_scene\b[^>]*>)', r'\1<node><instance_node url="#n30"/></node>', linked))
+    with pytest.raises(ArgumentError, match=f'it has {2**30 + 1} shapes, must have at most 2000'):
+        read_mesh(file)
+    file.write_text('<!DOCTYPE x [<!ENTITY a "b">]>' + whole.partition('?>')[2])
+    with pytest.raises(ArgumentError, match='it declares entities, must have none'):
+        read_mesh(file)
 
 
 def test_what_is_not_drawn_is_said_without_html() -> None:

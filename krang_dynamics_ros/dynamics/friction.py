@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike
 
 from ..core.errors import ArgumentError
 from ..core.friction_shapes import braking, coulomb, presliding
+from ..core.limits import MAX_PRESLIDING
 from ..core.spatial import Array
 from ..robot.drive import Friction, LoadShare, Presliding
 
@@ -72,9 +73,11 @@ class FrictionModel:
         """Set the presliding friction of every joint."""
         if len(joints) != self.n:
             raise ArgumentError(f'presliding: of {len(joints)} joints, must be of {self.n}')
+        most = max(map(len, joints), default=0)
+        if most > MAX_PRESLIDING:
+            raise ArgumentError(f'presliding: {most} elements of a joint, must be at most {MAX_PRESLIDING}')
         self._presliding = tuple(tuple(joint) for joint in joints)
-        columns = max(map(len, self._presliding), default=0)
-        self.kappa, self.delta = np.zeros((self.n, columns)), np.ones((self.n, columns))  # N m and rad, or N and m
+        self.kappa, self.delta = np.zeros((self.n, most)), np.ones((self.n, most))  # N m and rad, or N and m
         for row, joint in enumerate(self._presliding):
             self.kappa[row, : len(joint)] = [part.torque for part in joint]
             self.delta[row, : len(joint)] = [part.distance for part in joint]

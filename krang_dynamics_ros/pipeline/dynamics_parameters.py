@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..core.errors import ArgumentError
-from ..core.limits import LARGEST
+from ..core.limits import LARGEST, MAX_PRESLIDING
 from ..dynamics.dynamics import Dynamics
 from ..dynamics.factory import BACKENDS, Model, load_model
 from ..dynamics.terms import SUMMED
@@ -186,6 +186,8 @@ def check_presliding(values: Mapping[str, Any]) -> None:
 
 def presliding_of(name: str, numbers: Sequence[float]) -> tuple[Presliding, ...]:
     """Return presliding friction out of a parameter's numbers, without what has no torque, or say what is wrong."""
+    if len(numbers) > 2 * MAX_PRESLIDING:
+        raise ArgumentError(f'{name}: {len(numbers)} numbers, must be at most {MAX_PRESLIDING} pairs')
     torques, distances = [*numbers[::2]], [*numbers[1::2]]
     possible = all(0 <= x <= LARGEST for x in torques) and all(0 < x <= LARGEST for x in distances)  # NaN is not
     if len(torques) != len(distances) or not possible:

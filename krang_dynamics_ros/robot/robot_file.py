@@ -11,6 +11,7 @@ import numpy as np
 
 from ..core.errors import ArgumentError, Fault, RobotError, fault, listed
 from ..core.inertia import Inertia
+from ..core.limits import MAX_PRESLIDING
 from ..core.share import krang_file, robot_named
 from ..core.spatial import Array, frozen, is_rotation, rotation_from_rpy, symmetric
 from .description import Description
@@ -205,7 +206,10 @@ def _motor(section: Section) -> Motor:
 def _friction(section: Section) -> Friction:
     viscous, coulomb = section.number('viscous', 0.0, least=0), section.number('coulomb', 0.0, least=0)
     over = section.number('coulomb_velocity', 0.0, least=0)
-    presliding = tuple(_presliding(item) for item in section.items('presliding'))
+    items = [*section.items('presliding')]
+    if len(items) > MAX_PRESLIDING:
+        section.refuse('presliding', f'{len(items)} elements', f'must be at most {MAX_PRESLIDING}')
+    presliding = tuple(_presliding(item) for item in items[:MAX_PRESLIDING])
     friction = Friction(viscous, coulomb, over, presliding, _load_share(section) if section.has('load') else None)
     section.close()
     return friction

@@ -15,6 +15,7 @@ from typing import Any
 from urllib.parse import unquote, urlsplit
 
 from ..core.errors import ArgumentError
+from .mesh_bounds import check_scene, check_unfolded
 
 KINDS = ('.dae', '.stl', '.obj', '.glb')
 LARGEST = 60_000_000  # bytes of one file
@@ -76,16 +77,20 @@ def read_mesh(file: Path) -> Any:
     """
     import trimesh  # noqa: PLC0415 (it comes with viser, and takes its time)
 
-    data = file.read_bytes()
+    data, kind = file.read_bytes(), file.suffix.lower()
     try:
-        loaded: Any = trimesh.load(io.BytesIO(data), file_type=file.suffix[1:].lower(), force='mesh', resolver=None)
+        check_unfolded(data, kind)
+        scene: Any = trimesh.load_scene(io.BytesIO(data), file_type=kind[1:], resolver=None)
+        placed = [scene.graph[name][1] for name in scene.graph.nodes_geometry]
+        check_scene(len(placed), sum(len(getattr(scene.geometry[shape], 'faces', ())) for shape in placed))
+        loaded: Any = scene.to_mesh()
     except ModuleNotFoundError as error:
         raise ArgumentError(f'{file.name}: {error.name} is not on this machine; pip install pycollada') from None
     except Exception as error:  # of a stranger's file, in four readers of others
         raise ArgumentError(f'{file.name} cannot be read: {str(error)[:100]}') from None
     if not len(getattr(loaded, 'faces', ())):
         raise ArgumentError(f'{file.name} has no faces')
-    unit = UNIT.search(data[:20_000]) if file.suffix.lower() == '.dae' else None
+    unit = UNIT.search(data[:20_000]) if kind == '.dae' else None
     if unit and 0 < float(unit[1]) < 1:
         loaded.apply_scale(float(unit[1]))
     loaded.metadata['y_up'] = bool(Y_UP.search(data[:20_000]))
