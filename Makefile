@@ -24,8 +24,9 @@ run: $(RUNS)  ## a simulated Krang in the browser; PORT=8081 for another port, R
 	@PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/honcho start || (( $$? == 130 ))  # 130: Ctrl-C, which is how it ends
 
 MARK ?= not slow
+PYTEST ?= -m pytest
 test: $(TESTS)  ## run the tests, in parallel; MARK=slow runs the slow ones
-	@$(BIN)/python -m pytest -q -n $$(($$(nproc) + 1)) --dist loadfile -m "$(MARK)"  # one more: nodes wait a lot
+	@$(BIN)/python $(PYTEST) -q -n $$(($$(nproc) + 1)) --dist loadfile -m "$(MARK)"  # one more: nodes wait a lot
 
 lint: $(TESTS)  ## ruff and mypy
 	@$(BIN)/ruff check .

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import re
-from pathlib import Path
-
 import numpy as np
 import pytest
 
@@ -161,10 +158,3 @@ def test_a_reason_is_bounded() -> None:
     refusals = Refusals()
     refusals.note('\x1b' + 'x' * 1_000_000)
     assert len(refusals.reason) <= 1010
-
-
-def test_commands_print_through_what_escapes() -> None:
-    """`print` alone would hand on what a terminal obeys."""
-    for path in (Path(__file__).parents[1] / 'krang_dynamics_ros' / 'cli').glob('*.py'):
-        if path.stem not in ('common', 'formulas'):
-            assert not re.search(r'(?<![\w.])print\(', path.read_text()), path
