@@ -9,7 +9,7 @@ BIN := $(VENV)/bin
 RUNS := $(VENV)/runs
 TESTS := $(VENV)/tests
 
-.PHONY: venv run test lint bench clean help
+.PHONY: venv run test lint bench requirements clean help
 .DEFAULT_GOAL := venv
 
 venv: $(RUNS)  ## make .venv with all that the package runs on, pinned (the default)
@@ -43,6 +43,14 @@ bench: $(TESTS)  ## time the start, library and compiled C beside bare Pinocchio
 	@$(BIN)/python -m benchmarks.long_recording
 	@$(BIN)/python -m benchmarks.demo
 
+# No index's address goes into the files; uv is not needed for anything else, so it is not among the requirements.
+UV ?= uv
+COMPILE := $(UV) pip compile --quiet --universal --python-version 3.10 --no-deps --generate-hashes --no-annotate \
+  --no-strip-extras --upgrade --custom-compile-command 'make requirements'
+requirements:  ## write requirements*.txt, with hashes, from requirements*.in; needs uv
+	@$(COMPILE) requirements.in -o requirements.txt
+	@$(COMPILE) requirements-dev.in -o requirements-dev.txt
+
 clean:  ## forget .venv and all that was built
 	rm -rf $(VENV) build install log *.egg-info
 
@@ -67,5 +75,5 @@ $(RUNS): requirements.txt setup.py
 
 $(TESTS): $(RUNS) requirements-dev.txt
 	@echo "Adding what tests need."
-	@$(PIP) -r requirements-dev.txt | $(COUNT)
+	@$(PIP) -r requirements.txt -r requirements-dev.txt | $(COUNT)
 	@touch $@
