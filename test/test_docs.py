@@ -120,7 +120,7 @@ def test_commands_run_as_typed(name: str, clone: Path) -> None:
     lines = [line for block in blocks(DOCUMENTS[name], 'bash') for line in block.splitlines()]
     ours = [line for line in lines if re.match(r'cp |cd |\.venv/bin/krang (check|generate_urdf)', line)]
     left = {line.split()[0] for line in lines} - {line.split()[0] for line in ours}
-    assert left <= {'make', 'ros2', 'colcon', 'rosdep', '.venv/bin/python', '.venv/bin/krang', 'cd'}
+    assert left <= {'make', 'ros2', 'colcon', 'rosdep', '.venv/bin/python', '.venv/bin/krang', 'cd', 'export'}
     script = '\n'.join(line for line in ours if not line.startswith('cd '))
     done = subprocess.run(['/bin/bash', '-ec', script], cwd=clone, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (0, ''), script

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import importlib
 import re
+from fnmatch import fnmatch
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree as ET
 
 import numpy as np
 import pytest
@@ -38,6 +40,18 @@ def test_the_readme_lists_the_contract() -> None:
         'payload/left', 'payload/right', 'torque/external', 'wrench/left/estimated', 'wrench/right/estimated',
         'contact', 'contact/left', 'contact/right',
     }  # fmt: skip
+
+
+def test_the_security_policy_allows_what_the_node_has_and_nothing_else() -> None:
+    """Of the contract every topic by its direction, every service; of what is allowed, nothing that is not there."""
+    policy = ET.fromstring(re.findall('```xml\n(.*?)```', (ROOT / 'docs' / 'security.md').read_text(), re.DOTALL)[0])
+    rows = re.findall(r'^\| (in|out|service) ((?:`[\w/]+`(?:, )?)+) \|', INTERFACE, re.MULTILINE)
+    own = {'in': {'/clock'}, 'out': {'/rosout', '/parameter_events'}, 'service': {'~/get_parameters'}}
+    for kind, path in (('in', 'topics[@subscribe]'), ('out', 'topics[@publish]'), ('service', 'services[@reply]')):
+        there = {name for way, names in rows if way == kind for name in re.findall(r'`([\w/]+)`', names)} | own[kind]
+        allowed = [one.text or '' for group in policy.iterfind(f'.//{path}') for one in group]
+        assert not [name for name in there if not any(fnmatch(name, pattern) for pattern in allowed)], kind
+        assert not [pattern for pattern in allowed if not any(fnmatch(name, pattern) for name in there)], kind
 
 
 def test_the_parameter_file_names_parameters_that_exist() -> None:
