@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 
 from krang_dynamics_ros.core.errors import ArgumentError
+from krang_dynamics_ros.core.limits import MAX_CACHE_BYTES
+from krang_dynamics_ros.core.names import size_of
 from krang_dynamics_ros.core.wrench import Wrench
 from krang_dynamics_ros.dynamics.factory import Model, load_model
-from krang_dynamics_ros.inputs.joint_table import KNOWN_LAYOUTS
 from krang_dynamics_ros.pipeline.dynamics_parameters import MODEL
 from krang_dynamics_ros.pipeline.pipeline import Pipeline
 from krang_dynamics_ros.pipeline.settings import Settings
@@ -165,10 +166,14 @@ def test_readings_in_two_frames_have_no_zero(model: Model) -> None:
 
 
 def test_publishers_that_name_their_joints_anew_take_no_more_and_more_memory(model: Model) -> None:
-    states = Played(model).pipeline.inputs.states
-    for k in range(1000):
-        states.place([f'somebody_{k}'])
-    assert len(states._layouts) <= KNOWN_LAYOUTS
+    """Lists of 1000 names, each list of other names: what is remembered of them stays within its bytes."""
+    robot, names, kept = Played(model), [f'joint_{k:04d}' for k in range(1000)], []
+    for k in range(100):
+        kept.append(tuple(f'{name}_{k}' for name in names))
+        robot.pipeline.inputs.take_joint_state(kept[-1], np.zeros(1000), NOTHING, NOTHING, 0, k)
+    known = [one for one in kept if robot.pipeline.inputs.states._layouts.get(one) is not None]
+    assert kept[-1] in known
+    assert sum(map(size_of, known)) <= MAX_CACHE_BYTES
 
 
 def test_what_came_is_of_use_for_as_long_as_its_longest_timeout(model: Model) -> None:
