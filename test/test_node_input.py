@@ -13,6 +13,7 @@ pytest.importorskip('rclpy', reason='rclpy is not installed: the node cannot run
 
 from builtin_interfaces.msg import Time
 from geometry_msgs.msg import WrenchStamped
+from rclpy.qos import QoSProfile, ReliabilityPolicy
 from rclpy.serialization import deserialize_message, serialize_message
 from sensor_msgs.msg import JointState
 
@@ -56,6 +57,45 @@ def client(number: int, process: Process) -> Iterator[Client]:
 def reasons(client: Client, status: str = 'joint states') -> str:
     """Return what diagnostics said last of an input."""
     return str(client.diagnostics[status].message) if status in client.diagnostics else ''
+
+
+@pytest.mark.parametrize('reliability', [ReliabilityPolicy.BEST_EFFORT, ReliabilityPolicy.RELIABLE])
+def test_senders_are_heard_whatever_reliability_they_offer(
+    client: Client, robot: Robot, reliability: ReliabilityPolicy
+) -> None:
+    """Drivers of sensors often send best effort: who asks for more hears nothing from them, without a word."""
+    qos, kinds = (
+        QoSProfile(depth=10, reliability=reliability),
+        {'joint_states': JointState, 'wrench/left': WrenchStamped},
+    )
+    senders = {topic: client.node.create_publisher(kind, topic, qos) for topic, kind in kinds.items()}
+    good = Lagrangian(robot).wrench_torque(Q, [Wrench('R10l', (1, 0, 0))])
+
+    def send() -> None:
+        for topic, kind in kinds.items():
+            message = kind()
+            message.header.stamp = client.stamp()
+            if topic == 'joint_states':
+                message.name, message.position = list(robot.joint_names), array('d', Q)
+            else:
+                message.wrench.force.x = 1.0
+            senders[topic].publish(message)
+
+    def held() -> bool:
+        messages = client.received['torque/wrench']
+        return bool(messages) and bool(np.allclose(effort(messages[-1]), good, atol=1e-9))
+
+    client.received['torque/wrench'].clear()
+    client.until(held, send, 'the torque of a wrench')
+    for sender in senders.values():
+        client.node.destroy_publisher(sender)
+
+
+def test_every_stream_of_a_sensor_is_asked_for_at_best_effort(client: Client) -> None:
+    for topic in ('joint_states', 'wrench/left', 'wrench/right'):
+        name = client.node.resolve_topic_name(topic)
+        asked = [one.qos_profile.reliability for one in client.node.get_subscriptions_info_by_topic(name)]
+        assert asked == [ReliabilityPolicy.BEST_EFFORT], topic
 
 
 def test_parts_from_two_publishers_make_a_state(client: Client, robot: Robot) -> None:

@@ -140,6 +140,33 @@ def test_simulated_time_that_jumps_back_forgets_and_goes_on(number: int, robot: 
     assert process.end() == 0
 
 
+def test_simulated_time_that_jumps_back_a_little_forgets_all_the_same(number: int, robot: Robot) -> None:
+    """By less than a timeout: what is known of is still of a time that is yet to come."""
+    process, client = Process(number, '--ros-args', '-p', 'use_sim_time:=true'), Client(number)
+    client.listen(GRAVITY)
+    client.ready()
+    clock, answers = client.publisher(Clock, '/clock'), client.received[GRAVITY]
+
+    def tick(milliseconds: int) -> None:
+        clock.publish(Clock(clock=Time(sec=100, nanosec=milliseconds * 10**6)))
+        client.spin(0.02)
+
+    def say(milliseconds: int, part: slice) -> None:
+        tick(milliseconds)
+        client.send_state(robot.joint_names[part], Q[part], stamp=Time())
+        client.spin(0.05)
+
+    client.until(lambda: answers, lambda: say(500, slice(None)), 'torques')
+    for _ in range(5):
+        tick(450)
+    client.silent(GRAVITY, seconds=0.1)
+    client.send_state(robot.joint_names[:3], Q[:3], stamp=Time())
+    assert client.silent(GRAVITY)
+    client.until(lambda: client.received[GRAVITY], lambda: say(450, slice(None)), 'torques again')
+    client.close()
+    assert process.end() == 0
+
+
 def test_simulated_time_that_jumps_back_forgets_what_has_no_stamp(number: int, robot: Robot) -> None:
     process, client = Process(number, '--ros-args', '-p', 'use_sim_time:=true'), Client(number)
     client.listen(GRAVITY)

@@ -1,0 +1,140 @@
+"""What the shipped parameter and launch files make of the nodes: their defaults, but for differences with a reason.
+
+`launch` is not on PyPI: its files are read as Python's syntax trees.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+import pytest
+import yaml
+
+pytest.importorskip('rclpy', reason='rclpy is not installed: the parameters of the simulator are not known')
+
+from krang_dynamics_ros import Wrench, load_robot
+from krang_dynamics_ros.core.share import krang_file
+from krang_dynamics_ros.dynamics.factory import load_model
+from krang_dynamics_ros.nodes import simulator_parameters
+from krang_dynamics_ros.pipeline.dynamics_parameters import documented
+from krang_dynamics_ros.pipeline.pipeline import pipeline_of
+from krang_dynamics_ros.pipeline.settings import Settings
+from krang_dynamics_ros.simulation.simulation import Simulation
+
+from .robots import ROOT
+
+DYNAMICS, SIMULATOR = 'krang_dynamics', 'krang_simulator'
+DEFAULTS = {
+    DYNAMICS: {spec.name: spec.default for spec in documented()},
+    SIMULATOR: {spec.name: spec.default for spec in simulator_parameters.PARAMETERS},
+}
+# Every value of a shipped file that is not the node's default, and why.
+DIFFERENT = {
+    ('demo.yaml', DYNAMICS, 'sense', 'applied_on_robot'): 'the simulated wrist sensors read what the world does',
+    ('demo.yaml', SIMULATOR, 'brakes', True): 'as those of the real robot, they close when torques stop',
+    ('demo.yaml', SIMULATOR, 'viscous', 1.0): 'without friction the least error of compensation grows',
+    ('demo.yaml', SIMULATOR, 'coulomb', 1.0): 'the same',
+}
+LAUNCHED = {'demo.launch.py': ['simulator_node', 'viewer_node'], 'dynamics.launch.py': ['dynamics_node']}
+
+
+def flat(values: Mapping[str, Any], prefix: str = '') -> Iterator[tuple[str, Any]]:
+    for key, value in values.items():
+        if isinstance(value, dict):
+            yield from flat(value, f'{prefix}{key}.')
+        else:
+            yield f'{prefix}{key}', value
+
+
+def shipped(name: str) -> dict[str, dict[str, Any]]:
+    """Return the parameters that a file gives each node of the demo."""
+    sections = yaml.safe_load((ROOT / 'config' / name).read_text())
+    given: dict[str, dict[str, Any]] = {}
+    for section, content in sections.items():
+        node = section.rpartition('/')[2]
+        assert node in (*DEFAULTS, '**'), section
+        given.setdefault(DYNAMICS if node == '**' else node, {}).update(flat(content['ros__parameters']))
+    return given
+
+
+@pytest.mark.parametrize('name', ['dynamics.yaml', 'demo.yaml'])
+def test_a_shipped_file_gives_the_defaults_but_for_differences_that_have_a_reason(name: str) -> None:
+    different = {
+        (name, node, parameter, value)
+        for node, values in shipped(name).items()
+        for parameter, value in values.items()
+        if DEFAULTS[node][parameter] != value
+    }
+    assert different == {key for key in DIFFERENT if key[0] == name}
+
+
+def test_what_a_parameter_file_says_in_comments_can_be_said() -> None:
+    """Who takes off the hash gets a file that a node takes."""
+    text = (ROOT / 'config' / 'dynamics.yaml').read_text()
+    given = dict(flat(yaml.safe_load(re.sub(r'^    # ', '    ', text, flags=re.MULTILINE))['/**']['ros__parameters']))
+    assert {'left.sense', 'joints.q_1l.viscous', 'command_joints'} <= set(given)
+    pipeline = pipeline_of(given)
+    assert pipeline.inputs.hands['left'].sense == 'applied_on_robot'
+    assert len(given['command_limits']) == len(given['command_joints'])
+
+
+@pytest.mark.parametrize('hand', ['left', 'right'])
+def test_a_push_on_a_hand_is_held_in_the_demo_and_not_doubled(hand: str, rng: np.random.Generator) -> None:
+    """With the wrench in the total, what motors and world do to the joints is what holds the robot up alone."""
+    given = shipped('demo.yaml')[DYNAMICS]
+    pipeline = pipeline_of(given | {'total_terms': [*given['total_terms'], 'wrench']})
+    simulation, link = Simulation(load_robot(krang_file())), load_model().end_effectors[hand]
+    values = Settings({})
+    values.declare(simulator_parameters.of_hand(hand))
+    sensor = simulator_parameters.wrist(values, hand, link)
+    simulation.place(np.clip(rng.uniform(-0.8, 0.8, simulation.robot.n), simulation.lower, simulation.upper))
+    push = Wrench(link, rng.normal(scale=20, size=3), rng.normal(size=3))
+    read = sensor.reading(simulation, push, rng)
+    pipeline.inputs.take_wrench(hand, sensor.link, read[:3], read[3:], 10**9, 10**9)
+    names, none = simulation.robot.joint_names, np.empty(0)
+    torques = pipeline.take_joint_state(names, simulation.q, none, none, 10**9, 10**9)
+    assert torques is not None
+    total = torques.total(pipeline.summed)
+    assert total is not None
+    by_world = simulation.dynamics.wrench_torque(simulation.q, [push])
+    assert np.abs(by_world).max() > 1
+    np.testing.assert_allclose(total + by_world, simulation.dynamics.Q(simulation.q), atol=1e-9)
+
+
+def calls(name: str) -> dict[str, dict[str, str]]:
+    """Return the arguments of each `Node(...)` of a launch file, as they are written, by executable."""
+    tree = ast.parse((ROOT / 'launch' / name).read_text())
+    nodes = [one for one in ast.walk(tree) if isinstance(one, ast.Call) and ast.unparse(one.func) == 'Node']
+    arguments = [{word.arg or '': ast.unparse(word.value) for word in node.keywords} for node in nodes]
+    return {ast.literal_eval(one['executable']): one for one in arguments}
+
+
+@pytest.mark.parametrize('name', LAUNCHED)
+def test_a_launch_ends_with_any_node_of_ours_and_goes_on_without_a_tool(name: str) -> None:
+    ours = {word: one for word, one in calls(name).items() if one['package'] == "'krang_dynamics_ros'"}
+    assert sorted(ours) == LAUNCHED[name]
+    for executable, arguments in calls(name).items():
+        ends = arguments.get('on_exit', '').startswith('Shutdown(')
+        assert ends == (executable in ours), executable
+        assert executable not in ours or f'{executable} has ended' in arguments['on_exit']
+
+
+def test_the_demo_under_launch_is_that_of_make_run() -> None:
+    """The same nodes, with the same parameter file and the same remappings."""
+    lines = dict(line.split(': ', 1) for line in (ROOT / 'Procfile').read_text().splitlines() if ': ' in line)
+    run = {found[1]: line for line in lines.values() if (found := re.search(r'nodes\.(\w+_node)', line))}
+    launched = calls('demo.launch.py') | calls('dynamics.launch.py')
+    assert set(run) == {word for words in LAUNCHED.values() for word in words}
+    for executable, line in run.items():
+        remapped = dict(re.findall(r'-r (\S+?):=(\S+)', line))
+        assert dict(ast.literal_eval(launched[executable].get('remappings', '[]'))) == remapped, executable
+        if '--params-file' in line:
+            assert "LaunchConfiguration('params_file')" in launched[executable]['parameters']
+    default = re.search(r"'params_file',\s+default_value=str\(share\('config', '(\S+)'\)\)",
+                        (ROOT / 'launch' / 'demo.launch.py').read_text())  # fmt: skip
+    assert default
+    assert all(f'config/{default[1]}' in line for line in run.values() if '--params-file' in line)
