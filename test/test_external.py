@@ -114,7 +114,7 @@ def test_with_external_efforts_a_sensor_explains_at_once(model: Model) -> None:
 def test_after_any_silence_a_sensor_explains_nothing_before_the_low_pass_has_settled(
     model: Model, silence: int
 ) -> None:
-    """Also after one that is no gap for the observer: what it bore meanwhile, another load, was not heard."""
+    """Also after a silence that is no gap for the observer: what it bore meanwhile, another load, was not heard."""
     robot = Played(model, **EXPLAINED)
     robot.q, external, told_at, begin = Q, robot.pipeline.external, [], 600
     for k in range(begin + silence + 400):

@@ -16,10 +16,10 @@ class PrivateFolderError(KrangDynamicsError):
 
 
 def private_folder(variable: str, default: str, name: str) -> Path:
-    """Return folder `name` below the one that an environment variable names (else `default` in the home folder).
+    """Return folder `name` below the folder that an environment variable names (else `default` in the home folder).
 
     It is made with mode 0700 if it is missing. `PrivateFolderError` if its path is relative, if another user owns it or
-    may enter it, or if everybody may rename it.
+    may enter it, or if every user may rename it.
     """
     base = Path(os.environ.get(variable) or Path.home() / default)
     if not base.is_absolute():

@@ -5,7 +5,7 @@ into them (the robot's numbers, our own sources, the compiler), so that other nu
 itself, so that every build has a name of its own. What was built before is loaded without deriving anything.
 
 A library runs with the user's rights as soon as it is loaded. So both folders must be the user's alone, and its SHA-256
-is compared before with the one that was noted when it was built, in `krang_dynamics_ros` under $XDG_STATE_HOME
+is compared before with the digest that was noted when it was built, in `krang_dynamics_ros` under $XDG_STATE_HOME
 (~/.local/state): a damaged library (a truncated one would end the process), a foreign one and one without a note are
 removed and built anew.
 """
