@@ -38,10 +38,10 @@ class Fault:
 
 def fault(path: str, value: object, allowed: str) -> Fault:
     """Return a fault that shows the value in a few characters, however large it is."""
-    return Fault(path, shown(value), allowed)
+    return Fault(path, short_repr(value), allowed)
 
 
-def shown(value: object) -> str:
+def short_repr(value: object) -> str:
     """Return a value as a message shows it: in a few characters, however large it is."""
     return _SHORT.repr(value)
 

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..core.errors import ArgumentError, did_you_mean, shown
+from ..core.errors import ArgumentError, did_you_mean, short_repr
 
 PART_OF_A_TOPIC = re.compile(r'[A-Za-z_][A-Za-z0-9_]*')
 NONE = ['']  # a list without entries has no type in ROS 2, so nothing is one empty name
@@ -90,7 +90,7 @@ class Spec:
         if not isinstance(self.default, list):
             return [value]
         if isinstance(value, (str, bytes, Mapping)) or not hasattr(value, '__len__'):
-            raise ArgumentError(f'{self.name}: {shown(value)}, must be a list of {self._kind.several}')
+            raise ArgumentError(f'{self.name}: {short_repr(value)}, must be a list of {self._kind.several}')
         return list(value)
 
     @property
@@ -103,7 +103,7 @@ class Spec:
         for item in items:
             if not isinstance(item, kind.types) or (isinstance(item, bool) and bool not in kind.types):
                 must = f'a list of {kind.several}' if isinstance(self.default, list) else kind.single
-                raise ArgumentError(f'{self.name}: {shown(item)}, must be {must}')
+                raise ArgumentError(f'{self.name}: {short_repr(item)}, must be {must}')
 
     def _wanted(self, items: Sequence[Any]) -> str:
         """Say what entries must be, if they are not: finite, so many, numbers within the range."""
