@@ -181,8 +181,8 @@ class Client:
     # Saying
 
     def stamp(self) -> Time:
-        """Return a stamp that has not been used, a millisecond after the last."""
-        self._stamp = max(self._stamp + 1_000_000, time.time_ns())
+        """Return a stamp that has not been used: of now, and never ahead of it by more than microseconds."""
+        self._stamp = max(self._stamp + 1_000, time.time_ns())
         return Time(sec=self._stamp // 10**9, nanosec=self._stamp % 10**9)
 
     def send_state(
