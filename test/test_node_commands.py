@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -289,9 +290,12 @@ def test_while_it_ends_the_pose_is_followed(driven: Driven) -> None:
     driven.process.process.send_signal(signal.SIGINT)
     away, place, client = np.zeros(17), Q.copy(), driven.client
     away[1] = 0.5
+    moved = [time.monotonic()]
 
     def move() -> None:
-        place[:] += np.clip(away - place, -0.15, 0.15)  # no joint jumps
+        moved.append(time.monotonic())
+        way = 2.0 * (moved[-1] - moved[-2])  # at 2 rad/s: no joint jumps
+        place[:] += np.clip(away - place, -way, way)
         client.send_state(driven.robot.joint_names, place, np.zeros(17))
 
     client.until(driven.reaches(np.zeros(2)), move)
