@@ -75,7 +75,7 @@ class SimulatorHealth:
             level, words = WARN, f'come from {" and ".join(self.sources)}: two controllers drive one robot'
         elif fresh:
             level, words = WARN, f'{fresh} messages refused: {torques.refusals.reason}'
-        elif missing and robot.mode != 'driven':
+        elif missing and not robot.has_torques:
             level, words = WARN, f'none for {len(missing)} of {len(torques.joint_names)} joints'
         return Status('torques', level, words, {
             'missing or late': ', '.join(missing),

@@ -172,7 +172,7 @@ class SimulatorNode(Node):
         self._hands.publish(on_hands, stamp)
         if self.robot.fault != broken:
             self._reporter.report()
-        if not self._driven and self.robot.mode == 'driven':
+        if not self._driven and self.robot.has_torques:
             self._driven = True
             self.get_logger().info('torques are coming')
 

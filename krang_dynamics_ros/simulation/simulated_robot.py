@@ -92,13 +92,18 @@ class SimulatedRobot:
         return driven
 
     @property
+    def has_torques(self) -> bool:
+        """Whether a torque counts now, in any joint."""
+        return bool(self._driven().any())
+
+    @property
     def mode(self) -> Mode:
         """What it does now."""
         if self.fault:
             return 'broken'
         if self.paused:
             return 'paused'
-        if self._driven().any():
+        if self.has_torques:
             return 'driven'
         return 'braked' if self.brakes else 'slack'
 
