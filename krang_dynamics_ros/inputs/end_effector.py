@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple, get_args
@@ -54,6 +55,7 @@ class EndEffector:
     sense: Sense = 'applied_by_robot'
     moment_about: MomentAbout = 'frame'
     timeout: float = 0.1  # s
+    max_wrench: tuple[float, float] = (0.0, 0.0)  # N, N m: the sensor's range; 0: not known
     links: Collection[str] = ()  # in whose frames a wrench may be given
     sensor: WristSensor = field(default_factory=WristSensor)
     payload: Inertia = field(default_factory=Inertia)  # what the hand holds, in its frame; the dynamics have it too
@@ -80,11 +82,22 @@ class EndEffector:
             )
         if not all(abs(x) <= LARGEST for x in (*force, *moment)):  # NaN is not
             return self.refusals.note(f'force {force}, moment {moment}, must be finite, at most {LARGEST:g}')
+        if beyond := self._beyond_range(force, moment):
+            return self.refusals.note(beyond)
         if self.reading is not None and stamp and self.stamp - self.timeout * 1e9 <= stamp <= self.stamp:
             return False
         self.reading = Reading(np.array((*force, *moment)), frame, frame if self.moment_about == 'frame' else '')
         self.frame, self.stamp, self.arrival = frame, stamp, now
         return True
+
+    def _beyond_range(self, force: Sequence[float], moment: Sequence[float]) -> str:
+        """Say which part of a reading is beyond the range of the sensor."""
+        for what, unit, values, most in zip(
+            ('force', 'moment'), ('N', 'N m'), (force, moment), self.max_wrench, strict=True
+        ):
+            if most and (size := math.hypot(*values)) > most:
+                return f'{what} of {size:.4g} {unit}, must be at most {most:g} ({self.name}.max_wrench)'
+        return ''
 
     def time_went_back(self, stamp: int, now: int) -> None:
         """Forget a reading that, after time went back to a joint state's, is of a time yet to come."""

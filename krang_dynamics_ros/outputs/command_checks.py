@@ -16,6 +16,7 @@ from ..core.spatial import Array
 SAME_SIGN_FROM = 0.1  # of a joint's limit: smaller efforts may have either sign, by friction alone
 NEAR = 0.25  # of a joint's limit: so far may a measured effort lie from the total, friction included
 NOTHING = 0.02  # of a joint's limit: when all efforts are smaller, they are not measured, or brakes hold the joints
+FOLLOWS = 0.5  # of what is sent: a measured effort that is nearer than this follows it
 DISOBEYS = 0.5  # of a joint's limit: between what is sent and what is measured
 DISOBEYS_FOR = 0.5  # s
 POSITION_MARGIN = (0.1, 0.01)  # rad, m: a joint just outside its limits is ordinary
@@ -37,9 +38,12 @@ START_TRAVEL = Check(
     'command: wrong sign, unit or order, or gravity given twice', 'fault',
 )  # fmt: skip
 OBEDIENCE = Check(
-    'obedience', f'once the measured effort has followed, it stays within {DISOBEYS:.0%} of the limit of what is sent; '
-    f'{DISOBEYS_FOR:g} s beyond that are a drive that does not obey (emergency stop, controller put to sleep)', 'fault',
-)  # fmt: skip
+    'obedience',
+    f'once the measured effort has followed (within {FOLLOWS:.0%} of what is sent), it stays within {DISOBEYS:.0%} of '
+    f'the limit of what is sent; {DISOBEYS_FOR:g} s beyond that are a drive that does not obey (emergency stop, '
+    'controller put to sleep)',
+    'fault',
+)
 WRENCH_SHARE = Check(
     "a wrench's share", "a hand's wrench is scaled as a whole so that no joint gets more than its limit from it",
     'warning',
@@ -120,7 +124,7 @@ class Obedience:
     def trouble(self, measured: Array, sent: Array, now: float) -> str:
         """Take in efforts (k; NaN: unknown) and commands (k); say which joint does not obey."""
         off = np.abs(measured - sent)  # NaN where it is not known: then neither comparison holds
-        self._followed |= (np.abs(sent) > SAME_SIGN_FROM * self._limits) & (off < NEAR * self._limits)
+        self._followed |= (np.abs(sent) > SAME_SIGN_FROM * self._limits) & (off < FOLLOWS * np.abs(sent))
         disobeys = self._followed & (off > DISOBEYS * self._limits)
         self._since = np.where(disobeys, np.minimum(self._since, now), np.inf)
         k = int(np.argmin(self._since))

@@ -86,6 +86,10 @@ def of_end_effector(name: str, link: str, sense: str = SENSES[0]) -> list[Spec]:
             "whether the moment is about the origin of the header's frame, or about the hand's own",
             live=True, choices=MOMENTS_ABOUT,
         ),
+        Spec(
+            f'{name}.max_wrench', [0.0, 0.0], 'largest force (N) and moment (N m) that its sensor can read: readings '
+            'beyond are refused; 0: not known', live=True, least=0.0, most=LARGEST, count=2,
+        ),
         *_of_sensor(name),
         *of_payload(name),
     ]  # fmt: skip

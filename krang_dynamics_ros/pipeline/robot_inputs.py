@@ -64,6 +64,8 @@ class RobotInputs:
                 hand.forget()  # what came under the other meaning
             hand.sense, hand.moment_about = meaning
             hand.timeout = self._settings['wrench_timeout']
+            force, moment = self._settings[f'{name}.max_wrench']
+            hand.max_wrench = force, moment
             hand.sensor = _sensor(self._settings, name)
 
     def take_joint_state(
