@@ -20,7 +20,8 @@ from .robots import ROOT
 from .test_commands import run
 
 DOCUMENTS = {path.name: path.read_text() for path in (*ROOT.glob('*.md'), *(ROOT / 'docs').glob('*.md'))}
-README, NOTATION, ROBOT_FILE = DOCUMENTS['README.md'], DOCUMENTS['notation.md'], DOCUMENTS['robot_file.md']
+README, NODE = DOCUMENTS['README.md'], DOCUMENTS['dynamics_node.md']
+NOTATION, ROBOT_FILE = DOCUMENTS['notation.md'], DOCUMENTS['robot_file.md']
 EVERYTHING = '\n'.join(DOCUMENTS.values())
 LIBRARY = importlib.import_module('krang_dynamics_ros')
 PACKAGE = ROOT / 'krang_dynamics_ros'
@@ -38,15 +39,18 @@ def shape(table: str) -> list[str]:
 
 
 def test_the_tables_of_parameters_are_the_nodes() -> None:
-    parameters = importlib.import_module('krang_dynamics_ros.pipeline.spec')
-    dynamics = importlib.import_module('krang_dynamics_ros.pipeline.dynamics_parameters')
-    assert parameters.markdown_table(dynamics.documented()) in README
-    external = importlib.import_module('krang_dynamics_ros.pipeline.external_parameters')
-    assert parameters.markdown_table(external.documented()) in DOCUMENTS['external.md']
-    simulator = importlib.import_module('krang_dynamics_ros.nodes.simulator_parameters').documented()
-    viewer = importlib.import_module('krang_dynamics_ros.nodes.viewer_node').PARAMETERS
-    for declared in (simulator, viewer):
-        assert parameters.markdown_table(declared) in DOCUMENTS['demo.md']
+    tables = importlib.import_module('docs.tables')
+    for name, specs in tables.parameters():
+        assert tables.markdown_table(specs) in DOCUMENTS[name], f'{name}: run `python -m docs.tables`'
+        assert tables.with_table(DOCUMENTS[name], specs) == DOCUMENTS[name]
+
+
+def test_a_table_of_parameters_is_replaced_whole() -> None:
+    tables = importlib.import_module('docs.tables')
+    for name, specs in tables.parameters():
+        stale = DOCUMENTS[name].replace(f'`{specs[-1].name}`', '`gone`').replace(f' {specs[0].meaning} |', ' old |')
+        assert stale != DOCUMENTS[name]
+        assert tables.with_table(stale, specs).count(tables.markdown_table(specs)) == 1
 
 
 def test_the_table_of_checks_is_the_checks_that_run() -> None:
@@ -56,14 +60,14 @@ def test_the_table_of_checks_is_the_checks_that_run() -> None:
     assert '\n'.join(['| check | what must hold | if not |', '|---|---|---|', *rows]) in DOCUMENTS['commands.md']
 
 
-def test_the_readme_has_every_term() -> None:
+def test_the_nodes_document_has_every_term() -> None:
     for term in TERMS.values():
         row = f'| out `torque/{term.name}` | sensor_msgs/JointState | {term.formula}, {term.meaning} |'
-        assert row in README
+        assert row in NODE
 
 
-def test_the_readmes_table_is_what_check_prints() -> None:
-    assert shape(blocks(README, 'text')[0]) == shape(run('check').stdout)
+def test_the_table_of_the_proof_is_what_check_prints() -> None:
+    assert shape(blocks(DOCUMENTS['proof.md'], 'text')[0]) == shape(run('check').stdout)
 
 
 def test_the_readmes_python_runs() -> None:

@@ -196,7 +196,7 @@ def test_a_viser_that_cannot_be_guarded_is_not_started(monkeypatch: pytest.Monke
 
 def test_one_version_of_viser_is_named_everywhere() -> None:
     assert viser.__version__ == VISER
-    for name in ('requirements.txt', 'setup.py', 'README.md'):
+    for name in ('requirements.txt', 'setup.py', 'docs/demo.md'):
         assert set(re.findall(r'viser==([\d.]+)', (ROOT / name).read_text())) == {VISER}, name
 
 

@@ -17,8 +17,7 @@ from krang_dynamics_ros import Robot, Wrench, dynamics_of
 
 from .robots import ROOT
 
-README = (ROOT / 'README.md').read_text()
-INTERFACE = README[README.index('## Interface of `dynamics_node`') : README.index('## Hands')]
+INTERFACE = (ROOT / 'docs' / 'dynamics_node.md').read_text()
 HANDS = (ROOT / 'docs' / 'hands.md').read_text()
 RVIZ = yaml.safe_load((ROOT / 'rviz' / 'krang.rviz').read_text())['Visualization Manager']
 DISPLAYS: dict[str, dict[str, Any]] = {display['Name']: display for display in RVIZ['Displays']}
@@ -27,12 +26,12 @@ LAUNCH_FILES = sorted((ROOT / 'launch').glob('*.launch.py'))
 
 
 def topics() -> dict[str, str]:
-    """Return the topics that the README's table promises, with their types."""
+    """Return the topics that the node's document promises, with their types."""
     rows = re.findall(r'^\| (?:in|out) ((?:`[\w/]+`(?:, )?)+) \| (\w+/\w+) \|', INTERFACE, re.MULTILINE)
     return {name: kind for names, kind in rows for name in re.findall(r'`([\w/]+)`', names)}
 
 
-def test_the_readme_lists_the_contract() -> None:
+def test_the_nodes_document_lists_the_contract() -> None:
     assert set(topics()) == {
         'joint_states', 'wrench/left', 'wrench/right', 'imu', 'torque/gravity', 'torque/coriolis', 'torque/friction',
         'torque/wrench', 'torque/total', 'effort_commands', 'dynamics/inertia', 'dynamics/coriolis', 'center_of_mass',

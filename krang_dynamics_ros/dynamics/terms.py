@@ -1,6 +1,6 @@
 """The torque terms, each one an object in one list: its name, what it means, what it needs, how it is computed.
 
-A term that is added to `TERMS` gets its topic `torque/<name>`, its place in `total_terms`, its row in the README, its
+A term that is added to `TERMS` gets its topic `torque/<name>`, its place in `total_terms`, its row in docs/dynamics_node.md, its
 column and colour on the page; nothing else needs to know of it.
 """
 
@@ -54,8 +54,8 @@ class Term:
     """
 
     name: str
-    formula: str  # for the README
-    meaning: str  # in a few words, for the README and the page
+    formula: str  # for the documents
+    meaning: str  # in a few words, for the documents and the page
     color: str
     start: Callable[[Dynamics], Compute]
     start_rows: Callable[[Dynamics], ComputeRows | None] = lambda dynamics: None
@@ -84,28 +84,29 @@ def _friction_rows(dynamics: Dynamics) -> ComputeRows | None:
 
 ALL = (
     Term(
-        'gravity', 'Q(q)', 'what holds the robot up', '#2563eb',
+        'gravity', 'Q(q)', 'the torque that holds the robot up', '#2563eb',
         lambda dynamics: lambda state: dynamics.Q(state.q),
         lambda dynamics: lambda rows: dynamics.over('Q', rows.q),
     ),
     Term(
-        'coriolis', 'C(q, dq) dq', 'what the motion of other joints calls for', '#0d9488',
+        'coriolis', 'C(q, dq) dq', 'Coriolis and centrifugal torque', '#0d9488',
         lambda dynamics: lambda state: dynamics.coriolis_torque(state.q, state.velocity),
         lambda dynamics: lambda rows: dynamics.over('coriolis_torque', rows.q, rows.dq),
         needs_velocity=True,
     ),
     Term(
-        'friction', 'F_v dq + F_c sign(dq)', 'what overcomes friction, as far as it is known', '#b45309',
+        'friction', 'F_v dq + F_c sign(dq)', 'the torque that overcomes the known friction', '#b45309',
         _Friction, _friction_rows,
         needs_velocity=True,
     ),
     Term(
-        'wrench', 'J^T f', 'what the joints must give for the robot to APPLY the wrenches', '#c026d3',
+        'wrench', 'J^T f', 'the joint torque with which the robot APPLIES the wrenches', '#c026d3',
         lambda dynamics: lambda state: dynamics.wrench_torque(state.q, state.wrenches),
         lambda dynamics: lambda rows: dynamics.wrench_torques(rows.q, rows.wrenches),
     ),
     Term(
-        'external', 'by the momentum observer', 'what the WORLD does to the joints, from measured efforts', '#65a30d',
+        'external', 'by the momentum observer',
+        'the torque that the WORLD applies to the joints, from measured efforts', '#65a30d',
         MomentumObserver,
         summed=False, partial=True,
     ),

@@ -1,4 +1,4 @@
-"""`dynamics_node`: joint states and wrenches in, torques by name out. README.md has its topics and parameters."""
+"""`dynamics_node`: joint states and wrenches in, torques by joint name out. See docs/dynamics_node.md."""
 
 from __future__ import annotations
 

@@ -18,21 +18,21 @@ from ..simulation.sensors import SimulatedWrist
 PARAMETERS = (
     ROBOT_FILE,
     BASE_LINK,
-    Spec('rate', 500.0, 'of `joint_states` and of the wrist sensors, Hz', least=1.0, most=1000.0),
+    Spec('rate', 500.0, 'rate of `joint_states` and of the wrist sensors, Hz', least=1.0, most=1000.0),
     Spec('time_factor', 1.0, 'simulated seconds per second', least=0.01, most=10.0),
     Spec('publish_clock', False, 'publish simulated time on `/clock`, and stamp with it'),
-    Spec('timeout', 0.1, 'torques (by simulated time) and pushes count as none after this, s', least=0.001, most=10.0),
+    Spec('timeout', 0.1, 'maximum age of torques (simulated time) and pushes, s', least=0.001, most=10.0),
     Spec(
-        'command_joints', NONE, 'joints of an effort controller: they take `effort_commands` in this order, and hold '
-        'the last one for ever', once=True,
+        'command_joints', NONE, 'joints that take `effort_commands`, in this order, and hold the last value for ever, '
+        'as an effort controller does', once=True,
     ),
-    Spec('brakes', False, 'stand still whenever there are no torques; without brakes the joints are slack then'),
-    Spec('viscous', 0.0, 'viscous friction of every joint besides its own, N m s/rad', least=0.0, most=LARGEST),
-    Spec('coulomb', 0.0, 'Coulomb friction of every joint besides its own, N m', least=0.0, most=LARGEST),
-    Spec('start.names', NONE, 'joints that start elsewhere than where the robot file says, or than at zero'),
-    Spec('start.positions', [0.0], 'where those start, rad or m'),
+    Spec('brakes', False, 'stop all joints while there are no torques; without brakes they swing freely'),
+    Spec('viscous', 0.0, 'viscous friction added to every joint, N m s/rad', least=0.0, most=LARGEST),
+    Spec('coulomb', 0.0, 'Coulomb friction added to every joint, N m', least=0.0, most=LARGEST),
+    Spec('start.names', NONE, 'joints with a start position of their own'),
+    Spec('start.positions', [0.0], 'their start positions, rad or m'),
     Spec(
-        'effort', 'joint', 'of `joint_states`: what sensors in the joints read, or what the motors give, before '
+        'effort', 'joint', 'effort in `joint_states`: torque behind the gear, or torque of the motors, before '
         'rotors, friction and brakes', live=True, choices=('joint', 'motor'),
     ),
     Spec('effort_noise', 0.0, 'standard deviation of each effort, N m', live=True, least=0.0, most=LARGEST),
@@ -42,9 +42,9 @@ PARAMETERS = (
 def of_hand(name: str) -> list[Spec]:
     """Return the parameters of one hand, and of the sensor in its wrist."""
     return [
-        Spec(f'{name}.sensor.bias', [0.0] * 6, 'what its sensor reads of nothing, N and N m', live=True, count=6),
+        Spec(f'{name}.sensor.bias', [0.0] * 6, 'reading of its sensor without any load, N and N m', live=True, count=6),
         Spec(
-            f'{name}.sensor.noise', [0.0] * 2, 'standard deviation of each force (N) and moment (N m) that it reads',
+            f'{name}.sensor.noise', [0.0] * 2, 'standard deviation of each force (N) and moment (N m) of its sensor',
             live=True, count=2,
         ),
         *of_tool(name),

@@ -43,11 +43,11 @@ WITHOUT_HANDS = 3.0  # s: then a robot is drawn though no dynamics node says wha
 UP = (0.0, 0.0, 1.0)  # where nobody says what gravity is
 
 PARAMETERS = (
-    Spec('host', '127.0.0.1', 'address to serve on; `0.0.0.0` lets the whole network look, push and switch'),
-    Spec('port', 8080, 'port to serve on', least=1, most=65535),
-    Spec('allowed_hosts', NONE, 'names besides its own by which browsers may call this machine, as of a proxy'),
-    Spec('mesh_folders', NONE, 'folders that hold meshes or packages of them, besides those of ROS'),
-    Spec('dynamics_node', 'krang_dynamics', 'name of the node whose `total_terms` the switches set'),
+    Spec('host', '127.0.0.1', 'address of the page; with `0.0.0.0` the whole network can look, push and switch'),
+    Spec('port', 8080, 'port of the page', least=1, most=65535),
+    Spec('allowed_hosts', NONE, 'further names of this machine that browsers may use, for example that of a proxy'),
+    Spec('mesh_folders', NONE, 'folders with meshes, or with packages of meshes, in addition to those of ROS'),
+    Spec('dynamics_node', 'krang_dynamics', 'name of the node whose `total_terms` the page sets'),
 )
 
 

@@ -19,10 +19,10 @@ from .settings import Settings
 from .spec import BASE_LINK, NONE, ROBOT_FILE, Spec
 
 JOINT_SETTINGS = {
-    'rotor_inertia': 'rotor inertia I_a = N^2 J_m as the joint feels it, kg m^2 (kg if prismatic)',
+    'rotor_inertia': 'rotor inertia on the joint side, I_a = N^2 J_m, kg m^2 (kg if prismatic)',
     'viscous': 'viscous friction F_v, N m s/rad (N s/m if prismatic)',
     'coulomb': 'Coulomb friction F_c, N m (N if prismatic)',
-    'coulomb_velocity': 'velocity over which Coulomb friction turns its sign, rad/s (m/s); 0: at once, as eq. (17)',
+    'coulomb_velocity': 'v of Coulomb friction F_c tanh(dq / v), rad/s (m/s); 0: F_c sign(dq), eq. (17)',
 }
 FRICTION_SETTINGS = ('viscous', 'coulomb', 'coulomb_velocity')
 NO_PRESLIDING = [0.0, 0.001]  # a torque of zero
@@ -30,14 +30,18 @@ URDFS = "the URDF's"
 
 MODEL = (
     ROBOT_FILE,
-    Spec('robot_description', '', 'URDF text, instead of a robot file'),
-    Spec('robot_description_topic', '', 'topic to wait for a URDF on; `robot_description` is then not published'),
+    Spec('robot_description', '', 'URDF text, in place of `robot_file`'),
+    Spec(
+        'robot_description_topic',
+        '',
+        'topic from which the URDF is read; the node then does not publish `robot_description`',
+    ),
     BASE_LINK,
-    Spec('strict_description', False, 'whether a URDF is refused for an inertia that no body can have'),
+    Spec('strict_description', False, 'refuse a URDF with an inertia that no rigid body can have'),
     Spec(
         'backend',
         BACKENDS[0],
-        'who computes the dynamics: Pinocchio, or C compiled from the robot file',
+        'engine of the dynamics: Pinocchio, or C code compiled from the robot file',
         choices=BACKENDS,
     ),
 )
@@ -48,42 +52,51 @@ def settings(model: Model) -> list[Spec]:
     hands, dynamics = model.end_effectors, model.dynamics
     return [
         Spec(
-            'gravity', dynamics.gravity.tolist(), 'gravity in the base frame, m/s^2: three numbers',
+            'gravity', dynamics.gravity.tolist(), 'gravity in the axes of the base, m/s^2: three numbers',
             live=True, least=-LARGEST, most=LARGEST, count=3,
             default_text="the robot file's; `[0, 0, -9.81]` for a URDF",
         ),
         Spec(
-            'total_terms', ['gravity'], 'what `torque/total` sums; none: it is zero',
+            'total_terms', ['gravity'], 'terms that are added up in `torque/total`; an empty list gives zero torque',
             live=True, choices=SUMMED, once=True,
         ),
-        Spec('state_timeout', 0.1, 'a joint known from longer ago is not known, s', live=True, least=0.001, most=10.0),
-        Spec('wrench_timeout', 0.1, 'a wrench from longer ago counts as none, s', live=True, least=0.001, most=10.0),
-        Spec('payload_ramp', 0.5, 'how long a payload takes to change, s; 0: at once', live=True, least=0.0, most=10.0),
+        Spec(
+            'state_timeout', 0.1, "maximum age of a joint's data, s; older data counts as missing",
+            live=True, least=0.001, most=10.0,
+        ),
+        Spec(
+            'wrench_timeout', 0.1, 'maximum age of a wrench, s; an older one counts as no wrench',
+            live=True, least=0.001, most=10.0,
+        ),
+        Spec('payload_ramp', 0.5, 'duration of a change of payload, s; 0: at once', live=True, least=0.0, most=10.0),
         Spec(
             'frame_id', next(reversed([*hands.values()]), dynamics.link_names[-1]),
-            '`frame_id` of the torques; RViz wants a link that moves', default_text='the last hand, `R10r`',
+            '`frame_id` of the torques; RViz needs a link that moves', default_text='the last hand, `R10r`',
         ),
         Spec(
-            'end_effectors', [*hands] or NONE, 'names of hands, each with a topic `wrench/<name>`',
+            'end_effectors', [*hands] or NONE, 'names of the hands; each has a topic `wrench/<name>`',
             default_text='`[left, right]`, those of the robot file', once=True, in_topics=True,
         ),
-        Spec('sense', SENSES[0], 'of every hand that does not say its own: who applies its wrench', choices=SENSES),
-        Spec('command_joints', NONE, 'order of `effort_commands`; none: that topic is off', once=True),
-        Spec('imu_joint', '', 'joint whose angle is the pitch of topic `imu`, on Krang `q_imu`; none: not used'),
+        Spec('sense', SENSES[0], 'default of `<hand>.sense`', choices=SENSES),
+        Spec(
+            'command_joints', NONE,
+            'joints of `effort_commands`, in the order of the controller; an empty list: the topic is off', once=True,
+        ),
+        Spec('imu_joint', '', 'joint whose angle is the pitch of topic `imu`, `q_imu` on Krang; empty: no IMU'),
     ]  # fmt: skip
 
 
 def of_end_effector(name: str, link: str, sense: str = SENSES[0]) -> list[Spec]:
     """Return the parameters of one end effector."""
     return [
-        Spec(f'{name}.link', link, 'the link that the wrench is on', default_text='`R10l` for left, `R10r` for right'),
+        Spec(f'{name}.link', link, 'link on which the wrench acts', default_text='`R10l` for left, `R10r` for right'),
         Spec(
-            f'{name}.sense', sense, 'whether the robot applies the wrench, or the world, as most sensors read',
+            f'{name}.sense', sense, 'side that applies the wrench: the robot, or the world (most sensors)',
             live=True, choices=SENSES, default_text='`sense`',
         ),
         Spec(
             f'{name}.moment_about', MOMENTS_ABOUT[0],
-            "whether the moment is about the origin of the header's frame, or about the hand's own",
+            "point of the moment: origin of the header's frame, or of the hand's link",
             live=True, choices=MOMENTS_ABOUT,
         ),
         Spec(
@@ -99,11 +112,11 @@ def _of_sensor(name: str) -> list[Spec]:
     """Return the parameters of what a wrist sensor reads besides contact."""
     return [
         Spec(
-            f'{name}.sensor.bias', [0.0] * 6, 'what the sensor reads of nothing, force and moment as it gives them, '
+            f'{name}.sensor.bias', [0.0] * 6, 'reading without any load, force and moment in the axes of the reading, '
             'N and N m', live=True, least=-LARGEST, most=LARGEST, count=6,
         ),
         Spec(
-            f'{name}.sensor.deadband', [0.0] * 2, 'by how much each force (N) and moment (N m) is shrunk towards zero',
+            f'{name}.sensor.deadband', [0.0] * 2, 'dead band of each force (N) and each moment (N m)',
             live=True, least=0.0, most=LARGEST, count=2,
         ),
         *of_tool(name),
@@ -114,7 +127,8 @@ def of_tool(name: str) -> list[Spec]:
     """Return the parameters of what a wrist sensor bears of its hand's own link."""
     return [
         Spec(
-            f'{name}.tool.mass', 0.0, "what of the hand's link hangs beyond the sensor, kg; the model has it already",
+            f'{name}.tool.mass', 0.0,
+            "mass of the part of the hand's link beyond the sensor, kg; the model contains it already",
             live=True, least=0.0, most=1e4,
         ),
         Spec(
@@ -128,7 +142,7 @@ def of_payload(name: str) -> list[Spec]:
     """Return the parameters of what a hand holds: they count as one set."""
     return [
         Spec(
-            f'{name}.payload.mass', 0.0, 'what the hand holds, kg, beside what the model has; 0: nothing',
+            f'{name}.payload.mass', 0.0, 'mass that the hand holds, kg, in addition to the model; 0: nothing',
             live=True, least=0.0, most=LARGEST,
         ),
         Spec(f'{name}.payload.com', [0.0] * 3, "its centre of mass in the hand's frame, m", live=True, count=3),
@@ -152,7 +166,7 @@ def of_joint(name: str, defaults: Mapping[str, float], presliding: Sequence[Pres
         ),
         Spec(
             f'joints.{name}.presliding', pairs or NO_PRESLIDING,
-            'presliding friction: pairs of a torque, N m (N), and the distance over which it comes, rad (m)', live=True,
+            'presliding friction: pairs of a torque, N m (N), and a distance, rad (m)', live=True,
             default_text="the robot file's, or none",
         ),
     ]  # fmt: skip
@@ -203,7 +217,7 @@ def presliding_of(name: str, numbers: Sequence[float]) -> tuple[Presliding, ...]
 
 
 def documented() -> list[Spec]:
-    """Return every parameter once, as the README lists them: one hand and one joint stand for all."""
+    """Return every parameter once, as docs/dynamics_node.md lists them: one hand and one joint stand for all."""
     model = load_model()
     hand = of_end_effector('<hand>', '')
     joint = of_joint('<joint>', dict.fromkeys(JOINT_SETTINGS, 0.0))

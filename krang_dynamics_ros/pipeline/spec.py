@@ -1,4 +1,4 @@
-"""Parameters declared in one place: name, type, default, range and meaning; from there come ROS's and the README's."""
+"""Parameters declared in one place: name, type, default, range and meaning; from there come ROS's and the documents'."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class Spec:
     least: float | None = None
     most: float | None = None
     choices: tuple[str, ...] = ()
-    default_text: str = ''  # for the README, where the default depends on the robot
+    default_text: str = ''  # for the documents, where the default depends on the robot
     count: int | None = None  # how many entries a list must have
     once: bool = False  # whether a list must name each entry once
     in_topics: bool = False  # whether entries become parts of the names of topics
@@ -117,13 +117,13 @@ class Spec:
 
 
 ROBOT_FILE = Spec(
-    'robot_file', '', 'robot file (YAML), URDF or xacro (a program: it runs); none: Krang', default_text="`''`, Krang"
+    'robot_file', '', 'robot file (YAML), URDF or xacro (a program: it runs); empty: Krang', default_text="`''`, Krang"
 )
-BASE_LINK = Spec('base_link', '', 'link of a URDF that stands still, with what is below it; none: the whole robot')
+BASE_LINK = Spec('base_link', '', 'link of a URDF that is the fixed base of the tree below it; empty: the whole robot')
 
 
 def markdown_table(specs: Sequence[Spec]) -> str:
-    """Return the README's table of parameters."""
+    """Return the table of parameters for a document."""
     rows = ['| parameter | type | default | live | range | what |', '|---|---|---|---|---|---|']
     for spec in specs:
         default = spec.default_text or f'`{_yaml(spec.default)}`'

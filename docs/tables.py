@@ -1,0 +1,42 @@
+"""Writes the tables of parameters into the documents, from the declarations of the nodes: python -m docs.tables."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from krang_dynamics_ros.nodes.simulator_parameters import documented as of_simulator
+from krang_dynamics_ros.nodes.viewer_node import PARAMETERS as OF_VIEWER
+from krang_dynamics_ros.pipeline.dynamics_parameters import documented as of_dynamics
+from krang_dynamics_ros.pipeline.external_parameters import documented as of_external
+from krang_dynamics_ros.pipeline.spec import Spec, markdown_table
+
+FOLDER = Path(__file__).parent
+
+
+def parameters() -> Iterator[tuple[str, Sequence[Spec]]]:
+    """Return each document with the parameters of one of its tables."""
+    yield 'dynamics_node.md', of_dynamics()
+    yield 'external.md', of_external()
+    yield 'demo.md', of_simulator()
+    yield 'demo.md', OF_VIEWER
+
+
+def with_table(text: str, specs: Sequence[Spec]) -> str:
+    """Return a document with a new table in place of the one whose first parameter is the same."""
+    table = markdown_table(specs)
+    head, rule, first = (re.escape(line) for line in table.splitlines()[:3])
+    name = first.split('`')[1]
+    return re.sub(rf'{head}\n{rule}\n\| `{name}`.*?(?=\n\n|\n?\Z)', lambda _: table, text, flags=re.DOTALL)
+
+
+def main() -> None:
+    """Write the documents again."""
+    for name, specs in parameters():
+        path = FOLDER / name
+        path.write_text(with_table(path.read_text(encoding='utf-8'), specs), encoding='utf-8')
+
+
+if __name__ == '__main__':
+    main()
