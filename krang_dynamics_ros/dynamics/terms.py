@@ -1,7 +1,7 @@
 """The torque terms, each one an object in one list: its name, what it means, what it needs, how it is computed.
 
-A term that is added to `TERMS` gets its topic `torque/<name>`, its place in `total_terms`, its row in docs/dynamics_node.md, its
-column and colour on the page; nothing else needs to know of it.
+A term that is added to `TERMS` gets its topic `torque/<name>`, its place in `total_terms`, its column and colour on the
+page, and its row in docs/dynamics_node.md; nothing else needs to know of it.
 """
 
 from __future__ import annotations

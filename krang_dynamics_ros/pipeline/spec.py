@@ -1,4 +1,4 @@
-"""Parameters declared in one place: name, type, default, range and meaning; from there come ROS's and the documents'."""
+"""Parameters declared in one place: name, type, default, range, meaning. ROS's and the documents' follow from there."""
 
 from __future__ import annotations
 
