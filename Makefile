@@ -8,8 +8,9 @@ VENV := .venv
 BIN := $(VENV)/bin
 RUNS := $(VENV)/runs
 TESTS := $(VENV)/tests
+DOCS := $(VENV)/docs
 
-.PHONY: venv run test lint bench requirements clean help
+.PHONY: venv run test lint docs bench requirements clean help
 .DEFAULT_GOAL := venv
 
 venv: $(RUNS)  ## make .venv with all that the package runs on, pinned (the default)
@@ -31,6 +32,9 @@ test: $(TESTS)  ## run the tests, in parallel; MARK=slow runs the slow ones
 lint: $(TESTS)  ## ruff and mypy
 	@$(BIN)/ruff check .
 	@$(BIN)/mypy
+
+docs: $(DOCS)/ready  ## the documents as a site, with a reference of the library, in build/docs/index.html
+	@PYTHONPATH=$(DOCS) $(BIN)/python -m sphinx -q -W --keep-going -b html docs build/docs
 
 bench: export ROS_AUTOMATIC_DISCOVERY_RANGE ?= LOCALHOST
 bench: $(TESTS)  ## time the start, library and compiled C beside bare Pinocchio, the node beside an echo, make run
@@ -76,4 +80,10 @@ $(RUNS): requirements.txt setup.py
 $(TESTS): $(RUNS) requirements-dev.txt
 	@echo "Adding what tests need."
 	@$(PIP) -r requirements.txt -r requirements-dev.txt | $(COUNT)
+	@touch $@
+
+$(DOCS)/ready: $(RUNS) requirements-docs.txt
+	@echo "Adding what the documents need."
+	@rm -rf $(DOCS)
+	@$(PIP) --no-deps --target $(DOCS) -r requirements-docs.txt | $(COUNT)
 	@touch $@
