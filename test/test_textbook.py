@@ -119,7 +119,7 @@ class TestRotatingMass:
 
 
 def eq_6_58(m: Any, l: Any, g: Any, cosines: Any, d: Any, dd: Any) -> list[Any]:  # noqa: E741 (the book's letter)
-    """Return the two torques as seed 004 prints them, of numbers or symbols; `cosines` are c1, c2, s2 and c12."""
+    """Return the two torques as printed, of numbers or symbols; `cosines` are c1, c2, s2 and c12."""
     (m1, m2), (l1, l2), (c1, c2, s2, c12), (d1, d2), (dd1, dd2) = m, l, cosines, d, dd
     tau1 = (
         m2 * l2**2 * (dd1 + dd2) + m2 * l1 * l2 * c2 * (2 * dd1 + dd2) + (m1 + m2) * l1**2 * dd1

@@ -47,7 +47,7 @@ def short_repr(value: object) -> str:
 
 
 class FaultsError(KrangDynamicsError):
-    """A file was refused; every fault found in it is named, one to a line."""
+    """A file with faults; the message has one line for each."""
 
     def __init__(self, source: str, faults: Sequence[Fault]) -> None:
         self.source = source
@@ -58,38 +58,38 @@ class FaultsError(KrangDynamicsError):
 
 
 class RobotError(FaultsError):
-    """A robot (its file or its data) that cannot be."""
+    """A robot file, or the data of a robot, with faults."""
 
 
 class DescriptionError(FaultsError):
-    """A robot description (URDF) that cannot be used."""
+    """A robot description (URDF) with faults."""
 
 
 class ArgumentError(KrangDynamicsError, ValueError):
-    """A call with a value of the wrong shape, or with a name that the robot does not have."""
+    """A call with a value of a wrong shape or range, or with an unknown name."""
 
 
 class TakenError(KrangDynamicsError):
-    """Something that can be had once only, and somebody has it: a port, or a robot's topics."""
+    """A port or the topics of a robot are in use already."""
 
 
 class SingularityError(KrangDynamicsError, ArithmeticError):
-    """The state is singular: a number asked for does not exist there, or would be noise."""
+    """A result does not exist at this state, or would be noise: the state is singular."""
 
 
 class SimulationError(KrangDynamicsError, ArithmeticError):
-    """A simulation that cannot go on: forces or velocities that no robot has."""
+    """A simulation that cannot continue: its forces or velocities are those of no robot."""
 
 
 class MissingError(KrangDynamicsError):
-    """Something that is not part of the package, and is not on this machine."""
+    """An optional package or program is not installed."""
 
     def __init__(self, what: str, purpose: str, remedy: str) -> None:
         super().__init__(f'{what}, needed for {purpose}, is not on this machine; {remedy}')
 
 
 class BuildError(KrangDynamicsError):
-    """Generated code that could not be built or loaded."""
+    """Generated code cannot be built or loaded."""
 
 
 def unknown_name(kind: str, name: str, known: Iterable[str]) -> ArgumentError:

@@ -15,7 +15,16 @@ from .spatial import Array, frozen, hat, inertia_in_parent, symmetric, upper_tri
 
 @dataclass(frozen=True, eq=False)
 class Inertia:
-    """The report's ten inertial parameters of a link, about the origin of its frame, in its axes (section 5.1)."""
+    """The ten inertial parameters of a rigid body, about the origin of a frame, in its axes (report, section 5.1).
+
+    Attributes:
+        m: mass M, kg.
+        MS: mass times centre of mass (3,), [MX, MY, MZ], kg m.
+        J: inertia about the origin (3, 3), matrix entries XX, XY, ..., kg m^2.
+
+    Raises:
+        ArgumentError: `MS` or `J` has another shape.
+    """
 
     m: float = 0.0
     MS: Array = field(default_factory=lambda: frozen(np.zeros(3)))  # [MX, MY, MZ], mass times centre of mass
@@ -27,12 +36,31 @@ class Inertia:
 
     @classmethod
     def from_parameters(cls, param: Sequence[float] | Array) -> Inertia:
-        """Read [m, MX, MY, MZ, XX, XY, XZ, YY, YZ, ZZ], the order of the report's `inertiaMat`."""
+        """Return the inertia of ten parameters, in the order of the report's `inertiaMat`.
+
+        Args:
+            param: [m, MX, MY, MZ, XX, XY, XZ, YY, YZ, ZZ] (10,), kg, kg m and kg m^2.
+
+        Returns:
+            The `Inertia`.
+        """
         return cls(float(param[0]), frozen(param[1:4]), frozen(symmetric(param[4:10])))
 
     @classmethod
     def about_com(cls, m: float, com: ArrayLike, inertia: ArrayLike) -> Inertia:
-        """Read mass, centre of mass S and I_G, the 3x3 inertia about it: J = I_G - M S^ S^ (report, section 2.3)."""
+        """Return the inertia of a body by its centre of mass: J = I_G - M S^ S^ (report, section 2.3).
+
+        Args:
+            m: mass, kg.
+            com: centre of mass S (3,) in the frame, m.
+            inertia: inertia I_G (3, 3) about the centre of mass, in the axes of the frame, kg m^2.
+
+        Returns:
+            The `Inertia`.
+
+        Raises:
+            ArgumentError: an array has another shape.
+        """
         S, I_G = np.asarray(com, dtype=float), np.asarray(inertia, dtype=float)
         if S.shape != (3,) or I_G.shape != (3, 3):
             raise ArgumentError(f'inertia: com {com!r}, inertia {inertia!r}, must have shapes (3,) and (3, 3)')
@@ -40,22 +68,22 @@ class Inertia:
 
     @property
     def parameters(self) -> Array:
-        """The ten parameters, in the order [m, MX, MY, MZ, XX, XY, XZ, YY, YZ, ZZ]."""
+        """The ten parameters (10,), in the order [m, MX, MY, MZ, XX, XY, XZ, YY, YZ, ZZ]."""
         return np.concatenate([[self.m], self.MS, upper_triangle(self.J)])
 
     @property
     def com(self) -> Array:
-        """Centre of mass S in the link's frame (3); the frame's origin for a link without mass."""
+        """Centre of mass S (3,) in the frame, m; zero for a body without mass."""
         return self.MS / self.m if self.m else np.zeros(3)
 
     @property
     def I_G(self) -> Array:
-        """Inertia about the centre of mass (3x3), in the link's axes: I_G = J + M S^ S^."""
+        """Inertia I_G = J + M S^ S^ (3, 3) about the centre of mass, in the axes of the frame, kg m^2."""
         return self.J + self.m * hat(self.com) @ hat(self.com)
 
     @property
     def matrix(self) -> Array:
-        """The 6x6 inertia at the frame's origin, for twists [v; omega]."""
+        """Spatial inertia (6, 6) at the origin of the frame, for twists [v; omega]."""
         mS = hat(self.MS)
         return np.block([[self.m * np.eye(3), -mS], [mS, self.J]])
 
@@ -72,7 +100,15 @@ class Inertia:
         return Inertia(self.m + other.m, MS, J)
 
     def in_parent(self, rotation: Array, position: Array) -> Inertia:
-        """Return the same body in frame B, where this one's frame C stands with `rotation` (3x3), `position` (3)."""
+        """Return the same body in frame B, in which the frame C of this body has a given pose.
+
+        Args:
+            rotation: rotation (3, 3) of C in B.
+            position: origin (3,) of C in B, m.
+
+        Returns:
+            The `Inertia` in frame B.
+        """
         matrix = inertia_in_parent(self.matrix, rotation, position)
         return Inertia(self.m, frozen(matrix[[5, 3, 4], [1, 2, 0]]), frozen(symmetric(upper_triangle(matrix[3:, 3:]))))
 
@@ -101,9 +137,16 @@ class Inertia:
 
 @dataclass(frozen=True)
 class InertiaRamp:
-    """A body that becomes another one, linearly in the ten parameters: between two possible ones, all are possible.
+    """A body that changes into another one, linearly in the ten parameters.
 
-    Times and the duration are in seconds, by whatever clock the caller has; at `start` it is still `before`.
+    Between two bodies that are possible, all bodies on the way are possible too. Times are in seconds, by the
+    caller's clock.
+
+    Attributes:
+        before: the body until `start`.
+        after: the body from `start + duration` on.
+        start: begin of the change, s.
+        duration: length of the change, s.
     """
 
     before: Inertia
@@ -112,7 +155,7 @@ class InertiaRamp:
     duration: float
 
     def at(self, time: float) -> Inertia:
-        """Return the body at a time: `after`, to the last digit, once the duration is over."""
+        """Return the body at a time (s)."""
         if self.done(time):
             return self.after
         if time <= self.start:
@@ -122,7 +165,7 @@ class InertiaRamp:
         return Inertia.from_parameters(parameters)
 
     def done(self, time: float) -> bool:
-        """Whether nothing changes any more."""
+        """Return whether the change is over at a time (s)."""
         return time >= self.start + self.duration
 
 

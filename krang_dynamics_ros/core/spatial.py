@@ -1,4 +1,4 @@
-"""Vectors, rotations and how velocities and inertias change frame (seed 002, 'Body Velocities').
+"""Vectors, rotations and how velocities and inertias change frame.
 
 A twist is [v; omega] and a wrench [f; moment], force part first, as in the seeds. Lengths in metres, angles in radians.
 """

@@ -16,12 +16,21 @@ from .spatial import Array
 
 @dataclass(frozen=True, eq=False)
 class Wrench:
-    """Force (N) and moment (N m) that the robot APPLIES with a link: the report's f_e (section 3).
+    """Force and moment that the robot APPLIES with a link: f_e of the report (section 3).
 
-    `link` is the one that feels it, and so does every joint below. `axes` names the link in whose axes the six
-    numbers are given, `about` the one about whose origin the moment is taken. By default both are `link` itself: the
-    report's nf_e@n. `axes='R0'` makes it 0f_e@n. A ROS WrenchStamped on frame F is `axes='F', about='F'`.
-    What the world applies ON the robot, as a sensor reads, is the opposite of this: negate it.
+    A sensor usually reads the wrench that the world applies on the robot: negate it. A ROS `WrenchStamped` in frame F
+    has `axes='F', about='F'`. By default, axes and point are those of `link`: nf_e@n of the report; `axes='R0'` gives
+    0f_e@n.
+
+    Attributes:
+        link: link on which the wrench acts; all joints between base and link feel it.
+        force: force (3,), N.
+        moment: moment (3,), N m.
+        axes: link in whose axes force and moment are given; empty: `link`.
+        about: link about whose origin the moment is taken; empty: `link`.
+
+    Example:
+        >>> Wrench('R10l', force=(0, 0, 20), axes='R0')  # 20 N upwards
     """
 
     link: str
@@ -40,7 +49,11 @@ class Wrench:
 
     @cached_property
     def vector(self) -> Array:
-        """[force; moment] (6), as given."""
+        """[force; moment] (6,), as given.
+
+        Raises:
+            ArgumentError: force or moment is not three numbers.
+        """
         vector = np.concatenate([self.force, self.moment], dtype=float)
         if np.shape(self.force) != (3,) or np.shape(self.moment) != (3,):
             raise ArgumentError(f'wrench: force {self.force!r}, moment {self.moment!r}, must be 3 numbers each')

@@ -29,31 +29,89 @@ _REFERENCE = {'base': pin.LOCAL_WORLD_ALIGNED, 'link': pin.LOCAL}
 
 
 class Dynamics(PinocchioModel):
-    """A robot's dynamics. Joint vectors (n,) are in the order of `joint_names`; what is returned is new.
+    """The dynamics of a robot, by Pinocchio.
 
-    An object computes in memory of its own: each thread needs its own object.
+        Gamma = A(q) ddq + C(q, dq) dq + Q(q) + friction (17) + J^T f (16), with the rotor inertia (18) in A
+
+    Joint vectors have shape (n,), in the order of `joint_names`, in rad and N m (m and N for prismatic joints). Every
+    returned array is new. An object computes in memory of its own: each thread needs its own object.
+
+    Example:
+        >>> dynamics = Dynamics(Path('arm.urdf').read_text())
+        >>> dynamics.Q(np.zeros(dynamics.n))  # N m: the torque that holds the arm up
     """
 
     def A(self, q: ArrayLike) -> Array:
-        """Inertia matrix (n, n), eq. 2, rotor inertia included (eq. 18)."""
+        """Return the inertia matrix, eq. 2, with the rotor inertia (eq. 18).
+
+        Args:
+            q: joint positions (n,), rad or m.
+
+        Returns:
+            A (n, n), kg m^2 (kg for prismatic joints); symmetric.
+
+        Raises:
+            ArgumentError: `q` has another shape.
+        """
         return self._square(pin.crba(self._model, self._data, self._in(q)))
 
     def C(self, q: ArrayLike, dq: ArrayLike) -> Array:
-        """Coriolis matrix (n, n) by Christoffel symbols, eq. 4: dA/dt - 2C is skew."""
+        """Return the Coriolis matrix by Christoffel symbols, eq. 4.
+
+        Args:
+            q: joint positions (n,), rad or m.
+            dq: joint velocities (n,), rad/s or m/s.
+
+        Returns:
+            C (n, n); dA/dt - 2 C is skew-symmetric.
+
+        Raises:
+            ArgumentError: a vector has another shape.
+        """
         return self._square(pin.computeCoriolisMatrix(self._model, self._data, self._in(q), self._rate(dq)))
 
     def Q(self, q: ArrayLike) -> Array:
-        """Gravity torque (n), eq. 5: what holds the robot up."""
+        """Return the gravity torque, eq. 5: the torque that holds the robot up.
+
+        Args:
+            q: joint positions (n,), rad or m.
+
+        Returns:
+            Q (n,), N m (N).
+
+        Raises:
+            ArgumentError: `q` has another shape.
+        """
         return self._out(pin.computeGeneralizedGravity(self._model, self._data, self._in(q)))
 
     def coriolis_torque(self, q: ArrayLike, dq: ArrayLike) -> Array:
-        """C(q, dq) dq (n), Coriolis and centrifugal torque."""
+        """Return the Coriolis and centrifugal torque C(q, dq) dq.
+
+        Args:
+            q: joint positions (n,), rad or m.
+            dq: joint velocities (n,), rad/s or m/s.
+
+        Returns:
+            C dq (n,), N m (N).
+
+        Raises:
+            ArgumentError: a vector has another shape.
+        """
         return self._out(pin.rnea(self._bare, self._data, self._in(q), self._rate(dq), self._zero))
 
     def christoffel(self, q: ArrayLike) -> Array:
-        """C_k(q) of every joint k (n, n, n), Christoffel symbols c_kij: (C dq)_k = dq^T C_k dq, C_k symmetric.
+        """Return the Christoffel symbols c_kij of all joints: (C dq)_k = dq^T C_k dq.
 
         c_kii dq_i^2 is the centrifugal torque at joint k, 2 c_kij dq_i dq_j the Coriolis torque of two joints.
+
+        Args:
+            q: joint positions (n,), rad or m.
+
+        Returns:
+            C_k (n, n, n), first index k; each C_k is symmetric.
+
+        Raises:
+            ArgumentError: `q` has another shape.
         """
         unit = np.eye(self.n)
         single = np.array([self.coriolis_torque(q, one) for one in unit])
@@ -66,15 +124,36 @@ class Dynamics(PinocchioModel):
         return C_k
 
     def friction_torque(self, dq: ArrayLike, z: Array | None = None) -> Array:
-        """Friction torque (n), eq. 17: F_v dq + F_c sign(dq), what a motor must give to overcome it.
+        """Return the friction torque F_v dq + F_c sign(dq), eq. 17: the torque that overcomes friction.
 
-        What `friction` has beyond eq. 17 is in it: Coulomb friction smoothed over a velocity, and presliding, whose
-        z (n, k) comes from a `PreslidingState`; without z its part is left out.
+        The extensions of `friction` are included: Coulomb friction that is smoothed over a velocity, and presliding.
+
+        Args:
+            dq: joint velocities (n,), rad/s or m/s.
+            z: state of presliding (n, k), from a `PreslidingState`; without it, presliding is left out.
+
+        Returns:
+            Gamma_f (n,), N m (N).
+
+        Raises:
+            ArgumentError: `dq` has another shape.
         """
         return self.friction.torque(self._checked(dq), z)
 
     def inverse_dynamics(self, q: ArrayLike, dq: ArrayLike, ddq: ArrayLike) -> Array:
-        """A ddq + C dq + Q (n), without friction and wrenches: each has its own method."""
+        """Return A(q) ddq + C(q, dq) dq + Q(q), eq. 3, without friction and wrenches.
+
+        Args:
+            q: joint positions (n,), rad or m.
+            dq: joint velocities (n,), rad/s or m/s.
+            ddq: joint accelerations (n,), rad/s^2 or m/s^2.
+
+        Returns:
+            Gamma (n,), N m (N).
+
+        Raises:
+            ArgumentError: a vector has another shape.
+        """
         return self._out(pin.rnea(self._model, self._data, self._in(q), self._rate(dq), self._rate(ddq)))
 
     def mean_inverse_dynamics(self, step: Step) -> Array:
@@ -82,7 +161,20 @@ class Dynamics(PinocchioModel):
         return np.asarray(WEIGHTS @ [self.inverse_dynamics(*point) for point in zip(*step.points(), strict=True)])
 
     def forward_dynamics(self, q: ArrayLike, dq: ArrayLike, torque: ArrayLike) -> Array:
-        """Acceleration ddq (n) with A ddq + C dq + Q = torque; subtract friction and J^T f from `torque` yourself."""
+        """Return the acceleration ddq with A ddq + C dq + Q = torque. The inverse of `inverse_dynamics`.
+
+        Args:
+            q: joint positions (n,), rad or m.
+            dq: joint velocities (n,), rad/s or m/s.
+            torque: joint torques (n,), N m (N), less friction and J^T f.
+
+        Returns:
+            ddq (n,), rad/s^2 (m/s^2).
+
+        Raises:
+            ArgumentError: a vector has another shape.
+            SingularityError: a joint moves no mass, or the state is not finite.
+        """
         if self._G is None:
             ddq = self._out(pin.aba(self._model, self._data, self._in(q), self._rate(dq), self._rate(torque)))
         else:  # the articulated-body algorithm knows no joint that follows another one
@@ -98,17 +190,48 @@ class Dynamics(PinocchioModel):
             return np.full(self.n, math.nan)
 
     def E(self, q: ArrayLike, dq: ArrayLike) -> float:
-        """Kinetic energy (J), eq. 2, rotors included: they are added here, for Pinocchio 4.1 forgets some of them."""
+        """Return the kinetic energy E = dq^T A(q) dq / 2, eq. 2, with the rotors.
+
+        Args:
+            q: joint positions (n,), rad or m.
+            dq: joint velocities (n,), rad/s or m/s.
+
+        Returns:
+            E, J. Pinocchio 4.1 leaves out some rotors; they are added here.
+
+        Raises:
+            ArgumentError: a vector has another shape.
+        """
         links: float = pin.computeKineticEnergy(self._bare, self._data, self._in(q), self._rate(dq))
         return links + 0.5 * float(self._rotors @ np.square(dq)) if self._any_rotor else links
 
     def U(self, q: ArrayLike) -> float:
-        """Potential energy (J) of all links, the base included, zero at the base's origin (eqs 12, 15)."""
+        """Return the potential energy of all links, eqs. 12 and 15; zero at the origin of the base.
+
+        Args:
+            q: joint positions (n,), rad or m.
+
+        Returns:
+            U, J.
+
+        Raises:
+            ArgumentError: `q` has another shape.
+        """
         moving = pin.computePotentialEnergy(self._model, self._data, self._in(q))
         return float(moving - self._base_mass * self._model.gravity.linear @ self._base_com)
 
     def center_of_mass(self, q: ArrayLike) -> Array:
-        """Centre of mass (3) of all links, the base included, in the base frame."""
+        """Return the centre of mass of all links, with the base and payloads.
+
+        Args:
+            q: joint positions (n,), rad or m.
+
+        Returns:
+            Position (3,) in the base frame, m.
+
+        Raises:
+            ArgumentError: `q` has another shape.
+        """
         com: Array = pin.centerOfMass(self._model, self._data, self._in(q))
         if not self._base_mass:
             return com
@@ -118,27 +241,71 @@ class Dynamics(PinocchioModel):
         return np.asarray((moving * com + self._base_mass * self._base_com) / (moving + self._base_mass))
 
     def pose(self, q: ArrayLike, link: str) -> tuple[Array, Array]:
-        """Rotation (3, 3) and origin (3) of a link's frame in the base frame."""
+        """Return the pose of a link in the base frame, 0T_j of the report.
+
+        Args:
+            q: joint positions (n,), rad or m.
+            link: name of the link.
+
+        Returns:
+            Rotation (3, 3), and origin (3,) in m.
+
+        Raises:
+            ArgumentError: `q` has another shape, or the link is unknown.
+        """
         frame = self._frame(link)
         pin.forwardKinematics(self._model, self._data, self._in(q))
         placement = pin.updateFramePlacement(self._model, self._data, frame)
         return placement.rotation.copy(), placement.translation.copy()
 
     def jacobian(self, q: ArrayLike, link: str, frame: Frame = 'base') -> Array:
-        """Jacobian J (6, n): [v; omega] = J dq of the link's origin, in the axes of the base or of the link."""
+        """Return the Jacobian J of a link's origin: [v; omega] = J dq.
+
+        Args:
+            q: joint positions (n,), rad or m.
+            link: name of the link.
+            frame: axes of v and omega, those of the base or of the link.
+
+        Returns:
+            J (6, n), linear velocity first.
+
+        Raises:
+            ArgumentError: `q` has another shape, or link or frame is unknown.
+        """
         return self._columns(
             pin.computeFrameJacobian(self._model, self._data, self._in(q), self._frame(link), _reference(frame))
         )
 
     def relative_pose(self, q: ArrayLike, link: str, seen_from: str) -> tuple[Array, Array]:
-        """Rotation (3, 3) and origin (3) of a link's frame in that of any other link."""
+        """Return the pose of a link in the frame of any other link.
+
+        Args:
+            q: joint positions (n,), rad or m.
+            link: name of the link.
+            seen_from: name of the other link.
+
+        Returns:
+            Rotation (3, 3), and origin (3,) in m.
+
+        Raises:
+            ArgumentError: `q` has another shape, or a link is unknown.
+        """
         (R, p), (R_from, p_from) = self.pose(q, link), self.pose(q, seen_from)
         return R_from.T @ R, R_from.T @ (p - p_from)
 
     def relative_jacobian(self, q: ArrayLike, link: str, seen_from: str) -> Array:
-        """Jacobian J (6, n) between two links: [v; omega] = J dq of the link as an observer on the other one sees it.
+        """Return the Jacobian J of a link as an observer on another link sees it: [v; omega] = J dq.
 
-        v is the velocity of the link's origin; both are in the axes of `seen_from`.
+        Args:
+            q: joint positions (n,), rad or m.
+            link: name of the link.
+            seen_from: name of the observer's link; v and omega are in its axes.
+
+        Returns:
+            J (6, n); v is the velocity of the link's origin.
+
+        Raises:
+            ArgumentError: `q` has another shape, or a link is unknown.
         """
         J, J_from = self.jacobian(q, link), self.jacobian(q, seen_from)
         (R_from, p_from), (_, p) = self.pose(q, seen_from), self.pose(q, link)
@@ -146,13 +313,41 @@ class Dynamics(PinocchioModel):
         return np.vstack([R_from.T @ (v + hat(p - p_from) @ J_from[3:]), R_from.T @ omega])
 
     def jacobian_rate(self, q: ArrayLike, dq: ArrayLike, link: str, frame: Frame = 'base') -> Array:
-        """Return (dJ/dt) dq (6), the acceleration of the link's frame that the velocities alone cause."""
+        """Return (dJ/dt) dq, the acceleration of a link's frame that the velocities alone cause.
+
+        Args:
+            q: joint positions (n,), rad or m.
+            dq: joint velocities (n,), rad/s or m/s.
+            link: name of the link.
+            frame: axes of the result, those of the base or of the link.
+
+        Returns:
+            Linear and angular acceleration (6,), m/s^2 and rad/s^2.
+
+        Raises:
+            ArgumentError: a vector has another shape, or link or frame is unknown.
+        """
         pin.forwardKinematics(self._model, self._data, self._in(q), self._rate(dq), self._zero)
         acceleration = pin.getFrameClassicalAcceleration if frame == 'base' else pin.getFrameAcceleration
         return np.array(acceleration(self._model, self._data, self._frame(link), _reference(frame)).vector)
 
     def wrench_torque(self, q: ArrayLike, wrenches: Iterable[Wrench]) -> Array:
-        """J^T f (n), eq. 16, summed over wrenches: what the joints must give for the robot to APPLY them."""
+        """Return J^T f, eq. 16, summed over wrenches: the torque with which the robot APPLIES them.
+
+        Args:
+            q: joint positions (n,), rad or m.
+            wrenches: wrenches that the robot applies; negate what a sensor reads of the world.
+
+        Returns:
+            Torque (n,), N m (N).
+
+        Raises:
+            ArgumentError: `q` has another shape, or a wrench names an unknown link.
+
+        Example:
+            >>> up = Wrench('R10l', force=(0, 0, 20), axes='R0')  # 20 N upwards, in the axes of the base
+            >>> dynamics.wrench_torque(q, [up])
+        """
         position = self._in(q)
         torque = np.zeros(self._model.nv)
         for wrench in wrenches:
@@ -162,7 +357,18 @@ class Dynamics(PinocchioModel):
         return self._out(torque)
 
     def wrench_at_link(self, q: ArrayLike, wrench: Wrench) -> Array:
-        """Return [f; moment] (6) of a wrench in its link's own axes, about its link's own origin."""
+        """Return a wrench in the axes of its link, about the origin of its link.
+
+        Args:
+            q: joint positions (n,), rad or m.
+            wrench: wrench in any axes, about the origin of any link.
+
+        Returns:
+            [force; moment] (6,), N and N m.
+
+        Raises:
+            ArgumentError: `q` has another shape, or the wrench names an unknown link.
+        """
         return self._at_link(self._in(q), self._frame(wrench.link), wrench)
 
     def jacobians(self, q: ArrayLike, links: Sequence[str]) -> Array:
@@ -174,11 +380,22 @@ class Dynamics(PinocchioModel):
     def hand_wrenches(
         self, q: ArrayLike, torque: ArrayLike, links: Sequence[str], damping: float
     ) -> tuple[Array, float]:
-        """Return the wrenches (6 m) on m links that explain joint torques (n), and a bound, m^2.
+        """Return the wrenches on links that explain joint torques: J^T f inverted by least squares.
 
-        Least are |J^T f - torque|^2 + damping^2 |f|^2, J being `jacobians`, damping in m. A joint whose torque is NaN
-        is left out. Where rounding leaves no solution, all wrenches are NaN. No squared singular value of J is below
-        the bound: where that is large enough, no link need be looked at by itself.
+        The minimum of norm(J^T f - torque)^2 + damping^2 norm(f)^2, where moments count with a lever of 0.3 m.
+
+        Args:
+            q: joint positions (n,), rad or m.
+            torque: joint torques (n,), N m (N); a joint with NaN is left out.
+            links: names of the m links.
+            damping: damping of the least squares, m; above zero.
+
+        Returns:
+            Wrenches (6 m,), NaN where rounding leaves no solution; and a lower bound of all squared singular values
+            of J, m^2.
+
+        Raises:
+            ArgumentError: a vector has another shape, a link is unknown, or the damping is not positive.
         """
         J, torque = self.jacobians(q, links), self._checked(torque)
         if not damping > 0:
@@ -241,15 +458,36 @@ class Dynamics(PinocchioModel):
         return np.array(place[0].actInv(given).act(pin.Force(f)).vector)
 
     def fixed_together(self, link: str, other: str) -> bool:
-        """Tell whether two links are one rigid piece: no joint that moves is between them."""
+        """Return whether two links are one rigid body: no moving joint is between them.
+
+        Args:
+            link: name of a link.
+            other: name of another link.
+
+        Returns:
+            True if they move together.
+
+        Raises:
+            ArgumentError: a link is unknown.
+        """
         here, there = (self._model.frames[self._frame(name)].parentJoint for name in (link, other))
         return bool(here == there)
 
     def inertia_at_link(self, inertia: Inertia, link: str, given_in: str, q: ArrayLike | None = None) -> Inertia:
-        """Return a body known in the frame of link `given_in` as it is in that of `link`, at joint positions q (n).
+        """Return a body that is given in the frame of one link, in the frame of the link that carries it.
 
-        Carried by `link` from now on, it is this body whatever the joints do. Without q the two must be one rigid
-        piece: which pose is meant cannot be known otherwise.
+        Args:
+            inertia: the body, in the frame of `given_in`.
+            link: name of the link that carries the body.
+            given_in: name of the link in whose frame the body is given.
+            q: joint positions (n,) at which the frames are compared, rad or m; may be left out if no moving joint is
+            between the two links.
+
+        Returns:
+            The same body in the frame of `link`. It moves with this link from then on.
+
+        Raises:
+            ArgumentError: `q` is needed and missing, or has another shape, or a link is unknown.
         """
         here, there = (self._model.frames[self._frame(name)] for name in (link, given_in))
         if self.fixed_together(link, given_in):

@@ -18,11 +18,23 @@ BACKENDS = ('pinocchio', 'compiled')
 
 
 def dynamics_of(robot: Robot, urdf: str | None = None, backend: str = 'pinocchio') -> Dynamics:
-    """Return a robot's dynamics by Pinocchio, from its generated URDF or from one that is held against it.
+    """Return the dynamics of a robot.
 
-    What a URDF does not carry, gravity, rotor inertia and friction beyond eq. 17, and the order of the joints come from
-    the robot. Backend `compiled` takes all that `CompiledDynamics` has from the robot's exported C, built when it is
-    first asked for.
+    Args:
+        robot: the robot; also the source of gravity, rotor inertia, friction and the order of the joints.
+        urdf: another URDF of the same robot, to be compared with it; by default the URDF that is written from `robot`.
+        backend: `pinocchio`, or `compiled`: C code of this robot, built on first use (needs CasADi and a C compiler).
+
+    Returns:
+        A `Dynamics`.
+
+    Raises:
+        ArgumentError: the backend is unknown, or `compiled` is combined with a URDF.
+        DescriptionError: the URDF has faults.
+
+    Example:
+        >>> dynamics = dynamics_of(load_robot('arm.urdf'))
+        >>> dynamics.Q(dynamics.vector({'elbow': 1.2}))
     """
     if backend not in BACKENDS:
         raise unknown_name('backend', backend, BACKENDS)

@@ -33,13 +33,20 @@ class PinocchioModel:
         joint_names: Sequence[str] | None = None,
         rotor_inertia: Mapping[str, float] | None = None,
     ) -> None:
-        """Take a robot, or read a URDF of revolute, continuous, prismatic and fixed joints.
+        """Read a URDF, or take a robot. Joints may be revolute, continuous, prismatic or fixed.
 
-        `gravity` (m/s^2) is in the base's axes: on a tilted base it is not along z. `joint_names` sets the order of
-        the coordinates; by default it is the order of the text. Joints that mimic have no coordinate: they follow in
-        position and velocity, and what they take is part of the torque of the joint that they follow. `rotor_inertia`
-        is I_a by joint, which a URDF cannot carry. Friction is what <dynamics> says. All three can be set again later,
-        and so can `payload`: none at first.
+        A joint with `<mimic>` has no coordinate: it follows in position and velocity, and its torque is part of the
+        torque of the joint that it follows. Friction is read from `<dynamics>`.
+
+        Args:
+            urdf: URDF text, or a `Robot`.
+            gravity: gravity (3,) in the axes of the base, m/s^2; on a tilted base it is not along z.
+            joint_names: order of the coordinates; by default the order of the text.
+            rotor_inertia: I_a by joint name, kg m^2 (kg); a URDF does not contain it.
+
+        Raises:
+            DescriptionError: the URDF has faults; the message lists all of them.
+            ArgumentError: an argument has a wrong shape or names an unknown joint.
         """
         robot = read_description(urdf).robot if isinstance(urdf, str) else urdf
         self.joint_names = _in_order(robot, joint_names)
@@ -122,7 +129,7 @@ class PinocchioModel:
 
     @property
     def gravity(self) -> Array:
-        """Gravity (m/s^2) in the base's axes (3)."""
+        """Gravity (3,) in the axes of the base, m/s^2. Can be set at any time."""
         return np.array(self._model.gravity.linear)
 
     @gravity.setter
@@ -138,7 +145,7 @@ class PinocchioModel:
 
     @property
     def rotor_inertia(self) -> Array:
-        """I_a = N^2 J_m of every joint (n), eq. 18: kg m^2, or kg for a prismatic joint."""
+        """Rotor inertia I_a = N^2 J_m (n,), eq. 18, kg m^2 (kg). Can be set at any time."""
         return self._rotors.copy()
 
     @rotor_inertia.setter
@@ -154,10 +161,13 @@ class PinocchioModel:
 
     @property
     def payload(self) -> Mapping[str, Inertia]:
-        """What links carry beside what the model has: bodies by link name, about its frame's origin, in its axes.
+        """Payloads, an `Inertia` by link name, each in the frame of its link. Can be set at any time.
 
-        Assigning sets all of it at once: a link that is not named, or has an inertia of zeros, carries nothing. One
-        that no body can have is refused, and what was carried before stays.
+        Assigning replaces all payloads. A link that is not named, or has an inertia of zeros, carries nothing. An
+        inertia that no rigid body can have raises `ArgumentError`, and the old payloads stay.
+
+        Example:
+            >>> dynamics.payload = {'R10l': Inertia.about_com(1.5, com=(0, 0, 0.1), inertia=np.zeros((3, 3)))}
         """
         return MappingProxyType(self._payload)
 
@@ -182,7 +192,7 @@ class PinocchioModel:
 
     @property
     def viscous(self) -> Array:
-        """F_v of every joint (n), eq. 17: N m s/rad, or N s/m."""
+        """Viscous friction F_v (n,), eq. 17, N m s/rad (N s/m). Can be set at any time."""
         return self.friction.viscous
 
     @viscous.setter
@@ -191,7 +201,7 @@ class PinocchioModel:
 
     @property
     def coulomb(self) -> Array:
-        """F_c of every joint (n), eq. 17: N m, or N."""
+        """Coulomb friction F_c (n,), eq. 17, N m (N). Can be set at any time."""
         return self.friction.coulomb
 
     @coulomb.setter
@@ -199,7 +209,17 @@ class PinocchioModel:
         self.friction.coulomb = value
 
     def vector(self, by_name: Mapping[str, float]) -> Array:
-        """Return the joint vector (n) of numbers by joint name; joints that are not named get zero."""
+        """Return a joint vector from numbers by joint name.
+
+        Args:
+            by_name: numbers by joint name; the other joints get zero.
+
+        Returns:
+            Vector (n,), in the order of `joint_names`.
+
+        Raises:
+            ArgumentError: a joint is unknown.
+        """
         for name in by_name:
             if name not in self.joint_names:
                 raise unknown_name('joint', name, self.joint_names)
@@ -218,7 +238,7 @@ class PinocchioModel:
 
     @property
     def mass(self) -> float:
-        """Mass (kg) of all links, the base included."""
+        """Mass of all links, with the base and payloads, kg."""
         return float(pin.computeTotalMass(self._model)) + self._base_mass
 
 

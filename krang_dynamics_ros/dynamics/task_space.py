@@ -1,4 +1,4 @@
-"""The dynamics as a hand feels them: F = M_x ddx + V_x + G_x (seed 004, Craig's eq. 6.99), for redundant arms too."""
+"""Cartesian dynamics of a hand: F = M_x ddx + V_x + G_x (Craig, Introduction to Robotics, eq. 6.99)."""
 
 from __future__ import annotations
 
@@ -18,7 +18,15 @@ SINGULAR = 1e-8  # least to largest mobility, below which M_x would have fewer t
 
 @dataclass(frozen=True, eq=False)
 class TaskSpace:
-    """Cartesian dynamics of a link's origin in m directions. Units: kg, N and N m."""
+    """Cartesian dynamics of a link's origin in m directions. Units: kg, N, N m.
+
+    Attributes:
+        J: Jacobian (m, n), [v; omega] = J dq.
+        J_bar: dynamically consistent inverse A^-1 J^T M_x of J (n, m).
+        M_x: Cartesian inertia (m, m).
+        V_x: Cartesian Coriolis force (m,).
+        G_x: Cartesian gravity force (m,).
+    """
 
     J: Array  # (m, n), [v; omega] = J dq
     J_bar: Array  # (n, m), the dynamically consistent inverse A^-1 J^T M_x of J
@@ -35,11 +43,24 @@ def task_space(
     frame: Frame = 'base',
     directions: Sequence[int] = range(6),
 ) -> TaskSpace:
-    """Return M_x, V_x and G_x of a link's origin, in the axes of the base or of the link.
+    """Return the Cartesian dynamics F = M_x ddx + V_x + G_x of a link's origin (Craig, eq. 6.99).
 
-    `directions` picks rows of [v; omega]: (0, 1) is the plane x, y. For a square Jacobian these are eq. 6.99 as
-    printed; for a redundant one J^-1 is the dynamically consistent inverse. Where the robot cannot move the link in
-    all the directions, `SingularityError` says which it has lost.
+    For a square Jacobian, this is eq. 6.99 as printed. For a redundant arm, J^-1 is the dynamically consistent inverse.
+
+    Args:
+        dynamics: dynamics of the robot.
+        q: joint positions (n,), rad or m.
+        dq: joint velocities (n,), rad/s or m/s.
+        link: name of the link.
+        frame: axes of the result, those of the base or of the link.
+        directions: rows of [v; omega] that count, by number; `(0, 1)` is the plane x, y.
+
+    Returns:
+        A `TaskSpace`.
+
+    Raises:
+        ArgumentError: the directions are not different numbers out of 0 to 5, or a link is unknown.
+        SingularityError: the robot cannot move the link in all directions; the message names the lost one.
     """
     rows = list(directions)
     if not rows or len(set(rows)) != len(rows) or not set(rows) <= set(range(6)):

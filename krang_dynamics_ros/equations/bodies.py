@@ -30,7 +30,7 @@ def body_of(inertia: Inertia) -> Body:
 
 
 def moved(body: Body, T: Transform) -> Body:
-    """Return a body known in frame j as it is in frame i, iT_j being given: I_B = Ad^T I_C Ad of seed 002."""
+    """Return a body known in frame j as it is in frame i, iT_j being given: I_B = Ad^T I_C Ad."""
     turned = apply(T.A, body.MS)
     half = add(turned, scale(times(0.5, body.m), T.P))
     AJA, twice = product(T.A, product(body.J, transpose(T.A))), times(2.0, dot(T.P, half))

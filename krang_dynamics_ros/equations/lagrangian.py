@@ -122,7 +122,18 @@ def find_Jacobian(
 
 
 class Lagrangian:
-    """The witness on NumPy. Methods are those of `Dynamics`; q and dq may be (n,), or (states, n) for many at once."""
+    """The dynamics of a robot by the Lagrangian of the report, on NumPy. It sees neither URDF nor Pinocchio.
+
+    Methods have the names, units and signs of those of `Dynamics`. Vectors have shape (n,), or (..., n) for many states
+    at once. Derivatives by complex step, and coefficients by polarization, are exact to rounding.
+
+    Args:
+        robot: the robot.
+
+    Example:
+        >>> np.allclose(Lagrangian(robot).Q(q), dynamics_of(robot).Q(q))
+        True
+    """
 
     def __init__(self, robot: Robot) -> None:
         self.robot = robot
@@ -139,7 +150,7 @@ class Lagrangian:
         return q[..., None, :] + 1j * COMPLEX_STEP * np.eye(self.n)
 
     def A(self, q: ArrayLike) -> Array:
-        """Inertia matrix (..., n, n) by findA, rotor inertia included (eq. 18)."""
+        """Return the inertia matrix (..., n, n), eq. 2, with the rotor inertia (eq. 18), kg m^2."""
         return np.asarray(self._A(np.asarray(q, dtype=float)) + np.diag(self.robot.rotor_inertia))
 
     def _A(self, q: Any) -> Any:
@@ -153,52 +164,52 @@ class Lagrangian:
         return np.stack([np.stack(row, axis=-1) for row in rows], axis=-2)
 
     def dA_dq(self, q: ArrayLike) -> Array:
-        """dA_ij/dq_k (..., n, n, n) by complex step."""
+        """Return the derivatives dA_ij/dq_k (..., n, n, n), last index k."""
         return np.moveaxis(self._A(self._stepped(np.asarray(q, dtype=float))).imag / COMPLEX_STEP, -3, -1)
 
     def C(self, q: ArrayLike, dq: ArrayLike) -> Array:
-        """Coriolis matrix (..., n, n) by findC, eq. 4."""
+        """Return the Coriolis matrix (..., n, n), eq. 4."""
         return np.asarray(find_C(self.dA_dq(q), np.asarray(dq, dtype=float)))
 
     def christoffel(self, q: ArrayLike) -> Array:
-        """C_k(q) of every joint k (..., n, n, n), by complex step: (C dq)_k = dq^T C_k dq."""
+        """Return the Christoffel symbols C_k(q) (..., n, n, n) of every joint k: (C dq)_k = dq^T C_k dq."""
         return np.asarray(find_christoffel(self.dA_dq(q)))
 
     def coriolis_torque(self, q: ArrayLike, dq: ArrayLike) -> Array:
-        """C(q, dq) dq (..., n)."""
+        """Return the Coriolis and centrifugal torque (..., n), N m."""
         return np.asarray(np.einsum('...ij,...j->...i', self.C(q, dq), np.asarray(dq, dtype=float)))
 
     def Q(self, q: ArrayLike) -> Array:
-        """Gravity torque (..., n) by findQ: dU/dq_i, eq. 5."""
+        """Return the gravity torque Q_i = dU/dq_i (..., n), eq. 5, N m."""
         stepped = self._stepped(np.asarray(q, dtype=float))
         return np.asarray(
             np.broadcast_to(total_PE(self.robot, self._local(stepped)), stepped.shape[:-1]).imag / COMPLEX_STEP
         )
 
     def E(self, q: ArrayLike, dq: ArrayLike) -> Array:
-        """Kinetic energy (...), eqs 9 and 11, and (1/2) I_a dq^2 of every rotor (section 4.2)."""
+        """Return the kinetic energy (...) of links (eqs. 9, 11) and rotors (section 4.2), J."""
         velocity = np.asarray(dq, dtype=float)
         by_name = {name: velocity[..., k] for k, name in enumerate(self.joint_names)}
         links = total_KE(self.robot, self._local(np.asarray(q, dtype=float)), by_name)
         return np.asarray(links + 0.5 * (velocity**2) @ self.robot.rotor_inertia)
 
     def U(self, q: ArrayLike) -> Array:
-        """Potential energy (...), eq. 15."""
+        """Return the potential energy (...), eq. 15, J."""
         position = np.asarray(q, dtype=float)
         return np.asarray(np.broadcast_to(total_PE(self.robot, self._local(position)), position.shape[:-1]))
 
     def center_of_mass(self, q: ArrayLike) -> Array:
-        """Centre of mass (..., 3) of all links, in the base frame: U is -g^T (M 0P + 0A MS), and M the robot's mass."""
+        """Return the centre of mass (..., 3) of all links in the base frame, m."""
         moments = [Lagrangian(replace(self.robot, gravity=frozen(along))).U(q) for along in -np.eye(3)]
         return np.stack(moments, axis=-1) / self.robot.mass
 
     def inverse_dynamics(self, q: ArrayLike, dq: ArrayLike, ddq: ArrayLike) -> Array:
-        """A ddq + C dq + Q (..., n), eq. 3."""
+        """Return A ddq + C dq + Q (..., n), eq. 3, N m."""
         inertial = np.einsum('...ij,...j->...i', self.A(q), np.asarray(ddq, dtype=float))
         return np.asarray(inertial + self.coriolis_torque(q, dq) + self.Q(q))
 
     def friction_torque(self, dq: ArrayLike) -> Array:
-        """Friction torque (..., n), eq. 17 of all joints: what a follower has acts on the joint that it follows."""
+        """Return the friction torque F_v dq + F_c sign(dq) (..., n), eq. 17, N m."""
         velocity = np.asarray(dq, dtype=float)
         speeds = rates(self.robot, {name: velocity[..., k] for k, name in enumerate(self.joint_names)})
         torques = {joint.name: _friction(joint, speeds[joint.name]) for joint in self.robot.joints if joint.moves}
@@ -206,11 +217,11 @@ class Lagrangian:
         return np.stack([felt[name] for name in self.joint_names], axis=-1)
 
     def pose(self, q: ArrayLike, link: str) -> tuple[Array, Array]:
-        """Rotation (..., 3, 3) and origin (..., 3) of a link's frame in the base frame."""
+        """Return rotation (..., 3, 3) and origin (..., 3), m, of a link's frame in the base frame."""
         return _numbers(self._placed(np.asarray(q, dtype=float), link)[link], np.shape(q)[:-1])
 
     def relative_pose(self, q: ArrayLike, link: str, seen_from: str) -> tuple[Array, Array]:
-        """Rotation (..., 3, 3) and origin (..., 3) of a link's frame in another link's, by the joints between them."""
+        """Return rotation (..., 3, 3) and origin (..., 3), m, of a link's frame in the frame of another link."""
         local = self._local(np.asarray(q, dtype=float))
         return _numbers(relative_transform(self.robot, local, link, seen_from), np.shape(q)[:-1])
 
@@ -221,11 +232,11 @@ class Lagrangian:
         return all_in_base(self.robot, self._local(q))
 
     def jacobian(self, q: ArrayLike, link: str) -> Array:
-        """Jacobian (..., 6, n) of a link's origin, in base axes (section 3)."""
+        """Return the Jacobian (..., 6, n) of a link's origin, in the axes of the base (section 3)."""
         return self._columns(find_Jacobian(self.robot, self._placed(np.asarray(q, dtype=float), link), link), q)
 
     def relative_jacobian(self, q: ArrayLike, link: str, seen_from: str) -> Array:
-        """Jacobian (..., 6, n) of a link's origin as an observer on another link sees it, in that link's axes."""
+        """Return the Jacobian (..., 6, n) of a link as an observer on another link sees it, in that link's axes."""
         local = self._local(np.asarray(q, dtype=float))
         between = [joint.child for part in self.robot.parted(link, seen_from) for joint in part]
         placed = {name: relative_transform(self.robot, local, name, seen_from) for name in (*between, link)}
@@ -239,7 +250,7 @@ class Lagrangian:
         )
 
     def wrench_torque(self, q: ArrayLike, wrenches: Iterable[Wrench]) -> Array:
-        """J^T f (..., n), eq. 16, each wrench brought into base axes and to its link's origin."""
+        """Return J^T f (..., n), eq. 16, N m, each wrench brought into base axes and to its link's origin."""
         torque: Any = np.zeros(np.shape(q))
         for wrench in wrenches:
             link, axes, about = wrench.link, wrench.axes or wrench.link, wrench.about or wrench.link

@@ -1,4 +1,4 @@
-"""Recursive Newton-Euler as seed 004 prints it (Craig, eqs 6.45-6.53), for any tree of revolute and prismatic joints.
+"""Recursive Newton-Euler (Craig, Introduction to Robotics, eqs 6.45-6.53), of any tree.
 
 The third witness: outward go velocities and accelerations, inward forces and moments, and no energy anywhere.
 """
@@ -68,7 +68,17 @@ def inward(robot: Robot, local: Mapping[str, Transform], forces: dict[str, Force
 
 
 class NewtonEuler:
-    """The witness on NumPy. Methods are those of `Dynamics`; vectors are (n,), or (..., n) for many states."""
+    """The dynamics of a robot by recursive Newton-Euler (Craig, eqs. 6.45 to 6.53), on NumPy.
+
+    It sees neither URDF nor Pinocchio. Methods have the names, units and signs of those of `Dynamics`. Vectors have
+    shape (n,), or (..., n) for many states at once.
+
+    Args:
+        robot: the robot.
+
+    Example:
+        >>> NewtonEuler(robot).inverse_dynamics(q, dq, ddq)  # N m
+    """
 
     def __init__(self, robot: Robot) -> None:
         self.robot = robot
@@ -76,7 +86,7 @@ class NewtonEuler:
         self.n = robot.n
 
     def inverse_dynamics(self, q: ArrayLike, dq: ArrayLike, ddq: ArrayLike) -> Array:
-        """Torque (..., n) for a motion under gravity, rotor inertia included."""
+        """Return A ddq + C dq + Q (..., n), N m, with the rotor inertia."""
         gravity = self.robot.gravity.tolist()
         links = self._torque(q, dq, ddq, gravity)
         return np.asarray(links + self.robot.rotor_inertia * np.asarray(ddq, dtype=float))
@@ -97,30 +107,30 @@ class NewtonEuler:
         )
 
     def A(self, q: ArrayLike) -> Array:
-        """Inertia matrix (..., n, n): column j is the torque for unit acceleration of joint j at rest."""
+        """Return the inertia matrix (..., n, n), kg m^2: column j is the torque of a unit acceleration of joint j."""
         position = np.asarray(q, dtype=float)[..., None, :]
         still = np.zeros(self.n)
         columns = self._torque(position, still, np.eye(self.n), ZERO)
         return np.swapaxes(columns, -1, -2) + np.diag(self.robot.rotor_inertia)
 
     def C(self, q: ArrayLike, dq: ArrayLike) -> Array:
-        """Coriolis matrix (..., n, n) of eq. 4: the symmetric bilinear form behind c(dq), column by column."""
+        """Return the Coriolis matrix (..., n, n) of eq. 4."""
         position, velocity = (np.asarray(x, dtype=float)[..., None, :] for x in (q, dq))
         unit = np.eye(self.n)
         both, alone, units = (self.coriolis_torque(position, v) for v in (velocity + unit, velocity, unit))
         return np.swapaxes(0.5 * (both - alone - units), -1, -2)
 
     def coriolis_torque(self, q: ArrayLike, dq: ArrayLike) -> Array:
-        """C(q, dq) dq (..., n)."""
+        """Return the Coriolis and centrifugal torque (..., n), N m."""
         return self._torque(q, dq, np.zeros(self.n), ZERO)
 
     def Q(self, q: ArrayLike) -> Array:
-        """Gravity torque (..., n)."""
+        """Return the gravity torque (..., n), N m."""
         still = np.zeros(self.n)
         return self._torque(q, still, still, self.robot.gravity.tolist())
 
     def wrench_torque(self, q: ArrayLike, wrenches: Iterable[Wrench]) -> Array:
-        """Torque (..., n) for the robot to apply wrenches: each one is carried inward from the link that feels it."""
+        """Return J^T f (..., n), N m: each wrench is carried inward from the link on which it acts."""
         position = np.asarray(q, dtype=float)
         local = all_local(self.robot, self._by_name(position))
         placed = all_in_base(self.robot, local)

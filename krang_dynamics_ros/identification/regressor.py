@@ -34,7 +34,8 @@ def unit_bodies() -> Body:
 def body_force(body: Body, motion: Motion) -> Force:
     """Return the force and moment about the frame's origin that a body's motion takes, linear in the body.
 
-    Equations 6.48-6.50 of seed 004 with mass times centre of mass as MS and the inertia taken about the origin.
+    Equations 6.48-6.50 (Craig, *Introduction to Robotics*) with mass times centre of mass as MS and the inertia taken
+    about the origin.
     """
     omega, alpha, acceleration = motion
     F = add(scale(body.m, acceleration), cross(alpha, body.MS), cross(omega, cross(omega, body.MS)))

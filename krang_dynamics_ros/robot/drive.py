@@ -21,7 +21,7 @@ class Motor:
 
     @property
     def reflected_viscous(self) -> float:
-        """N^2 b_m, the motor's viscous friction as the link feels it (seed 001, actuated pendulum)."""
+        """N^2 b_m, the motor's viscous friction as the link feels it (De Luca, *Robotics 2*)."""
         return self.gear_ratio**2 * self.viscous
 
 

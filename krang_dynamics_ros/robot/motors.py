@@ -1,4 +1,4 @@
-"""The same equations on the motors' side of the gears: theta_m = N theta (seed 001, actuated pendulum)."""
+"""The same equations on the motors' side of the gears: theta_m = N theta (De Luca, *Robotics 2*)."""
 
 from __future__ import annotations
 

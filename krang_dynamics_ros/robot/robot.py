@@ -97,7 +97,23 @@ class Link:
 
 @dataclass(frozen=True, eq=False)
 class Robot:
-    """A tree of links held together by joints, the one link without a parent being the base."""
+    """A tree of links and joints. The one link without a parent is the base. An object does not change.
+
+    Read one with `load_robot`. Joint vectors (n,) are in the order of `joint_names`.
+
+    Attributes:
+        name: name of the robot.
+        links: all links.
+        joints: all joints, fixed ones and followers included.
+        gravity: gravity (3,) in the axes of the base, m/s^2.
+        lengths: named lengths, m.
+        end_effectors: links of the hands, by name of the hand.
+        start: start positions of a simulation by joint name, rad or m.
+        cutoff: smoothing of the recording that its numbers were identified from, Hz; 0: not identified.
+
+    Raises:
+        RobotError: links and joints are no tree; the message lists all faults.
+    """
 
     name: str
     links: tuple[Link, ...]
@@ -117,17 +133,17 @@ class Robot:
 
     @cached_property
     def moving_joints(self) -> tuple[Joint, ...]:
-        """The joints with a coordinate, in the order of q. Those that mimic another one have none."""
+        """The joints with a coordinate, in the order of q. Followers (mimic joints) have none."""
         return tuple(joint for joint in self.joints if joint.moves and joint.mimic is None)
 
     @cached_property
     def mimics(self) -> dict[str, Mimic]:
-        """How joints without a coordinate of their own follow one that has it, by name of the joint that follows."""
+        """How followers depend on joints with a coordinate, by name of the follower."""
         return resolved({joint.name: joint.mimic for joint in self.joints if joint.moves and joint.mimic})
 
     @cached_property
     def joint_names(self) -> tuple[str, ...]:
-        """The names of the coordinates q, in their order (the report's row order of A)."""
+        """Names of the coordinates, in the order of every joint vector (the order `o` of the report)."""
         return tuple(joint.name for joint in self.moving_joints)
 
     @property
@@ -163,7 +179,17 @@ class Robot:
         return tuple(order)
 
     def chain(self, link: str) -> tuple[Joint, ...]:
-        """Return the joints from the base to a link, the base's first."""
+        """Return the joints from the base to a link.
+
+        Args:
+            link: name of the link.
+
+        Returns:
+            The joints, that of the base first.
+
+        Raises:
+            ArgumentError: the link is unknown.
+        """
         if link not in self.link_of:
             raise unknown_name('link', link, self.link_of)
         joints: list[Joint] = []
@@ -186,12 +212,22 @@ class Robot:
 
     @cached_property
     def hands(self) -> dict[str, str]:
-        """The end effectors, or where the file names none the links at the ends of the tree: links by hand's name."""
+        """Links of the hands, by name; without end effectors, the links at the ends of the tree."""
         bearing = {joint.parent for joint in self.joints}
         return self.end_effectors or {link.name: link.name for link in self.links if link.name not in bearing}
 
     def carrying(self, payload: Mapping[str, Inertia]) -> Robot:
-        """Return the robot with more on some links: a body by link name, about its frame's origin, in its axes."""
+        """Return a robot whose links carry additional bodies.
+
+        Args:
+            payload: bodies by link name, each about the origin of its link, in the link's axes.
+
+        Returns:
+            The `Robot`; this one stays as it is.
+
+        Raises:
+            ArgumentError: a link is unknown.
+        """
         for name in payload:
             if name not in self.link_of:
                 raise unknown_name('link', name, self.link_of)
@@ -205,7 +241,7 @@ class Robot:
 
     @property
     def mass(self) -> float:
-        """Mass of all links, the base included."""
+        """Mass of all links, the base included, kg."""
         return sum(link.inertia.m for link in self.links)
 
     @property
@@ -215,12 +251,12 @@ class Robot:
 
     @property
     def rotor_inertia(self) -> Array:
-        """I_a of every coordinate (eq. 18)."""
+        """Rotor inertia I_a (n,), eq. 18, kg m^2 (kg)."""
         return self._on_coordinates(lambda joint: joint.motor.reflected_inertia, np.square)
 
     @property
     def viscous(self) -> Array:
-        """F_v of every coordinate (eq. 17), the motors' viscous friction included."""
+        """Viscous friction F_v (n,), eq. 17, with that of the motors, N m s/rad (N s/m)."""
         return self._on_coordinates(lambda joint: joint.viscous, np.square)
 
     @property
@@ -230,7 +266,7 @@ class Robot:
 
     @property
     def coulomb(self) -> Array:
-        """F_c of every coordinate (eq. 17)."""
+        """Coulomb friction F_c (n,), eq. 17, N m (N)."""
         return self._on_coordinates(lambda joint: joint.friction.coulomb, np.abs)
 
     def _on_coordinates(self, number: Callable[[Joint], float], share: Callable[[float], float]) -> Array:

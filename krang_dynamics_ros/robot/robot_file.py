@@ -29,10 +29,17 @@ SHAPES = {'box': 3, 'cylinder': 2, 'sphere': 1}
 
 
 def load_robot(path: str | Path = '', base_link: str = '') -> Robot:
-    """Read a robot from a robot file (YAML), a URDF or a xacro file; Krang if none is named.
+    """Return a robot from a robot file (YAML), a URDF or a xacro file.
 
-    A robot that comes with the package may be named without folder and `.yaml`, as in krang_identified. `base_link`
-    takes what is below that link of a URDF. An error of ours has every fault of the file.
+    Args:
+        path: path of the file, or the name of a robot of the package, such as `krang_identified`; empty: Krang.
+        base_link: link of a URDF that is the fixed base; only the tree below it is read. Empty: the whole robot.
+
+    Returns:
+        The `Robot`.
+
+    Raises:
+        FaultsError: the file has faults or cannot be read; the message lists all of them, each with its path and value.
     """
     return load_description(path, base_link=base_link).robot
 

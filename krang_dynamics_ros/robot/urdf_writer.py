@@ -15,7 +15,15 @@ from .robot import Joint, Link, Robot, Shape
 
 
 def urdf_text(robot: Robot, note: str = '') -> str:
-    """Return the robot as URDF, links and joints in the robot's order; `note` goes into a comment at its head."""
+    """Return a robot as URDF, with links and joints in the robot's order.
+
+    Args:
+        robot: the robot.
+        note: text of a comment at the top.
+
+    Returns:
+        URDF text. It contains no gravity, rotor inertia or friction beyond eq. 17: URDF has no place for these.
+    """
     root = ET.Element('robot', name=robot.name)
     if note:
         root.append(ET.Comment(f' {note} '))
