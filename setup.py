@@ -10,9 +10,9 @@ SHARE = f'share/{PACKAGE}'
 setup(
     name=PACKAGE,
     version='0.1.0',
-    description='The dynamics of Golem Krang, a wheeled two-armed humanoid, as a ROS 2 package',
-    maintainer='Seed f272c60a maintainers',
-    maintainer_email='maintainers@users.noreply.a-seed-f272c60a.example',
+    description='Joint torques of a robot arm, live: gravity, Coriolis, friction and hand forces, for ROS 2',
+    maintainer='krang_dynamics_ros maintainers',
+    maintainer_email='maintainers@krang-dynamics-ros.example',
     license='Apache-2.0',
     python_requires='>=3.10',
     packages=find_packages(include=[PACKAGE, f'{PACKAGE}.*']),

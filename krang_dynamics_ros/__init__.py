@@ -1,12 +1,12 @@
-"""The dynamics of Golem Krang, a wheeled two-armed humanoid: every torque term apart, by name, and proven.
+"""Joint torques of a robot arm: gravity, Coriolis, friction and hand wrenches, each by joint name.
 
-    from krang_dynamics_ros import dynamics_of, krang
+    from krang_dynamics_ros import dynamics_of, load_robot
 
-    robot = krang()
+    robot = load_robot('arm.urdf')
     dynamics = dynamics_of(robot)
-    dict(zip(robot.joint_names, dynamics.Q(q)))  # what holds it up, by joint
+    dict(zip(robot.joint_names, dynamics.Q(q)))  # N m by joint: the torque that holds the robot up
 
-No ROS in here: the nodes alone import rclpy.
+What `__all__` names is public; everything else may change. No ROS is needed: only the nodes import rclpy.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ def __getattr__(name: str) -> Any:
 
 
 def krang() -> Robot:
-    """Return Golem Krang on fixed wheels, from config/krang.yaml."""
+    """Return the `Robot` Golem Krang, with its wheels fixed, from config/krang.yaml: 17 joints, two hands."""
     from .robot.robot_file import load_robot  # noqa: PLC0415 (on first use, as all else)
 
     return load_robot()

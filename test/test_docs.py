@@ -77,6 +77,17 @@ def test_the_readmes_python_runs() -> None:
     assert 'dynamics' in names
 
 
+def test_the_site_has_every_document() -> None:
+    listed = '\n'.join(re.findall(r'```{toctree}\n(.*?)```', DOCUMENTS['index.md'], re.DOTALL))
+    pages = {path.stem for path in (ROOT / 'docs').glob('*.md')} - {'index'}
+    assert set(re.findall(r'^(\w+)$', listed, re.MULTILINE)) == pages
+
+
+def test_the_reference_has_every_public_name() -> None:
+    described = set(re.findall(r'\.\. auto\w+:: (\w+)$', DOCUMENTS['api.md'], re.MULTILINE))
+    assert described == set(LIBRARY.__all__)
+
+
 def test_the_formulas_are_what_is_printed() -> None:
     pytest.importorskip('sympy', reason='SymPy, for formulas, is not installed')
     pytest.importorskip('casadi', reason='CasADi, for symbols, is not installed')
