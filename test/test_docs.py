@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+from docs import diagrams, tables
 from krang_dynamics_ros.__main__ import COMMANDS, NODES
 from krang_dynamics_ros.dynamics.terms import TERMS
 from krang_dynamics_ros.robot.robot_file import read_robot
@@ -39,14 +40,12 @@ def shape(table: str) -> list[str]:
 
 
 def test_the_tables_of_parameters_are_the_nodes() -> None:
-    tables = importlib.import_module('docs.tables')
     for name, specs in tables.parameters():
         assert tables.markdown_table(specs) in DOCUMENTS[name], f'{name}: run `python -m docs.tables`'
         assert tables.with_table(DOCUMENTS[name], specs) == DOCUMENTS[name]
 
 
 def test_a_table_of_parameters_is_replaced_whole() -> None:
-    tables = importlib.import_module('docs.tables')
     for name, specs in tables.parameters():
         stale = DOCUMENTS[name].replace(f'`{specs[-1].name}`', '`gone`').replace(f' {specs[0].meaning} |', ' old |')
         assert stale != DOCUMENTS[name]
@@ -165,7 +164,19 @@ def tasks() -> list[tuple[str, str]]:
     return found
 
 
-@pytest.mark.parametrize(('file', 'name'), tasks())
+def walks() -> list[tuple[str, str]]:
+    """Return each file, with the name that is called there, of the walks through the code."""
+    return [step for walk in diagrams.walks(DOCUMENTS['architecture.md']).values() for step in walk]
+
+
+def test_the_diagrams_are_drawn_from_the_tables() -> None:
+    found = diagrams.walks(DOCUMENTS['architecture.md'])
+    assert {name: len(steps) for name, steps in found.items()} == {'joint_state': 11, 'process': 11, 'drag': 11}
+    for name, steps in found.items():
+        assert (ROOT / 'docs' / f'{name}.svg').read_text() == diagrams.drawn(steps), 'run `python -m docs.diagrams`'
+
+
+@pytest.mark.parametrize(('file', 'name'), [*tasks(), *walks()])
 def test_what_is_to_be_changed_is_where_the_table_says(file: str, name: str) -> None:
     places = [folder / file for folder in (PACKAGE, ROOT) if (folder / file).exists()]
     assert places, file
