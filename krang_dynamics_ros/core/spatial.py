@@ -1,6 +1,6 @@
 """Vectors, rotations and how velocities and inertias change frame.
 
-A twist is [v; omega] and a wrench [f; moment], force part first, as in the seeds. Lengths in metres, angles in radians.
+A twist is [v; omega] and a wrench [f; moment], linear part first. Lengths in metres, angles in radians.
 """
 
 from __future__ import annotations
