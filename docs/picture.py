@@ -26,6 +26,7 @@ PAST = 22.0  # s: the plot shows the last 20
 CORNERS = ((30, -170), (100, -70), (0, 0))  # pixels from where the hand is gripped
 STEPS = 10  # frames from one corner to the next
 FRAME, LAST = 140, 1200  # ms
+PLOT = "const plot = document.querySelector('.uplot canvas'); return plot && plot.clientWidth > 300"
 
 
 def path() -> Iterator[tuple[float, float]]:
@@ -64,6 +65,7 @@ def main(arguments: Sequence[str]) -> None:
         world = World(number, page)
         page.until(page.balls, 'the balls')
         time.sleep(PAST)
+        page.until(lambda: page.script(PLOT), 'the plot to have its size')
         taken = frames(page)
         world.close()
     for k, image in enumerate(taken if arguments else []):
