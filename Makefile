@@ -54,6 +54,7 @@ COMPILE := $(UV) pip compile --quiet --universal --python-version 3.10 --no-deps
 requirements:  ## write requirements*.txt, with hashes, from requirements*.in; needs uv
 	@$(COMPILE) requirements.in -o requirements.txt
 	@$(COMPILE) requirements-dev.in -o requirements-dev.txt
+	@$(COMPILE) requirements-docs.in -o requirements-docs.txt
 
 clean:  ## forget .venv and all that was built
 	rm -rf $(VENV) build install log *.egg-info

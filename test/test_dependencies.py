@@ -12,7 +12,7 @@ from packaging.utils import canonicalize_name
 
 from .robots import ROOT
 
-FILES = ('requirements', 'requirements-dev')
+FILES = ('requirements', 'requirements-dev', 'requirements-docs')
 DOCUMENT = (ROOT / 'docs' / 'dependencies.md').read_text()
 PERMISSIVE = re.compile(r'MIT|BSD|Apache|ISC|Zlib|PSF|Python|HPND|CC0|Unlicense|Expat|public domain', re.IGNORECASE)
 COPYLEFT = re.compile(r'GPL|MPL|EPL|CDDL|Mozilla|Lesser')
