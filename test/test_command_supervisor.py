@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from krang_dynamics_ros.core.errors import ArgumentError
+from krang_dynamics_ros.core.wrench import Wrench
 from krang_dynamics_ros.dynamics.factory import Model, load_model
 from krang_dynamics_ros.outputs.commands import Stage
 from krang_dynamics_ros.outputs.controller_watch import NAME_WITHIN, Endpoint
@@ -274,6 +275,101 @@ def test_a_subscriber_without_a_name_counts_after_a_while(model: Model) -> None:
     assert 'enabled' in arm.supervisor.enable()
 
 
+def test_a_newcomer_without_a_name_is_waited_for_and_one_with_a_tools_name_is_none(model: Model) -> None:
+    arm = Arm(model).on()
+    for name in ('', '/rosbag2_player', ''):
+        arm.supervisor.on_endpoints([CONTROLLER, Endpoint('n', name)])
+        arm.run(2.0)
+        arm.supervisor.on_endpoints([CONTROLLER])
+    assert arm.commands.stage is Stage.ON
+    for _ in range(32):
+        arm.supervisor.on_endpoints([CONTROLLER, Endpoint('n', '')])
+        arm.run(0.1)
+    assert 'has not said its name yet subscribed as well' in arm.commands.fault
+
+
+def test_the_name_of_a_tool_counts_and_not_its_namespace(model: Model) -> None:
+    for name in ('/rqt/arm_effort_controller', '/my_rqt', '/arm_rosbag2'):
+        arm = Arm(model).run(0.1)
+        arm.supervisor.on_endpoints([Endpoint('c', name)])
+        assert f'enabled for {name}' in arm.supervisor.enable()
+    for name in (
+        '/rosbag2_recorder',
+        '/ns/_ros2cli_1',
+        '/krang_record',
+        '/rqt_gui_py_node_1',
+        '/PlotJuggler',
+        '/foxglove_bridge',
+    ):
+        arm = Arm(model).run(0.1)
+        arm.supervisor.on_endpoints([Endpoint('c', name)])
+        refused(arm, 'no controller subscribes')
+
+
+def test_a_name_is_a_whole_name_and_a_tool_can_be_no_controller(model: Model) -> None:
+    for name, there, words in (
+        ('controller', '/arm_effort_controller', 'does not subscribe'),
+        ('/effort', '/arm/effort', 'does not subscribe'),
+        ('rosbag2_recorder', '/rosbag2_recorder', 'does not subscribe'),
+    ):
+        arm = Arm(model, command_controller=name).run(0.1)
+        arm.supervisor.on_endpoints([Endpoint('c', there)])
+        refused(arm, words)
+    arm = Arm(model, command_controller='effort').run(0.1)
+    arm.supervisor.on_endpoints([Endpoint('c', '/arm/effort')])
+    assert 'enabled for /arm/effort' in arm.supervisor.enable()
+
+
+@pytest.mark.parametrize('given', ['', 'arm_effort_controller'])
+def test_a_controller_of_the_same_name_that_takes_its_place_gets_nothing(model: Model, given: str) -> None:
+    arm = Arm(model, command_controller=given).on()
+    arm.supervisor.on_endpoints([CONTROLLER._replace(gid='c2')])
+    assert arm.commands.idle
+    arm = Arm(model, command_controller=given).on()
+    arm.supervisor.on_endpoints([CONTROLLER, CONTROLLER._replace(gid='c2')])
+    assert 'a second subscription of /arm_effort_controller' in arm.commands.fault
+
+
+def test_a_controller_without_a_name_is_not_confused_with_a_tool_whose_name_comes_late(model: Model) -> None:
+    arm = Arm(model).run(0.1)
+    nameless = Endpoint('c', '')
+    arm.supervisor.on_endpoints([nameless])
+    arm.run(NAME_WITHIN + 0.1)
+    arm.supervisor.on_endpoints([nameless])
+    arm.supervisor.enable()
+    arm.run(1.5)
+    arm.supervisor.on_endpoints([nameless, Endpoint('t', '')])
+    arm.run(1.0)
+    arm.supervisor.on_endpoints([nameless, Endpoint('t', '/_ros2cli_12')])
+    assert arm.commands.stage is Stage.ON
+
+
+def test_once_it_has_left_no_newcomer_changes_what_is_told(model: Model) -> None:
+    arm = Arm(model).on()
+    arm.supervisor.on_endpoints([])
+    arm.supervisor.on_endpoints([Endpoint('n', '/newcomer')])
+    assert arm.commands.fault == '/arm_effort_controller left'
+    assert arm.commands.idle
+
+
+def test_commands_are_in_the_order_of_command_joints(model: Model) -> None:
+    joints = ['q_7l', 'q_2l', 'q_4l', 'q_1l']
+    arm = Arm(model, command_joints=joints).on()
+    whole = arm.pipeline.dynamics.Q(arm.q)
+    np.testing.assert_allclose(arm.last, [whole[arm.names.index(name)] for name in joints])
+
+
+@pytest.mark.parametrize(('endless', 'way'), [(True, 0.02), (False, 2 * np.pi + 0.02)])
+def test_a_turn_of_a_joint_without_ends_is_no_travel(model: Model, endless: bool, way: float) -> None:
+    joints = Arm(model).supervisor.joints
+    joints._turns = np.full(7, endless)
+    q = np.zeros(17)
+    far = q.copy()
+    far[3] = 2 * np.pi + 0.02
+    assert joints.moved(far, q)[0] == pytest.approx(way)
+    assert joints.moved(q, far)[0] == pytest.approx(-way)
+
+
 def test_its_joints_must_be_ours_in_our_order(model: Model) -> None:
     arm = Arm(model).run(0.1)
     arm.supervisor.on_controller_joints(CONTROLLER.node, tuple(reversed(JOINTS)))
@@ -374,6 +470,49 @@ def test_a_joint_that_the_rise_moves_its_way_is_a_fault(model: Model, direction:
     assert ('q_1l moved by' in arm.commands.fault) == (direction > 0)
 
 
+def test_enabling_again_and_again_does_not_hide_a_joint_that_the_rise_moves(model: Model) -> None:
+    arm = Arm(model).run(0.1)
+    arm.supervisor.enable()
+    for k in range(80):
+        arm.q[3] += 0.003 * np.sign(arm.gravity[0])
+        arm.run(0.01)
+        if k == 20:
+            arm.supervisor.disable()
+            arm.supervisor.enable()
+    assert 'q_1l moved by' in arm.commands.fault
+
+
+def test_enabled_again_after_an_hour_only_what_moves_from_then_on_counts(model: Model) -> None:
+    arm = Arm(model).on()
+    for _ in range(100):
+        arm.q[3] += 0.003 * np.sign(arm.gravity[0])
+        arm.run(0.01)
+    arm.supervisor.disable()
+    arm.run(0.3)
+    arm.supervisor.enable()
+    arm.run(0.5)
+    assert arm.commands.stage is Stage.ON
+
+
+def test_a_joint_that_slides_may_move_a_tenth_in_metres(model: Model) -> None:
+    arm = Arm(model)
+    arm.supervisor.joints.sliding[3] = True
+    arm.run(0.1).supervisor.enable()
+    for _ in range(6):
+        arm.q[3] += 0.002 * np.sign(arm.gravity[0])
+        arm.run(0.01)
+    assert 'q_1l moved by' in arm.commands.fault
+
+
+def test_efforts_of_an_old_state_are_not_held_against_what_was_sent_since(model: Model) -> None:
+    arm = with_effort(model, 1.0, state_timeout=5.0)
+    arm.supervisor.enable()
+    arm.run(1.5)
+    arm.supervisor.disable()
+    arm.run(1.3, states=False)
+    assert not arm.commands.fault
+
+
 def test_a_drive_that_stops_obeying_is_a_fault(model: Model) -> None:
     arm = with_effort(model, 1.0)
     arm.supervisor.enable()
@@ -383,6 +522,128 @@ def test_a_drive_that_stops_obeying_is_a_fault(model: Model) -> None:
     assert arm.commands.stage is Stage.ON
     arm.run(0.2)
     assert 'q_1l does not obey' in arm.commands.fault
+
+
+def test_what_is_no_longer_said_while_commands_fall_is_a_fault(model: Model) -> None:
+    arm = Arm(model).on()
+    arm.supervisor.disable()
+    arm.run(0.2, states=False)
+    assert 'no joint states' in arm.commands.fault
+
+
+def test_enabled_while_they_fall_measured_efforts_are_not_asked(model: Model) -> None:
+    arm = with_effort(model, 1.0)
+    arm.supervisor.enable()
+    arm.run(1.5)
+    arm.supervisor.disable()
+    arm.run(0.3)
+    arm.effort = -0.5 * arm.effort
+    arm.run(0.01)
+    assert arm.supervisor.enable().startswith('enabled for /arm_effort_controller; the order')
+
+
+def test_while_they_fall_they_can_be_enabled_for_the_same_controller_only(model: Model) -> None:
+    arm = Arm(model, command_controller='arm_effort_controller').on()
+    arm.supervisor.disable()
+    arm.run(0.3)
+    other = Endpoint('o', '/ns/arm_effort_controller')
+    arm.supervisor.watch.endpoints = {other.gid: other}
+    with pytest.raises(ArgumentError, match='commands still fall for /arm_effort_controller'):
+        arm.supervisor.enable()
+    arm.supervisor.on_endpoints([CONTROLLER])
+    assert 'enabled' in arm.supervisor.enable()
+
+
+def test_efforts_that_stay_at_zero_are_no_drive_that_does_not_obey(model: Model) -> None:
+    arm = with_effort(model, 0.0).on()
+    arm.run(2.0)
+    assert arm.commands.stage is Stage.ON
+
+
+def test_each_enabling_sees_anew_whether_the_drive_follows(model: Model) -> None:
+    arm = with_effort(model, 1.0)
+    arm.supervisor.enable()
+    arm.run(1.5)
+    arm.supervisor.disable()
+    arm.run(2.0)
+    arm.effort = np.zeros(17)  # brakes hold now
+    arm.run(0.01)
+    assert 'brakes hold' in arm.supervisor.enable()
+    arm.run(3.0)
+    assert arm.commands.stage is Stage.ON
+
+
+def test_efforts_are_judged_by_the_urdfs_limits_or_the_commands_where_it_has_none(model: Model) -> None:
+    arm = with_effort(model, 0.9, command_limits=[20.0] * 6 + [10.0])
+    assert 'from the measured efforts' in arm.supervisor.enable()  # 8 N m off: 0.07 of the URDF's limit
+    arm = with_effort(model, 0.9, command_limits=[20.0] * 6 + [10.0])
+    arm.supervisor.joints.effort[:] = 0.0
+    refused(arm, 'q_1l has a measured effort of .* away')
+
+
+def test_the_joints_of_another_node_end_nothing(model: Model) -> None:
+    arm = Arm(model).on()
+    arm.supervisor.on_controller_joints('/other', ('x',))
+    arm.supervisor.on_controller_joints(CONTROLLER.node, tuple(JOINTS))
+    assert arm.commands.stage is Stage.ON
+
+
+def test_after_time_went_back_nothing_of_before_counts(model: Model) -> None:
+    arm = Arm(model).run(0.1)
+    arm.supervisor.on_reset()
+    refused(arm, 'joint states must come first')
+
+
+def test_a_warning_is_told_while_it_holds(model: Model) -> None:
+    arm = Arm(model, command_limits=[5.0] * 7).on()
+    assert 'q_1l is cut to its limit 5' in arm.supervisor.status().words
+    arm.q[:] = 0.0
+    arm.q[1] = 0.6
+    arm.run(0.2)
+    arm.supervisor.status()
+    arm.run(0.2)
+    assert arm.supervisor.status().words == 'on' or 'q_1l' not in arm.supervisor.status().words
+
+
+def test_positions_and_velocities_are_compared_while_commands_go_out(model: Model) -> None:
+    arm = Arm(model).run(0.1)
+    assert not arm.pipeline.inputs.checks.watching
+    arm.supervisor.enable()
+    assert arm.pipeline.inputs.checks.watching
+    arm.run(1.3)
+    arm.supervisor.disable()
+    assert arm.pipeline.inputs.checks.watching
+    arm.run(3.0)
+    assert not arm.pipeline.inputs.checks.watching
+
+
+@pytest.mark.parametrize('clock', ['same', 'other'])
+def test_stamps_far_from_this_clock_are_refused_unless_another_clock_is_named(model: Model, clock: str) -> None:
+    arm = Arm(model, state_clock=clock).run(0.1)
+    arm.pipeline.inputs.checks.clock_trouble = lambda now: 'stamps are of another clock'  # type: ignore[method-assign]
+    if clock == 'same':
+        refused(arm, 'of another clock')
+    else:
+        assert 'enabled' in arm.supervisor.enable()
+
+
+def test_a_term_that_is_unknown_for_a_moment_keeps_its_value(model: Model) -> None:
+    arm = Arm(model, total_terms=['gravity', 'friction'], joints__q_1l__viscous=20.0)
+    arm.dq[3] = 0.5
+    arm.on()
+    before = arm.last
+    arm.dq = np.empty(0)
+    arm.run(0.05)
+    np.testing.assert_allclose(arm.last, before)
+    assert arm.last[0] - arm.gravity[0] == pytest.approx(10.0)
+
+
+def test_a_payload_that_is_too_heavy_here_does_not_keep_other_parameters_from_being_set(model: Model) -> None:
+    arm = Arm(model)
+    arm.set(left__payload__mass=200.0)  # no pose is known
+    arm.run(0.8)
+    arm.set(command_start='zero')
+    assert arm.settings['command_start'] == 'zero'
 
 
 # Jumps and limits -----------------------------------------------------------------------------------------------------
@@ -482,6 +743,76 @@ def test_limits_and_rates_cannot_change_while_commands_go_out(model: Model) -> N
 def test_limits_that_cannot_be_are_refused(model: Model, change: dict[str, Any], words: str) -> None:
     with pytest.raises(ArgumentError, match=words):
         Arm(model).set(**change)
+
+
+def test_limits_cannot_change_while_commands_fall(model: Model) -> None:
+    arm = Arm(model).on()
+    arm.supervisor.disable()
+    arm.run(0.3)
+    with pytest.raises(ArgumentError, match='disable first'):
+        arm.set(command_limits=[1.0] * 7)
+    with pytest.raises(ArgumentError, match='disable first'):
+        arm.set(command_limits_beyond_urdf=True)
+    arm.set(command_enabled=False)  # as the ROS parameter is mirrored
+    arm.supervisor.fail('why')
+    with pytest.raises(ArgumentError, match='disable first'):
+        arm.set(command_rate_limits=[1e4] * 7)
+
+
+def test_the_parameter_may_be_mirrored_while_they_are_on_and_not_while_they_fall(model: Model) -> None:
+    arm = Arm(model).on()
+    arm.set(command_enabled=True)
+    arm.supervisor.disable()
+    with pytest.raises(ArgumentError, match='the service effort_commands/enable enables'):
+        arm.set(command_enabled=True)
+
+
+def test_a_wrench_is_scaled_for_all_joints_that_it_loads_and_not_only_for_the_commanded(model: Model) -> None:
+    arm = Arm(model, total_terms=['gravity', 'wrench'], command_joints=['q_7l', 'q_1l']).on()
+    force = np.array([3e3, 3e3, 3e3])
+    arm.run(3.0, wrench=lambda k: force)
+    factor = arm.supervisor.scaled['left']
+    wrench = arm.pipeline.inputs.hands['left']
+    link = wrench.link
+    whole = arm.pipeline.dynamics.wrench_torque(arm.q, [Wrench.of(link, np.concatenate([force, np.zeros(3)]), '', '')])
+    limits = arm.supervisor.joints.effort
+    assert np.abs(whole / limits).max() * factor == pytest.approx(1)
+    gravity = arm.pipeline.dynamics.Q(arm.q)
+    wanted = (gravity + factor * whole)[[9, 3]]
+    np.testing.assert_allclose(arm.last, np.clip(wanted, -arm.commands.limits, arm.commands.limits))
+
+
+def test_a_silent_second_is_a_silence_only_beyond_the_timeout(model: Model) -> None:
+    arm = Arm(model, state_timeout=3.0).on()
+    arm.run(2.5, states=False)
+    assert arm.commands.stage is Stage.ON
+    arm.run(0.6, states=False)
+    assert 'no joint states' in arm.commands.fault
+
+
+def test_a_fault_that_joint_states_show_ends_commands_and_keeps_them_off(model: Model) -> None:
+    arm = Arm(model).on()
+    arm.pipeline.inputs.checks.note_reset('time went back', arm.now)
+    arm.run(0.01)
+    assert arm.commands.fault == 'time went back'
+    arm.run(0.5)
+    other = Arm(model).run(0.1)
+    other.pipeline.inputs.checks.note_reset('time went back', other.now)
+    refused(other, 'time went back')
+
+
+def test_rates_are_a_limit_in_a_tenth_of_a_second_unless_given_and_reach_it_within_two(model: Model) -> None:
+    arm = Arm(model)
+    limits = np.array(arm.settings['command_limits'])
+    np.testing.assert_allclose(arm.commands.rates, 10 * limits)
+    given = 0.51 * limits
+    given[2] = 0.0
+    arm.set(command_rate_limits=given.tolist())
+    np.testing.assert_allclose(arm.commands.rates, np.where(given > 0, given, 10 * limits))
+    with pytest.raises(ArgumentError, match='the limit in 2 s'):
+        arm.set(command_rate_limits=(0.49 * limits).tolist())
+    arm.supervisor.joints.effort[:] = 0.0
+    arm.set(command_limits=[500.0] * 7, command_rate_limits=[0.0] * 7)  # a URDF without limits bounds none
 
 
 def test_limits_beyond_the_urdfs_need_a_word(model: Model) -> None:

@@ -15,11 +15,12 @@ import pytest
 pytest.importorskip('rclpy', reason='rclpy is not installed: the node cannot run')
 
 import rclpy
+from rclpy.qos import DurabilityPolicy, QoSProfile
 from sensor_msgs.msg import JointState
-from std_msgs.msg import Empty, Float64MultiArray
+from std_msgs.msg import Empty, Float64MultiArray, String
 from std_srvs.srv import SetBool
 
-from krang_dynamics_ros import Lagrangian, Robot
+from krang_dynamics_ros import Lagrangian, Robot, urdf_text
 
 from .ros import Client, Process, domain
 
@@ -75,10 +76,15 @@ class Driven:
         return lambda: len(self.commands) > 0 and bool(np.allclose(self.commands[-1], target, atol=1e-9))
 
     def on(self) -> Driven:
-        """Enable commands and wait for all of the torque."""
+        """Enable commands and wait for all of the torque; again where a busy machine has ended them by a fault."""
         self.enable()
-        self.client.until(self.reaches(self.gravity), self.say, f'not all of the torque: {self.process.output}')
+        self.client.until(self.reaches(self.gravity), self._go_on, f'not all of the torque: {self.process.output}')
         return self
+
+    def _go_on(self) -> None:
+        self.say()
+        if 'ended by a fault' in self.status:
+            self.ask()
 
     def falls(self) -> np.ndarray:
         """Wait for zero; return the shares of the torque that went out on the way."""
@@ -232,7 +238,6 @@ def test_a_recorder_is_no_controller_and_a_controller_killed_and_back_begins_wit
     first.process.kill()
     second = controller(unheard.number)
     client.until(lambda: 'ended by a fault' in unheard.status, unheard.say)
-    assert '/arm_effort_controller' in unheard.status
     unheard.client.until(lambda: unheard.ask().success, unheard.say)
     client.until(lambda: full(received(second)), unheard.say)
     steps = np.abs(np.diff(received(second), axis=0))
@@ -373,7 +378,8 @@ def test_when_the_sender_dies_or_hangs_another_takes_the_commands_to_zero(driven
     os.kill(sender_of(driven), number)
     driven.client.until(driven.reaches(np.zeros(2)), driven.say)
     assert gradual(driven.commands[int(np.argmax(driven.commands[:, 1] / driven.gravity[1])) :, 1] / driven.gravity[1])
-    driven.client.until(lambda: 'the process that sends commands has died' in driven.status, driven.say)
+    words = 'has died' if number == signal.SIGKILL else 'said nothing for'
+    driven.client.until(lambda: f'the process that sends commands {words}' in driven.status, driven.say)
 
 
 def test_signals_to_the_sender_alone_change_nothing_while_it_is_needed(driven: Driven) -> None:
@@ -403,6 +409,77 @@ def test_nohup_stays_nohup(robot: Robot) -> None:
         np.testing.assert_allclose(driven.commands[-1], driven.gravity)
         driven.client.close()
         assert driven.process.end(signal.SIGTERM) == 0
+
+
+def test_limits_that_were_set_since_the_start_hold_for_what_outlives_the_node(driven: Driven) -> None:
+    """The slowest rates that there may be: a fall without them would take half a second."""
+    limits = np.abs(driven.gravity) * 1.01
+    limits[0] = max(limits[0], 1.0)
+    changes = {'command_limits': limits.tolist(), 'command_rate_limits': (0.5 * limits).tolist()}
+    for result in (driven.client.set(**{name: value})[0] for name, value in changes.items()):
+        assert result.successful, result.reason
+    driven.on()
+    driven.client.received['effort_commands'].clear()
+    driven.client.until(lambda: len(driven.commands) > 3, driven.say)
+    driven.process.process.kill()
+    driven.client.until(driven.reaches(np.zeros(2)))
+    assert len(driven.commands) > 120  # 100 a second, for two seconds and the half one of zero
+    driven.process.process.wait()
+
+
+def test_a_node_that_ends_cannot_be_enabled_by_a_description_that_comes_again(robot: Robot) -> None:
+    text = urdf_text(robot)
+    words = (*WORDS[::2], 'command_ramp:=10.0', 'robot_description_topic:=description')
+    with domain() as number:
+        driven = object.__new__(Driven)
+        driven.number, driven.robot = number, robot
+        driven.process, driven.client = Process(number, *given(*words)), Client(number)
+        client = driven.client
+        latched = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
+        description = client.node.create_publisher(String, 'description', latched)
+        description.publish(String(data=text))
+        client.listen('effort_commands', 'torque/gravity')
+        client.ready()
+        driven.gravity = Lagrangian(robot).Q(Q)[[robot.joint_names.index(name) for name in JOINTS]]
+        effort = Lagrangian(robot).Q(Q)
+        client.until(lambda: driven.ask(doing=lambda: driven.say(effort=effort)).success)
+        client.until(driven.reaches(driven.gravity), lambda: driven.say(effort=effort))
+        enable = client.node.create_client(SetBool, '/effort_commands/enable')
+        client.until(enable.service_is_ready)
+        driven.process.process.send_signal(signal.SIGINT)
+        client.until(lambda: abs(driven.commands[-1, 1]) < 0.95 * abs(driven.gravity[1]))
+        description.publish(String(data=text))
+        answers = [enable.call_async(SetBool.Request(data=True)) for _ in range(3)]
+        client.until(lambda: driven.process.process.poll() is not None)
+        assert not any(answer.done() and answer.result().success for answer in answers)
+        assert driven.process.wait() == 0, driven.process.output
+        client.close()
+
+
+UNSTARTABLE = """
+import sys
+from krang_dynamics_ros.nodes.dynamics_node import main
+sys.executable = PROGRAM
+sys.exit(main(sys.argv))
+"""
+
+
+@pytest.mark.parametrize('program', ['/bin/false', '/nowhere/python'])
+def test_a_sender_that_cannot_start_is_told_and_the_node_goes_on(robot: Robot, program: str) -> None:
+    with domain() as number:
+        code = UNSTARTABLE.replace('PROGRAM', repr(program))
+        process, client = Process(number, *given(*WORDS), code=code), Client(number)
+        client.listen('torque/gravity')
+        client.ready()
+        say = lambda: client.send_state(robot.joint_names, Q, np.zeros(17))  # noqa: E731
+        request = SetBool.Request(data=True)
+        words = 'the process that sends commands cannot be started'
+        client.until(lambda: words in client.call('/effort_commands/enable', SetBool, request, say).message, say)
+        client.until(lambda: words in getattr(client.diagnostics.get('effort commands'), 'message', ''), say)
+        client.until(lambda: len(client.received['torque/gravity']) > 3, say)
+        assert process.output.count(words + ':') <= 2, process.output  # the log, and what diagnostics log
+        client.close()
+        assert process.end() == 0, process.output
 
 
 # A robot that takes commands as a controller does ---------------------------------------------------------------------

@@ -20,17 +20,19 @@ from ..core.errors import ArgumentError
 from ..core.spatial import Array
 from ..dynamics.terms import Torques
 from ..pipeline.command_supervisor import CommandSupervisor
-from .command_sender import Config
+from .command_sender import Config, Frame
 from .diagnostics import ERROR, OK, WARN, Status
 from .other_publishers import named_publishers
 from .sender_link import SenderLink
+from .shutdown import told_to_end
 from .topics import OUTPUT
 
 TOPIC = 'effort_commands'
 TICK = 0.01  # s: how often commands are looked after when no joint state comes
 LOOK_ROUND = 1.0  # s
 REACH_WITHIN = 5.0  # s, for a process that replaces a dead one to reach the controller once it runs
-RESTART_AFTER = 1.0  # s
+RESTART_AFTER, RETRY_AFTER = 1.0, 10.0  # s, for a process that has died, and for one that does not even start
+UNSTARTED = 'the process that sends commands cannot be started'
 LEVELS = {'ok': OK, 'warning': WARN, 'error': ERROR}
 
 
@@ -42,9 +44,11 @@ class CommandOutput:
         self._link: SenderLink | None = None
         self._sending = False  # whether the last frame was a command
         self._replacing = False  # whether a process is to reach the controller of one that died
+        self._unstarted = ''  # why no process could be started
         self._told = ''  # the fault that the log has
         self._mirrored = False
         self._clients: dict[str, Any] = {}
+        self._own: set[str] = set()  # identities of the publishers of all senders so far: DDS forgets a dead one late
         self._asked: set[str] = set()  # identities of endpoints whose node was asked for its joints
         node.create_service(SetBool, f'{TOPIC}/enable', self._on_enable)
         if supervisor.ignored_file_value:
@@ -68,13 +72,21 @@ class CommandOutput:
         node.destroy_publisher(publisher)
         enclave = ['--ros-args', *_following(sys.argv, '-e', '--enclave')]
         return Config(
-            f'{node.get_name()}_commands', node.get_namespace(), topic, self._commands.rates.tolist(),
+            f'{node.get_name()}_commands', node.get_namespace(), topic, len(self._commands.joint_names),
             qos.depth, int(qos.history), int(qos.reliability), int(qos.durability), enclave,
         )  # fmt: skip
 
     def _start_sender(self) -> None:
         self._started = time.monotonic()
-        self._link = SenderLink(self._config._replace(rates=self._commands.rates.tolist()), self._started)
+        try:
+            self._link = SenderLink(self._config, self._started)
+        except OSError as error:  # no memory, or no free handle
+            self._note_unstarted(str(error))
+
+    def _note_unstarted(self, why: str) -> None:
+        if not self._unstarted:
+            self._node.get_logger().error(f'{TOPIC}: {UNSTARTED}: {why}')
+        self._unstarted = why
 
     # Torques and ticks ---------------------------------------------------------------------------------------------
 
@@ -92,34 +104,44 @@ class CommandOutput:
         link = self._link
         if link is None:
             return
+        commands = self._commands
         if command is not None:
-            link.send(True, command, self._commands.fall_seconds(time.monotonic()))
-        if self._sending and self._commands.idle:
-            link.send(False, self._commands.sent, 0.0)
-        self._sending = command is not None and not self._commands.idle
+            link.send(Frame(True, commands.fall_seconds(time.monotonic()), commands.rate_seconds, command))
+        if self._sending and commands.idle:
+            link.send(Frame(False, 0.0, 0.0, commands.sent))
+        self._sending = command is not None and not commands.idle
 
     def _look_after_sender(self, now: float) -> None:
         """Take in what the sender reports; start another one where it has ended."""
         link, supervisor = self._link, self._supervisor
         if link is None:
+            self._start_again(now)
             return
         link.poll(now, not self._commands.idle)
         if link.falls:
-            self._commands.sender_took_over(f'the process that sends took over: {link.falls}')
+            self._commands.sender_took_over(f'the process that sends took over: {link.falls}', link.sent)
         if link.ended:
             self._on_sender_ended(link, now)
         elif link.ready and (not self._replacing or self._reached(link, now)):
+            self._unstarted = ''
             supervisor.on_endpoints(link.subscribers)
             self._ask_for_joints()
 
     def _on_sender_ended(self, link: SenderLink, now: float) -> None:
-        if link.falls:
+        if link.falls and not link.sent.any():
             self._commands.sender_ended()
         elif not self._commands.idle and not self._replacing:
-            self._commands.sender_lost('the process that sends commands has died')
+            self._commands.sender_lost(f'the process that sends commands {link.end}')
             self._replacing = True
-        if now - self._started >= RESTART_AFTER:
-            link.close()
+        if not link.was_ready:
+            self._note_unstarted('it ended at once; what it printed says why')
+        self._start_again(now)
+
+    def _start_again(self, now: float) -> None:
+        waits = RETRY_AFTER if self._unstarted and self._commands.idle else RESTART_AFTER
+        if now - self._started >= waits:
+            if self._link is not None:
+                self._link.close()
             self._start_sender()
 
     def _reached(self, link: SenderLink, now: float) -> bool:
@@ -138,11 +160,12 @@ class CommandOutput:
 
     def _look_round(self) -> None:
         """See which other nodes give commands to the same controller."""
-        own = self._link.own if self._link is not None else set()
+        if self._link is not None:
+            self._own |= self._link.own
         mine = f'{self._node.get_namespace().rstrip("/")}/{self._config.node}'
         found = named_publishers(self._node, TOPIC)
         starting = self._link is None or not self._link.ready
-        others = [name for gid, name in found if gid not in own and not (starting and name == mine)]
+        others = [name for gid, name in found if gid not in self._own and not (starting and name == mine)]
         self._supervisor.on_other_publishers(sorted(others))
 
     def _ask_for_joints(self) -> None:
@@ -170,18 +193,21 @@ class CommandOutput:
     def _on_enable(self, request: SetBool.Request, response: SetBool.Response) -> SetBool.Response:
         try:
             response.message = self._enable() if request.data else self._supervisor.disable()
-            response.success, self._told = True, ''
+            response.success = True
         except ArgumentError as error:
             response.success, response.message = False, str(error)
         self._mirror()
         return response
 
     def _enable(self) -> str:
-        if self._commands.joint_names and (self._link is None or not self._link.ready):
-            raise ArgumentError('the process that sends commands is starting; try again in a second')
         if self._commands.joint_names:
+            if self._unstarted:
+                raise ArgumentError(f'{UNSTARTED}: {self._unstarted}')
+            if self._link is None or not self._link.ready:
+                raise ArgumentError('the process that sends commands is starting; try again in a second')
             self._look_round()
-        return self._supervisor.enable()
+        answer, self._told = self._supervisor.enable(), ''
+        return answer
 
     def _log(self) -> None:
         fault = self._commands.fault
@@ -209,8 +235,8 @@ class CommandOutput:
 
     @property
     def stopped(self) -> bool:
-        """Whether nothing goes out any more."""
-        return self._commands.idle
+        """Whether nothing goes out any more, or the process that sends takes it to zero without a node that ends."""
+        return self._commands.idle or (told_to_end() and self._link is not None and bool(self._link.falls))
 
     def close(self) -> None:
         """End the process that sends; commands that still go out it takes to zero by itself."""
@@ -221,6 +247,8 @@ class CommandOutput:
         """Say what goes out."""
         if self._commands.joint_names:
             level, words, values = self._supervisor.status()
+            if self._unstarted:
+                level, words = 'error', f'{UNSTARTED}: {self._unstarted}'
             yield Status('effort commands', LEVELS[level], words, values)
 
 

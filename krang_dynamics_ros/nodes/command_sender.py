@@ -33,8 +33,8 @@ LOOK = 0.02  # s between two looks at who subscribes, while commands go out; ten
 REPORT = 0.1  # s between two reports, if nothing has changed
 STEP = 0.01  # s between two commands on the way to zero
 ACKNOWLEDGED = 0.5  # s: for the last message to arrive
-MAX_ENDPOINTS = 20  # that are reported: a report is written to the pipe in one piece
-HEAD = struct.Struct('<Bd')  # whether commands go out; how long they would take to zero, s
+MAX_ENDPOINTS = 100  # that are reported: those that were seen first
+HEAD = struct.Struct('<Bdd')  # whether commands go out; how long they would take to zero, and at least by the rates, s
 UNKNOWN = '_NODE_NAME_UNKNOWN_'
 
 
@@ -44,7 +44,7 @@ class Config(NamedTuple):
     node: str
     namespace: str
     topic: str
-    rates: list[float]  # N m/s by joint
+    joints: int  # how many numbers a command has
     depth: int
     history: int
     reliability: int
@@ -53,37 +53,42 @@ class Config(NamedTuple):
 
 
 class Frame(NamedTuple):
-    """A command (k), and how long it would take to zero (s); not `live`: nothing goes out."""
+    """A command (k), how long it would take to zero, and at least by the rates (s); not `live`: nothing goes out."""
 
     live: bool
     fall_seconds: float
+    rate_seconds: float
     command: Any
 
     def packed(self) -> bytes:
         """Return the bytes for the pipe."""
-        return HEAD.pack(self.live, self.fall_seconds) + np.asarray(self.command, dtype='<f8').tobytes()
+        head = HEAD.pack(self.live, self.fall_seconds, self.rate_seconds)
+        return head + np.asarray(self.command, dtype='<f8').tobytes()
 
     @classmethod
     def of(cls, raw: bytes) -> Frame:
         """Return the frame that these bytes are."""
-        live, seconds = HEAD.unpack_from(raw)
-        return cls(bool(live), seconds, np.frombuffer(raw, '<f8', offset=HEAD.size))
+        live, fall_seconds, rate_seconds = HEAD.unpack_from(raw)
+        return cls(bool(live), fall_seconds, rate_seconds, np.frombuffer(raw, '<f8', offset=HEAD.size))
 
 
 class CommandSender:
     """Publishes what comes through the pipe, and takes it to zero when nothing comes any more."""
 
     def __init__(self, node: Node, config: Config) -> None:
-        self._node, self._config, self._rates = node, config, np.array(config.rates)
+        self._node, self._config = node, config
         before = {gid for gid, _ in self._endpoints(node.get_publishers_info_by_topic)}
         self._publisher = node.create_publisher(Float64MultiArray, config.topic, _profile(config))
         self._message = Float64MultiArray()
-        self._own = sorted({gid for gid, _ in self._endpoints(node.get_publishers_info_by_topic)} - before)
-        self._size = HEAD.size + 8 * len(config.rates)
-        self._frame = Frame(False, 0.0, np.zeros(len(config.rates)))
+        name = node.get_fully_qualified_name()  # a publisher of another node may be found at the same moment
+        publishers = self._endpoints(node.get_publishers_info_by_topic)
+        self._own = sorted({gid for gid, owner in publishers if owner == name} - before)
+        self._size = HEAD.size + 8 * config.joints
+        self._frame = Frame(False, 0.0, 0.0, np.zeros(config.joints))
         self._heard = self._looked = self._reported = time.monotonic()
         self._subscribers: list[list[str]] | None = None
-        self._rest = b''
+        self._seen: list[str] = []  # identities of subscribers, in the order in which they came
+        self._rest, self._unsaid = b'', b''
         self.told_to_end = False
 
     def run(self) -> None:
@@ -116,21 +121,34 @@ class CommandSender:
         self._publisher.publish(self._message)
 
     def _fall(self, why: str) -> None:
-        fall = Fall(self._frame.command, self._frame.fall_seconds, self._rates, time.monotonic())
-        self._say({'falls': why})
-        while not fall.done(time.monotonic()):
-            self._publish(fall.at(time.monotonic()))
+        frame, now = self._frame, time.monotonic()
+        fall, reported = Fall(frame.command, frame.fall_seconds, frame.rate_seconds, now), -np.inf
+        while not fall.done(now):
+            command = fall.at(now)
+            self._publish(command)
+            if now - reported >= REPORT:
+                self._say({'falls': why, 'sent': command.tolist()})
+                reported = now
             time.sleep(STEP)
+            now = time.monotonic()
         self._publisher.wait_for_all_acked(Duration(seconds=ACKNOWLEDGED))
 
     def _look(self, now: float) -> None:
         if now - self._looked < (LOOK if self._frame.live else 10 * LOOK) and self._subscribers is not None:
             return
         self._looked = now
-        subscribers = self._endpoints(self._node.get_subscriptions_info_by_topic)[:MAX_ENDPOINTS]
-        if subscribers != self._subscribers or now - self._reported >= REPORT:
+        subscribers = self._subscribers_now()
+        if self._unsaid:  # the node hangs
+            self._flush()
+        elif subscribers != self._subscribers or now - self._reported >= REPORT:
             self._subscribers, self._reported = subscribers, now
             self._say({'subscribers': subscribers, 'own': self._own})
+
+    def _subscribers_now(self) -> list[list[str]]:
+        """Return who subscribes: of too many the latest are left out, so none that was there seems to leave."""
+        found = {endpoint[0]: endpoint[1] for endpoint in self._endpoints(self._node.get_subscriptions_info_by_topic)}
+        self._seen = [gid for gid in self._seen if gid in found] + [gid for gid in found if gid not in self._seen]
+        return [[gid, found[gid]] for gid in self._seen[:MAX_ENDPOINTS]]
 
     def _endpoints(self, look: Any) -> list[list[str]]:
         """Return identity and full name of the nodes of endpoints; the name is empty while it is not known."""
@@ -141,8 +159,12 @@ class CommandSender:
         return sorted(found)
 
     def _say(self, what: dict[str, Any]) -> None:
+        self._unsaid += json.dumps(what).encode() + b'\n'
+        self._flush()
+
+    def _flush(self) -> None:
         with suppress(OSError):  # the node has ended, or hangs
-            os.write(sys.stdout.fileno(), json.dumps(what).encode() + b'\n')
+            self._unsaid = self._unsaid[os.write(sys.stdout.fileno(), self._unsaid) :]
 
 
 def _profile(config: Config) -> QoSProfile:

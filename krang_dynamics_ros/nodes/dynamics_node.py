@@ -22,6 +22,7 @@ from .dynamics_inputs import DynamicsInputs
 from .dynamics_outputs import DynamicsOutputs
 from .parameters import NodeSettings, warn_of_unknown
 from .run import run
+from .shutdown import told_to_end
 
 
 class DynamicsNode(Node):
@@ -74,8 +75,8 @@ class DynamicsNode(Node):
         return self._outputs is None or self._outputs.commands.stopped
 
     def go_on(self) -> None:
-        """Go on with the robot that there is: commands can be enabled again."""
-        if self._outputs is not None:
+        """Go on with the robot that there is: commands can be enabled again, unless the node ends."""
+        if self._outputs is not None and not told_to_end():
             self._outputs.commands.go_on()
 
     def _restart_with(self, described: Described) -> None:

@@ -18,7 +18,7 @@ import numpy as np
 
 from ..core.errors import ArgumentError
 from ..core.spatial import Array
-from .fall import MAX_STEP, ZERO_SECONDS, Fall, fall_seconds
+from .fall import MAX_STEP, ZERO_SECONDS, Fall, fall_seconds, rate_seconds
 
 LONGEST_FOLLOWED_FALL = 2.0  # s, when the node ends: the slowest rates bring any command to zero within that
 Contributions = Mapping[str, Array]
@@ -100,11 +100,6 @@ class Commands:
         """Whether nothing goes out."""
         return self.stage is Stage.OFF
 
-    @property
-    def rising_from_zero(self) -> bool:
-        """Whether the share of the total still grows."""
-        return self.stage is Stage.RISING and self.share < 1
-
     def remainder(self, now: float) -> Array:
         """Return r (k): what is still kept of sums that jumped."""
         return self._remainder.at(now)
@@ -114,6 +109,11 @@ class Commands:
         if self._fall is not None:
             return self._fall.left(now)
         return fall_seconds(self.sent, self.share, self.ramp, self.rates)
+
+    @property
+    def rate_seconds(self) -> float:
+        """How long the rates make the commands take to zero at least, s."""
+        return rate_seconds(self.sent, self.rates)
 
     # Events --------------------------------------------------------------------------------------------------------
 
@@ -130,7 +130,7 @@ class Commands:
             return
         if self.stage is Stage.OFF:
             self._begin(now, total, measured)
-        self.stage, self.fault, self._zero_at = Stage.RISING, '', np.inf
+        self.stage, self.fault = Stage.RISING, ''
 
     def _begin(self, now: float, total: Contributions, measured: Array | None) -> None:
         self._known, self._changed = dict(total), {}
@@ -166,7 +166,7 @@ class Commands:
     def _fail_from(self, command: Array, now: float, why: str) -> None:
         seconds = fall_seconds(command, self.share, self.ramp, self.rates)
         self.stage, self.fault, self.sent = Stage.FAULT, why, command
-        self._fall = Fall(command, seconds, self.rates, now)
+        self._fall = Fall(command, seconds, rate_seconds(command, self.rates), now)
 
     def controller_left(self, why: str) -> None:
         """Stop at once: whatever comes next must begin with a ramp. A controller that is back is taken to zero."""
@@ -179,7 +179,7 @@ class Commands:
 
     def controller_back(self, now: float, why: str) -> None:
         """Take back what a controller holds whose link dropped, unless commands were enabled since."""
-        if self.idle and self._left_with is not None:
+        if self._left_with is not None:
             command, self._left_with = self._left_with, None
             self._fail_from(command, now, why)
 
@@ -193,9 +193,11 @@ class Commands:
         if self.stage is Stage.FAULT and self._fall is None:
             self._fail_from(self.sent, now, self.fault)
 
-    def sender_took_over(self, why: str) -> None:
-        """Send nothing: the process that sends falls by itself, and ends."""
+    def sender_took_over(self, why: str, sent: Array) -> None:
+        """Send nothing: the process that sends falls by itself, has come to `sent` (k), and ends."""
         self.sender_lost(why)
+        if self.stage is Stage.FAULT:
+            self.sent = sent
 
     def sender_ended(self) -> None:
         """Be off: the process that fell by itself has reached zero, or none can be reached any more."""
@@ -204,7 +206,7 @@ class Commands:
 
     def _stop(self) -> None:
         self.stage, self._fall, self._known = Stage.OFF, None, {}
-        self.sent, self._zero_at = np.zeros(len(self.joint_names)), np.inf
+        self.sent = np.zeros(len(self.joint_names))
 
     # What is sent --------------------------------------------------------------------------------------------------
 

@@ -60,7 +60,7 @@ class ControllerWatch:
         for endpoint in self.endpoints.values():
             if endpoint.gid in self._allowed:
                 continue
-            if endpoint.node == bound.node:
+            if endpoint.node and endpoint.node == bound.node:
                 return Change('second', f'a second subscription of {bound.node} came: it was started again')
             if not self.name and not endpoint.is_tool and self._known_or_old(endpoint, now):
                 who = endpoint.node or NAMELESS

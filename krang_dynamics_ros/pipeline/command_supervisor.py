@@ -115,7 +115,7 @@ class CommandSupervisor:
 
     def _apply(self) -> None:
         commands, settings = self.commands, self._settings
-        if commands.idle and commands.joint_names:
+        if commands.joint_names:  # while commands go out these cannot have changed
             commands.ramp = settings['command_ramp']
             commands.limits = np.array(settings['command_limits'])
             commands.rates = parameters.rates(settings)
@@ -135,7 +135,7 @@ class CommandSupervisor:
         if self.commands.idle:
             return None
         total = self._contributions(torques, now)
-        self._watch(now)
+        self._watch(now, new_state=True)
         return self._sent(self.commands.update(now, total))
 
     def tick(self) -> Array | None:
@@ -190,8 +190,13 @@ class CommandSupervisor:
         self.commands.fail(self.clock(), why)
         self._mirror()
 
-    def _watch(self, now: float) -> None:
-        if self.commands.stage is not Stage.FAULT and (why := self._trouble(now) or self._drive_trouble(now)):
+    def _watch(self, now: float, new_state: bool = False) -> None:
+        if self.commands.stage is Stage.FAULT:
+            return
+        why = self._trouble(now)
+        if new_state and not why:  # an old state says nothing of what was sent since
+            why = self._drive_trouble(now)
+        if why:
             self.commands.fail(now, why)
 
     def _trouble(self, now: float) -> str:
@@ -231,7 +236,7 @@ class CommandSupervisor:
         if self._latest is None:
             return ''
         state, commands = self._latest.state, self.commands
-        if commands.rising_from_zero and self._start is not None:
+        if commands.stage is Stage.RISING and self._start is not None:
             names = self.commands.joint_names
             why = checks.moved_by_start(names, self.joints.moved(state.q, self._start), commands.sent, self._travel)
             if why:
@@ -261,7 +266,8 @@ class CommandSupervisor:
         again = commands.stage is Stage.FALLING
         measured, note = (None, '') if again else self._measured_start(torques.state, total)
         commands.enable(now, total, measured)
-        self._start = torques.state.q.copy() if measured is None and not again else None
+        from_zero = self._start is not None if again else measured is None
+        self._start = torques.state.q.copy() if from_zero else None
         self._obedience = checks.Obedience(commands.joint_names, self._reference)
         self._ever = True
         self.watch.bind(endpoint)
