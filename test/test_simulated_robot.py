@@ -138,3 +138,39 @@ def test_a_machine_that_takes_too_long_makes_time_go_slower(monkeypatch: pytest.
     for _ in range(3):
         robot.go_on(LONGEST, ())
     assert robot.simulation.time == pytest.approx(3 * STEP)
+
+
+def commanded(*joints: str, brakes: bool = True) -> SimulatedRobot:
+    simulation = Simulation(load_robot(FILES['arm_2r']), [0.3, 0.4])
+    return SimulatedRobot(simulation, timeout=0.1, brakes=brakes, command_joints=joints)
+
+
+def test_commands_are_in_the_order_of_their_joints_and_are_held_for_ever() -> None:
+    robot = commanded('theta2', 'theta1')
+    assert robot.mode == 'braked'
+    robot.take_command(gravity(robot)[::-1])
+    go_on(robot, 1.0)
+    assert robot.mode == 'driven'
+    np.testing.assert_allclose(robot.simulation.q, [0.3, 0.4], atol=1e-6)
+
+
+def test_a_commanded_joint_takes_no_torque_but_its_commands() -> None:
+    robot = commanded('theta2')
+    start = gravity(robot)
+    robot.take(NAMES, start, 0)
+    robot.go_on(STEP * 1.001, ())
+    np.testing.assert_array_equal(robot.given, [start[0], 0])  # no command came yet
+    robot.take(NAMES, start, 0)
+    robot.take_command([3.0])
+    robot.go_on(STEP * 1.001, ())
+    np.testing.assert_array_equal(robot.given, [start[0], 3.0])
+
+
+@pytest.mark.parametrize('command', [[], [1.0], [1.0, 2.0, 3.0], [1.0, np.nan], [np.inf, 0.0], [1e300, 0.0]])
+def test_a_command_that_cannot_be_leaves_the_one_before(command: list[float]) -> None:
+    robot = commanded(*NAMES)
+    robot.take_command([1.0, 2.0])
+    robot.take_command(command)
+    assert robot.command is not None
+    np.testing.assert_array_equal(robot.command, [1.0, 2.0])
+    assert robot.command_refusals.count == 1
