@@ -372,6 +372,18 @@ def test_a_node_that_ends_reaches_zero_in_time(ramp: float, rate: float, state: 
         life.enable()
 
 
+@pytest.mark.parametrize(('ramp', 'seconds'), [(10.0, 2.0), (3.0, 1.5), (0.4, 0.2)])
+@pytest.mark.parametrize('asked', [True, False])
+def test_a_node_that_ends_takes_what_is_left_of_the_ramp_and_two_seconds_at_most(
+    ramp: float, seconds: float, asked: bool
+) -> None:
+    life = Life(ramp).enable().run(ramp / 2)
+    if asked:
+        life.commands.disable(life.now)
+    life.commands.end(life.now)
+    assert life.until_off() == pytest.approx(seconds + ZERO_SECONDS, abs=3 * DT)
+
+
 def test_a_fall_is_in_proportion_and_within_the_rates() -> None:
     command, rates = np.array([40.0, -2.0]), np.array([100.0, 100.0])
     assert fall_seconds(command, 1.0, 0.1, rates) == pytest.approx(0.4)
