@@ -278,6 +278,16 @@ def test_enabled_while_it_falls_it_rises_from_where_it_is() -> None:
     assert life.commands.stage is Stage.ON
 
 
+def test_zero_is_sent_for_long_enough_again_after_it_was_enabled_meanwhile() -> None:
+    life = Life().enable().run(1.5)
+    life.commands.disable(life.now)
+    life.run(1.3)
+    assert not life.sent[-1].any()
+    life.enable().run(0.2)
+    life.commands.disable(life.now)
+    assert life.until_off() == pytest.approx(0.2 + ZERO_SECONDS, abs=3 * DT)
+
+
 def test_a_fault_freezes_what_was_sent_and_no_state_changes_it() -> None:
     life = Life().enable().run(1.5)
     life.commands.fail(life.now, 'why')

@@ -506,7 +506,7 @@ def test_the_simulator_holds_up_by_commands_and_sinks_when_they_end(robot: Robot
         mode = lambda: client.diagnostics['simulation'].message if 'simulation' in client.diagnostics else ''  # noqa: E731
         stamp = got[-1].header.stamp.sec
         client.until(lambda: mode() == 'runs' and got[-1].header.stamp.sec > stamp + 3)
-        assert np.abs(np.array(got[-1].position) - start).max() < 0.02
+        assert np.abs(np.array(got[-1].position) - start).max() < 0.02, process.output
         process.process.kill()
         client.until(lambda: np.abs(np.array(got[-1].position) - start).max() > 0.1, why='the arm does not sink')
         client.close()
