@@ -97,7 +97,7 @@ class Link:
 
 @dataclass(frozen=True, eq=False)
 class Robot:
-    """A tree of links and joints. The one link without a parent is the base. An object does not change.
+    """A tree of links and joints. The link without a parent is the base. Immutable.
 
     Read one with `load_robot`. Joint vectors (n,) are in the order of `joint_names`.
 

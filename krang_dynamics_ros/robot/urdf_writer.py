@@ -22,7 +22,7 @@ def urdf_text(robot: Robot, note: str = '') -> str:
         note: text of a comment at the top.
 
     Returns:
-        URDF text. It contains no gravity, rotor inertia or friction beyond eq. 17: URDF has no place for these.
+        URDF text, without gravity, rotor inertia and friction beyond eq. 17, which URDF cannot express.
     """
     root = ET.Element('robot', name=robot.name)
     if note:
