@@ -278,6 +278,18 @@ def test_enabled_while_it_falls_it_rises_from_where_it_is() -> None:
     assert life.commands.stage is Stage.ON
 
 
+def test_a_pose_that_needs_nothing_ends_no_fall_before_its_time() -> None:
+    life = Life(3.0).enable().run(3.1)
+    life.commands.disable(life.now)
+    life.run(1.0)
+    life.total = {'gravity': np.zeros(2)}
+    life.run(0.8)
+    assert not life.sent[-1].any()
+    life.total = {'gravity': GRAVITY}
+    life.run(0.3)
+    np.testing.assert_allclose(life.sent[-1], GRAVITY * 0.3)
+
+
 def test_zero_is_sent_for_long_enough_again_after_it_was_enabled_meanwhile() -> None:
     life = Life().enable().run(1.5)
     life.commands.disable(life.now)
