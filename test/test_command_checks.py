@@ -88,6 +88,7 @@ def test_a_drive_that_followed_once_may_be_off_by_half_a_limit_or_for_half_a_sec
     assert obedience(follows + ([(0.0, sent)] * 48 + [(sent, sent)] * 2) * 5) == np.inf
     assert obedience([(0.0, sent)] * 200) == np.inf  # efforts that are not measured
     assert obedience([(sign * 0.35, sent)] * 10 + [(0.0, sent)] * 200) == np.inf  # never near enough
+    assert obedience([(0.05, 0.05)] * 10 + [(0.0, sent)] * 200) == np.inf  # too small to tell
     for stuck in (0.0, -sign * 0.12):  # they are near small commands by chance
         rise = [(stuck, sign * share) for share in np.linspace(0, 0.8, 100)]
         assert obedience(rise + [(stuck, sent)] * 200) == np.inf

@@ -428,6 +428,10 @@ def test_a_fall_reaches_zero_whatever_rates_and_ramp_are(ramp: float, rate: floa
     assert not values[-1].any()
 
 
+def test_a_joint_at_zero_needs_no_rate() -> None:
+    assert rate_seconds(np.array([40.0, 0.0]), np.array([80.0, 0.0])) == pytest.approx(0.5)
+
+
 def test_a_fall_after_a_gap_makes_no_step_and_then_makes_up_for_it() -> None:
     fall = Fall(np.array([40.0]), 1.0, 0.2, 0.0)
     before = fall.at(0.1)

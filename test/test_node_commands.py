@@ -262,6 +262,25 @@ def test_another_node_that_gives_commands_is_named_and_both_do_not_drive(driven:
     driven.on()
 
 
+LOOKS_WHEN_ASKED = """
+import sys
+from krang_dynamics_ros.nodes import command_output
+from krang_dynamics_ros.nodes.dynamics_node import main
+command_output.LOOK_ROUND = 1e6
+sys.exit(main(sys.argv))
+"""
+
+
+def test_enabling_looks_for_other_publishers_at_that_moment(robot: Robot) -> None:
+    with domain() as number:
+        driven = Driven(number, robot, *WORDS, code=LOOKS_WHEN_ASKED)
+        other = driven.client.node.create_publisher(Float64MultiArray, 'effort_commands', 1)
+        driven.client.until(lambda: other.get_subscription_count() > 0)
+        driven.refused('come from /client too; end all but one')
+        driven.client.close()
+        assert driven.process.end() == 0
+
+
 def test_when_joint_states_stop_commands_end_and_must_be_enabled_again(driven: Driven) -> None:
     client = driven.client
     driven.on()
