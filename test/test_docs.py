@@ -189,9 +189,7 @@ def test_what_is_to_be_changed_is_where_the_table_says(file: str, name: str) -> 
 
 def code_names() -> list[str]:
     """Return what stands in the last column of the tables that map something to code."""
-    rows = [
-        line.split('|')[1:-1] for line in NOTATION.split('## Corrections')[0].splitlines() if line.startswith('|')
-    ]
+    rows = [line.split('|')[1:-1] for line in NOTATION.split('## Corrections')[0].splitlines() if line.startswith('|')]
     names = {name for row in rows for name in re.findall(r'`([A-Za-z_]+(?:\.[A-Za-z_]+)?)`', row[-1])}
     return sorted(names - {'lengths', 'A', 'P', 'C dq', 'o'})
 

@@ -9,6 +9,7 @@ import subprocess
 import sys
 from collections.abc import Sequence
 from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -23,13 +24,20 @@ CLOSE_WITHIN = 0.6  # s
 PIPE_BYTES = 1 << 20  # commands of 60 joints at 1 kHz for two seconds: a sender that is late loses none
 
 
+def _environment() -> dict[str, str]:
+    """Return the environment of the process: no module of the working folder may stand in the way of Python's own."""
+    package = str(Path(__file__).parents[2])
+    paths = [package, *filter(None, [os.environ.get('PYTHONPATH')])]
+    return os.environ | {'PYTHONSAFEPATH': '1', 'PYTHONPATH': os.pathsep.join(paths)}
+
+
 class SenderLink:
     """A running `command_sender`: commands go in, what it sees comes out. Times are seconds by a steady clock."""
 
     def __init__(self, config: Config, now: float) -> None:
         command = [sys.executable, '-m', 'krang_dynamics_ros.nodes.command_sender', json.dumps(config)]
         self._process = subprocess.Popen(  # noqa: S603 (our own module, a session of its own: signals to ours pass by)
-            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=True
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=True, env=_environment()
         )
         self._in, self._out = self._fd(self._process.stdin), self._fd(self._process.stdout)
         with suppress(OSError):  # more than the system grants
