@@ -10,12 +10,13 @@ import pytest
 
 from krang_dynamics_ros import Robot, krang
 from krang_dynamics_ros.core.inertia import Inertia
+from krang_dynamics_ros.identification.arm import Arm
 from krang_dynamics_ros.identification.excitation import Search
 from krang_dynamics_ros.identification.excitation_run import run
 from krang_dynamics_ros.identification.identified import Identified
 from krang_dynamics_ros.identification.identify import identify
 from krang_dynamics_ros.identification.predict import predict
-from krang_dynamics_ros.identification.regressor import held, moved_links, parameters_of, regressor
+from krang_dynamics_ros.identification.regressor import held, moved_links, regressor
 from krang_dynamics_ros.recordings.recording import Recording
 from krang_dynamics_ros.robot.drive import Friction
 
@@ -39,7 +40,7 @@ def truth() -> Robot:
                 body.m * (1 + 0.1 * rng.normal()), body.com + 0.01 * rng.normal(size=3), stretch @ body.I_G @ stretch
             )
         links.append(replace(link, inertia=body))
-    friction = Friction(TRUTH['viscous'], TRUTH['coulomb'])
+    friction = Friction(TRUTH['viscous'], TRUTH['coulomb'], 0.02)
     joints = [
         replace(j, friction=friction, motor=replace(j.motor, rotor_inertia=0.4 / j.motor.gear_ratio**2))
         if j.name in ARM
@@ -78,7 +79,7 @@ def base_combinations(links: tuple[str, ...]) -> np.ndarray:
 
 
 def test_friction_and_rotors_are_within_three_per_cent() -> None:
-    values = np.array([result.solution.factors[:, :3] for result in found()])
+    values = np.array([[result.fit.factors(j)[:3] for j in range(len(ARM))] for result in found()])
     error = np.abs(values / list(TRUTH.values()) - 1)
     assert (error < 0.03).mean() >= 0.95
     assert np.abs(values.mean(axis=0) / list(TRUTH.values()) - 1).max() < 0.015  # no bias
@@ -88,13 +89,10 @@ def test_base_parameters_are_within_three_standard_deviations() -> None:
     scores = []
     for result in found():
         V = base_combinations(result.links)
-        columns = result.structure.columns
-        bodies, at = 10 * len(result.links), columns.index('rotor_inertia')
-        which = [*range(bodies), *(bodies + j * len(columns) + at for j in range(len(ARM)))]
-        off = np.concatenate(
-            [result.solution.phi - parameters_of(truth(), result.links), result.solution.factors[:, at] - 0.4]
-        )
-        C = result.solution.covariance[np.ix_(which, which)]
+        rotors = [result.fit.layout.factors[j].start for j in range(len(ARM))]
+        which = [*range(10 * len(result.links)), *rotors]
+        off = np.concatenate([result.fit.phi - Arm.of(truth(), ARM, {}).phi, result.fit.x[rotors] - 0.4])
+        C = result.fit.certainty.covariance[np.ix_(which, which)]
         scores.append(V @ off / np.sqrt(np.diag(V @ C @ V.T)))
     within = np.abs(np.array([x for score in scores for x in score])) < 3
     assert within.mean() >= 0.95

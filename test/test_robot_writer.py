@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -10,7 +11,7 @@ from hypothesis import given
 
 from krang_dynamics_ros import Robot, load_robot
 from krang_dynamics_ros.core.errors import RobotError
-from krang_dynamics_ros.robot.drive import Friction, LoadShare, Motor, Presliding
+from krang_dynamics_ros.robot.drive import Coupling, Friction, LoadFriction, LoadShare, Motor, Presliding, Spring
 from krang_dynamics_ros.robot.mimic import Mimic
 from krang_dynamics_ros.robot.robot import Joint, Limits
 from krang_dynamics_ros.robot.robot_file import read_robot
@@ -22,13 +23,19 @@ from .robots import FILES, IDENTIFIED, trees
 def assert_same(robot: Robot) -> None:
     back = read_robot(robot_text(robot, 'made here'))
     assert (back.name, back.end_effectors, back.start) == (robot.name, robot.end_effectors, robot.start)
-    assert back.cutoff == robot.cutoff
+    assert (back.cutoff, back.couplings) == (robot.cutoff, robot.couplings)
     np.testing.assert_array_equal(back.gravity, robot.gravity)
     assert [link.name for link in back.links] == [link.name for link in robot.links]
     for link, was in zip(back.links, robot.links, strict=True):
         np.testing.assert_allclose(link.inertia.parameters, was.inertia.parameters, rtol=1e-9, atol=1e-12)
     for joint, before in zip(back.joints, robot.joints, strict=True):
-        names = ('name', 'kind', 'parent', 'child', *(('limits', 'motor', 'friction') if before.moves else ()))
+        names = (
+            'name',
+            'kind',
+            'parent',
+            'child',
+            *(('limits', 'motor', 'friction', 'spring', 'mimic') if before.moves else ()),
+        )
         assert [getattr(joint, name) for name in names] == [getattr(before, name) for name in names]
         np.testing.assert_array_equal(joint.position, before.position)
         np.testing.assert_array_equal(joint.rotation, before.rotation)
@@ -59,6 +66,9 @@ def changed(**changes: object) -> Robot:
     [
         {'friction': Friction(0, 0, 0.02, (Presliding(1, 1e-4), Presliding(2, 1e-3)), LoadShare(0.3, 0.7, 0.01, 0.1))},
         {'motor': Motor(-100, 1e-7, 1e-5, -0.25)},
+        {'friction': Friction(load_friction=LoadFriction(-0.1, 0.05))},
+        {'spring': Spring(-1.5, 2.5)},
+        {'mimic': Mimic('theta1', 2.0, -0.5)},
         {'limits': Limits(None, None)},
         {'limits': Limits(None, 2.0)},
         {'limits': Limits(None, None, -1.0, 1.0)},
@@ -71,10 +81,20 @@ def test_all_of_a_drive_comes_back(changes: dict[str, object]) -> None:
     assert_same(changed(**changes))
 
 
+def test_friction_of_two_joints_together_comes_back() -> None:
+    pair = Coupling(('theta1', 'theta2'), -1, 0.25, 1.5, 0.05)
+    assert_same(replace(changed(), couplings=(pair,)))
+    text = robot_text(replace(changed(), couplings=(pair,)))
+    for wrong, fault in (('sign: 2', 'must be 1 or -1'), ('second: theta1', 'must be another joint than first')):
+        key = wrong.split(':')[0]
+        line = re.sub(rf'{key}: [^,}}]*', wrong, text)
+        with pytest.raises(RobotError, match=fault):
+            read_robot(line)
+
+
 @pytest.mark.parametrize(
     ('robot', 'fault'),
     [
-        (changed(mimic=Mimic('theta1', 2.0)), 'joints.theta2.mimic: follows theta1, cannot be said in a robot file'),
         (changed(kind='prismatic', limits=None), 'joints.theta2.limits: no lower and upper, must be given'),
         (changed(kind='prismatic', limits=Limits(1, 1)), 'joints.theta2.limits: no lower and upper, must be given'),
         (replace(changed(), name=''), "name: '', must not be empty in a robot file"),

@@ -22,6 +22,7 @@ PACKAGE = ROOT / 'krang_dynamics_ros'
 ROOMS: dict[str, set[str]] = {
     'core': set(),
     'robot': {'core'},
+    'effects': {'core', 'robot'},
     'equations': {'core', 'robot'},
     'symbolic': {'core', 'robot', 'equations'},
     'dynamics': {'core', 'robot', 'symbolic'},
@@ -31,7 +32,7 @@ ROOMS: dict[str, set[str]] = {
     'estimation': {'core', 'dynamics'},
     'simulation': {'core', 'robot', 'dynamics', 'inputs'},
     'recordings': {'core', 'robot', 'messages'},
-    'identification': {'core', 'robot', 'equations', 'dynamics', 'simulation', 'recordings'},
+    'identification': {'core', 'robot', 'effects', 'equations', 'dynamics', 'simulation', 'recordings'},
     'proof': {'core', 'robot', 'equations', 'dynamics', 'identification'},
     'viewer': {'core', 'robot', 'dynamics'},
     'pipeline': {'core', 'robot', 'dynamics', 'estimation', 'inputs', 'outputs'},

@@ -7,7 +7,9 @@ import sys
 import time
 from collections.abc import Sequence
 from pathlib import Path
+from typing import NamedTuple, Protocol
 
+from ..core.spatial import Array
 from ..core.whole_file import write_whole
 from ..identification.identified import Identified
 from ..identification.identify import identify
@@ -71,24 +73,59 @@ def _identify(arguments: argparse.Namespace) -> int:
 
 
 def _print(found: Identified) -> None:
-    say(f'{", ".join(found.sources)}: {len(found.samples.phase)} rows of motion')
+    say(f'{", ".join(found.sources)}: {len(found.samples.time)} rows of {found.duration:.1f} s of motion')
     say(f'model: {found.structure}')
-    say('error on rows left out, RMSE over standard deviation of the effort:\n')
-    print_errors(found.robot, found.joint_names, found.errors.tolist(), found.samples.spread.tolist())
-    say(f"\n{found.combinations} of {10 * len(found.links)} combinations of the bodies' numbers are determined by the")
-    say('recording, the others by what was known before; every body is a possible one')
-    for name, words in found.beyond_limits.items():
-        say(f'{name}: {words}')
+    say('error on rows left out, over the standard deviation of the effort:\n')
+    print_errors(found.robot, found.joint_names, ErrorTable.of(found, found.samples.spread))
+    say(f'\n{found.combinations_text}; every body is a possible one')
+    say(f'file and fit differ by {found.fit.difference:.1g} of the standard deviation')
+    for warning in found.warnings:
+        say(f'note: {warning}')
 
 
-def print_errors(robot: Robot, names: Sequence[str], errors: Sequence[float], spreads: Sequence[float]) -> None:
-    """Print a table of errors by joint, each in its unit."""
+class Errors(Protocol):
+    """Errors by joint, in parts of the standard deviation of the raw effort."""
+
+    @property
+    def errors(self) -> Array:
+        """Raw."""
+
+    @property
+    def smooth_errors(self) -> Array:
+        """With effort and model smoothed."""
+
+    @property
+    def floor(self) -> Array:
+        """What no smooth motion explains."""
+
+
+class ErrorTable(NamedTuple):
+    """What a table of errors shows, of each joint; the first three in parts of the effort's standard deviation."""
+
+    raw: Array
+    smoothed: Array
+    floor: Array
+    rmse: Array  # N m, or N
+
+    @classmethod
+    def of(cls, found: Errors, spread: Array) -> ErrorTable:
+        """Take the errors of an identification or a prediction."""
+        return cls(found.errors, found.smooth_errors, found.floor, found.errors * spread)
+
+
+def print_errors(robot: Robot, names: Sequence[str], table: ErrorTable) -> None:
+    """Print errors by joint, each RMSE in its unit."""
     width, units = max(len(name) for name in (*names, 'joint')), joint_units(robot)
-    say(f'{"joint":<{width}}  {"RMSE/std":>8}  {"RMSE":>10}')
-    for name, error, spread in zip(names, errors, spreads, strict=True):
-        say(f'{name:<{width}}  {error:8.4f}  {error * spread:10.4g} {units[name].effort}')
-    say(f'{"mean":<{width}}  {sum(errors) / len(errors):8.4f}')
-    say(f'{"worst":<{width}}  {max(errors):8.4f}')
+    say(f'{"joint":<{width}}  {"raw":>8}  {"smoothed":>8}  {"floor":>8}  {"RMSE":>10}')
+    for name, raw, smoothed, floor, rmse in zip(names, *table, strict=True):
+        say(f'{name:<{width}}  {raw:8.4f}  {smoothed:8.4f}  {floor:8.4f}  {rmse:10.4g} {units[name].effort}')
+    means = '  '.join(f'{column.mean():8.4f}' for column in table[:3])
+    say(f'{"mean":<{width}}  {means}')
+    worst = '  '.join(f'{column.max():8.4f}' for column in table[:3])
+    say(f'{"worst":<{width}}  {worst}')
+    say(
+        '\nraw: as recorded. smoothed: effort and model smoothed. floor: what no smooth motion explains of the effort.'
+    )
 
 
 if __name__ == '__main__':

@@ -12,18 +12,21 @@ import numpy as np
 
 from ..core.errors import ArgumentError
 from ..core.whole_file import whole_file
-from ..identification.predict import predict
+from ..identification.predict import Prediction, predict
 from ..recordings.readers import write_csv
 from ..recordings.recording import Recording, RecordingError
-from ..recordings.window import motion_only
+from ..recordings.window import motion_or_rest
+from ..robot.robot import Robot
 from ..robot.robot_file import load_robot
+from ..robot.units import joint_units
 from .common import command_parser, guarded, refuse_overwriting, say
-from .identify import print_errors
+from .identify import ErrorTable, print_errors
 from .recorded import add_recordings, check_folders, recordings_of, robot_file_of
 
 _DESCRIPTION = """\
 Predict the efforts of a recording by a robot file, such as `krang identify` writes, and print the error by joint: the
-root of the mean squared error over the standard deviation of the measured effort, in the rows of the motion. Without
+root of the mean squared error over the standard deviation of the measured effort, from the first row of motion to the
+last. Without
 --robot: ROBOT_identified.yaml in this folder, if there is one, else the robot that the recording's layout names."""
 
 
@@ -50,15 +53,29 @@ def _predict(arguments: argparse.Namespace) -> int:
     say(f'robot: {path}')
     recordings = recordings_of(arguments, robot)
     for recording in recordings:
-        motion = recording if arguments.rows is not None else motion_only(recording)
-        _check_effort(motion)
+        motion = recording if arguments.rows is not None else motion_or_rest(recording)
+        rows = _rows(recording, motion, arguments.rows)
+        motion = motion or recording
         found = predict(robot, motion)
-        say(f'\n{recording.source}: {_rows(recording, motion, arguments.rows)}\n')
-        print_errors(robot, motion.joint_names, found.errors.tolist(), motion.measured_effort.std(axis=0).tolist())
+        say(f'\n{recording.source}: {rows}\n')
+        _print(robot, found)
         if arguments.output:
             with whole_file(arguments.output) as stream:
                 write_csv(replace(motion, effort=found.predicted), stream)
     return 0
+
+
+def _print(robot: Robot, found: Prediction) -> None:
+    names = found.recording.joint_names
+    if not found.stands_still:
+        _check_effort(found.recording)
+        print_errors(robot, names, ErrorTable.of(found, found.spread))
+        return
+    width, units = max(len(name) for name in (*names, 'joint')), joint_units(robot)
+    say('the robot stands still: an error relative to the spread of the effort says nothing, so it is absolute\n')
+    say(f'{"joint":<{width}}  {"RMSE":>10}')
+    for name, rmse in zip(names, found.rmse, strict=True):
+        say(f'{name:<{width}}  {rmse:10.4g} {units[name].effort}')
 
 
 def _check_effort(recording: Recording) -> None:
@@ -73,9 +90,11 @@ def _check_effort(recording: Recording) -> None:
         )
 
 
-def _rows(recording: Recording, motion: Recording, asked: slice | None) -> str:
+def _rows(recording: Recording, motion: Recording | None, asked: slice | None) -> str:
     if asked is not None:  # the recording has been cut
-        return f'{len(motion)} rows, as asked'
+        return f'{len(recording)} rows, as asked'
+    if motion is None:
+        return f'all {len(recording)} rows'
     first = int((recording.time < motion.time[0]).sum())
     return f'rows {first} to {first + len(motion) - 1} of {len(recording)}, the motion'
 

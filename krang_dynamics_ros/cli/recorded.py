@@ -14,8 +14,8 @@ from ..recordings.bag import is_bag
 from ..recordings.joint_bag import read_bag
 from ..recordings.readers import find_layout, read_recording, robot_beside
 from ..recordings.recording import Recording, RecordingError
-from ..recordings.standing import Track, stood_during
-from ..recordings.window import motion_only
+from ..recordings.standing import Track, with_others
+from ..recordings.window import motion_or_rest
 from ..robot.robot import Robot
 from .common import note
 
@@ -31,14 +31,14 @@ def add_recordings(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument('--joint-states', default='', metavar='TOPIC', help='of a bag; default: the one that there is')
     parser.add_argument('--rows', type=_rows, metavar='A:B', help='rows that count, from 0; default: the motion')
-    parser.add_argument('--joints', nargs='+', metavar='JOINT', help='that count; default: all that were recorded')
+    parser.add_argument('--joints', nargs='+', metavar='JOINT', help='whose efforts count; default: all recorded')
     parser.add_argument(
         '--held',
         nargs='+',
         default=[],
         type=joint_angle,
         metavar='JOINT=RAD',
-        help='joints that do not count; else where they stood, or zero',
+        help='joints that do not count; else as recorded, or zero',
     )
 
 
@@ -82,13 +82,14 @@ def recordings_of(arguments: argparse.Namespace, robot: Robot) -> list[Recording
 def _with_others(
     recording: Recording, others: Mapping[str, Track], arguments: argparse.Namespace, robot: Robot
 ) -> Recording:
-    """Return the rows that were asked for, with where the robot's other joints stood in them."""
+    """Return the rows that were asked for, with where the robot's other joints stood or moved in them."""
     said = dict(arguments.held)
     unsaid = {name: others[name] for name in others if name in robot.joint_names and name not in said}
     if arguments.rows is not None:
         recording = recording.rows(arguments.rows)
-    motion = motion_only(recording) if unsaid and arguments.rows is None else recording
-    return replace(recording, stood=stood_during(motion, unsaid) | said)
+    motion = motion_or_rest(recording) if unsaid and arguments.rows is None else recording
+    recording = with_others(recording, motion or recording, unsaid)
+    return replace(recording, stood={**recording.stood, **said})
 
 
 def _read(path: Path, arguments: argparse.Namespace, robot: Robot) -> tuple[Recording, Mapping[str, Track]]:

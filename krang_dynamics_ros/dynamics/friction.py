@@ -18,7 +18,7 @@ from ..core.errors import ArgumentError
 from ..core.friction_shapes import braking, coulomb, presliding
 from ..core.limits import MAX_PRESLIDING
 from ..core.spatial import Array
-from ..robot.drive import Friction, LoadShare, Presliding
+from ..robot.drive import Friction, LoadFriction, LoadShare, Presliding
 
 
 class FrictionModel:
@@ -30,12 +30,14 @@ class FrictionModel:
         self.viscous, self.coulomb, self.coulomb_velocity = viscous, coulomb, np.zeros(self.n)
         self.set_presliding([()] * self.n)
         self.set_load_share([None] * self.n)
+        self.set_load_friction([None] * self.n)
 
     def take(self, joints: Sequence[Friction]) -> None:
         """Take what a URDF cannot carry from every joint's friction: its smoothing and its presliding."""
         self.coulomb_velocity = [friction.coulomb_velocity for friction in joints]
         self.set_presliding([friction.presliding for friction in joints])
         self.set_load_share([friction.load for friction in joints])
+        self.set_load_friction([friction.load_friction for friction in joints])
 
     @property
     def viscous(self) -> Array:
@@ -97,18 +99,26 @@ class FrictionModel:
         shares = [share or LoadShare(1.0, 1.0, 0.0, 1.0) for share in joints]
         numbers = np.array([(x.pushing, x.braking, x.crossing, x.velocity) for x in shares], dtype=float)
         self._pushing, self._braking, self._crossing, self._turning = numbers.reshape(self.n, 4).T
-        self.shares_load = any(share is not None for share in joints)
+        self.depends_on_load = any(share is not None for share in joints)
+
+    def set_load_friction(self, joints: Sequence[LoadFriction | None]) -> None:
+        """Set the friction of every joint that grows with its load."""
+        parts = [part or LoadFriction(0.0, 1.0) for part in joints]
+        numbers = np.array([(x.factor, x.velocity) for x in parts], dtype=float)
+        self._load_friction, self._load_velocity = numbers.reshape(self.n, 2).T
+        self.depends_on_load |= any(part is not None for part in joints)
 
     def hidden_load(self, dq: Array, load: Array) -> Array:
-        """Return how much less of its load (n) a motor's effort shows, as a torque to be added to the others.
+        """Return what the load (n) changes in a motor's effort, by share and friction, as a torque to be added.
 
         It is how the efforts of some drives read, and no dissipation: it belongs to measured efforts, on their way in,
         and never into a torque that is commanded.
         """
-        if not self.shares_load:
+        if not self.depends_on_load:
             return np.zeros_like(load)
         brakes = braking(dq, load, self._crossing, self._turning)
-        return np.asarray((self._pushing + (self._braking - self._pushing) * brakes - 1.0) * load)
+        shared = (self._pushing + (self._braking - self._pushing) * brakes - 1.0) * load
+        return np.asarray(shared + self._load_friction * np.abs(load) * np.tanh(dq / self._load_velocity))
 
 
 class PreslidingState:

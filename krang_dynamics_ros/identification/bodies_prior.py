@@ -1,4 +1,4 @@
-"""How far bodies are from the known ones: pseudo-inertias, their cone and the distance in it.
+"""How far bodies are from the known ones: pseudo-inertias, their cone and the divergence in it.
 
 A body is possible if its pseudo-inertia J = [[S, MS], [MS^T, m]], S = tr(J_o)/2 1 - J_o, is positive definite (Wensing,
 Kim, Slotine, "Linear matrix inequalities for physically consistent inertial parameter identification", 2018). The
@@ -8,23 +8,34 @@ has no unit, sees no frame, and goes to infinity where a body stops being possib
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from functools import cached_property
+
 import numpy as np
 
-from ..core.inertia import Inertia
 from ..core.spatial import Array, symmetric
 
-LEAST = 1e-3  # of the largest radius of gyration squared: thinner known bodies count as this thick
-ALONE = 1e-3  # kg and kg m^2 per (0.1 m)^2: what a link without mass counts as, so that it may have some
+MIN_MASS = 1e-3  # of the heaviest body: a lighter one counts as this heavy
+NO_MASS = 1e-6  # of the heaviest body: a lighter one has no centre of mass of its own
+MIN_MOMENT = 1e-3  # of the largest central second moment: a thinner body counts as this thick
+MIN_GYRATION = 1e-4  # m^2, a radius of gyration of 1 cm: a smaller body counts as this large
 
 
 def pseudo_inertia(parameters: Array) -> Array:
-    """Return J (4, 4) of the ten parameters [m, MX, MY, MZ, XX, XY, XZ, YY, YZ, ZZ]."""
+    """Return J (..., 4, 4) of the ten parameters (..., 10) [m, MX, MY, MZ, XX, XY, XZ, YY, YZ, ZZ]."""
+    return np.asarray(np.einsum('...a,aij->...ij', parameters, BASIS), dtype=float)
+
+
+def _pseudo_inertia(parameters: Array) -> Array:
     Jo = symmetric(parameters[4:10])
     J = np.empty((4, 4))
     J[:3, :3] = 0.5 * np.trace(Jo) * np.eye(3) - Jo
     J[:3, 3] = J[3, :3] = parameters[1:4]
     J[3, 3] = parameters[0]
     return J
+
+
+BASIS = np.stack([_pseudo_inertia(row) for row in np.eye(10)])  # (10, 4, 4): J is the sum of parameters times these
 
 
 def parameters_of_pseudo_inertia(J: Array) -> Array:
@@ -34,25 +45,68 @@ def parameters_of_pseudo_inertia(J: Array) -> Array:
     return np.concatenate([[J[3, 3]], J[:3, 3], Jo[np.triu_indices(3)]])
 
 
-BASIS = np.stack([pseudo_inertia(row) for row in np.eye(10)])  # (10, 4, 4): J is the sum of parameters times these
-
-
-def known_body(inertia: Inertia) -> Array:
-    """Return the factor L (4, 4) of the known pseudo-inertia, J0 = L L^T, made possible where it is not quite."""
-    m = max(inertia.m, ALONE)
-    J = pseudo_inertia(inertia.parameters if inertia.m else np.concatenate([[m], np.zeros(9)]))
-    com = J[:3, 3] / m
-    about_com = J[:3, :3] - m * np.outer(com, com)
-    values, axes = np.linalg.eigh(about_com)
-    floor = max(LEAST * float(values[-1]), m * 1e-4)  # a radius of gyration of 1 cm at least
+def known_body(parameters: Array, heaviest: float) -> Array:
+    """Return the pseudo-inertia (4, 4) of a known body, made possible where it is not; `heaviest` of all, kg."""
+    J = pseudo_inertia(parameters)
+    m = max(float(J[3, 3]), MIN_MASS * heaviest)
+    com = J[:3, 3] / m if J[3, 3] > NO_MASS * heaviest else np.zeros(3)
+    values, axes = np.linalg.eigh(J[:3, :3] - m * np.outer(com, com))
+    floor = max(MIN_MOMENT * float(values[-1]), MIN_GYRATION * m)
     about_com = axes @ np.diag(np.maximum(values, floor)) @ axes.T
     J[:3, :3] = about_com + m * np.outer(com, com)
+    J[:3, 3] = J[3, :3] = m * com
     J[3, 3] = m
-    return np.asarray(np.linalg.cholesky(J), dtype=float)
+    return J
 
 
-def stiffness(L: Array) -> Array:
-    """Return the second derivative (10, 10) of the divergence by the parameters, at the known body L L^T."""
-    inverse = np.linalg.inv(L)
-    turned = np.einsum('ij,ajk,lk->ail', inverse, BASIS, inverse)
-    return np.asarray(np.einsum('aij,bij->ab', turned, turned))
+@dataclass(frozen=True, eq=False)
+class BodiesPrior:
+    """What is known of all bodies beforehand: their pseudo-inertias (links, 4, 4)."""
+
+    known: Array
+
+    @classmethod
+    def of(cls, phi: Array) -> BodiesPrior:
+        """Take the parameters (10 links) of the robot file; bodies that are none are made possible."""
+        bodies = phi.reshape(-1, 10)
+        heaviest = float(bodies[:, 0].max())
+        return cls(np.stack([known_body(body, heaviest) for body in bodies]))
+
+    @cached_property
+    def phi(self) -> Array:
+        """The known bodies' parameters (10 links)."""
+        return np.concatenate([parameters_of_pseudo_inertia(J) for J in self.known])
+
+    @cached_property
+    def inverse(self) -> Array:
+        """Inverses (links, 4, 4) of the known pseudo-inertias."""
+        return np.asarray(np.linalg.inv(self.known))
+
+    @cached_property
+    def hessian(self) -> Array:
+        """Second derivative (10 links, 10 links) of the divergence at the known bodies."""
+        return self.hessian_at(self.phi)
+
+    def divergence(self, phi: Array) -> float:
+        """Return the sum over bodies of tr(J0^-1 J) - log det(J0^-1 J) - 4; infinite where a body is impossible."""
+        relative = self.inverse @ pseudo_inertia(phi.reshape(-1, 10))
+        try:
+            np.linalg.cholesky(pseudo_inertia(phi.reshape(-1, 10)))
+        except np.linalg.LinAlgError:
+            return np.inf
+        return float((np.trace(relative, axis1=1, axis2=2) - np.linalg.slogdet(relative)[1] - 4).sum())
+
+    def gradient(self, phi: Array) -> Array:
+        """Return the derivative (10 links) of the divergence by the parameters."""
+        J = np.linalg.inv(pseudo_inertia(phi.reshape(-1, 10)))
+        return np.asarray(np.einsum('kij,aji->ka', self.inverse - J, BASIS), dtype=float).ravel()
+
+    def hessian_at(self, phi: Array) -> Array:
+        """Return the second derivative (10 links, 10 links) of the divergence at any bodies."""
+        J = np.linalg.inv(pseudo_inertia(phi.reshape(-1, 10)))
+        turned = np.einsum('kij,ajl->kail', J, BASIS)
+        blocks = np.einsum('kaij,kbji->kab', turned, turned)
+        H = np.zeros((len(phi), len(phi)))
+        for k, block in enumerate(blocks):
+            H[10 * k : 10 * k + 10, 10 * k : 10 * k + 10] = block
+        return H

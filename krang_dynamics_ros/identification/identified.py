@@ -2,40 +2,109 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
 from ..core.inertia import Inertia
 from ..core.spatial import Array, upper_triangle
-from ..robot.robot import Robot
-from .cross_validation import Trial
-from .least_squares import Solution
-from .samples import Samples
+from ..recordings.derivatives import smoothing_spline
+from ..robot.drive import Friction
+from ..robot.robot import Joint, Robot
+from .arm import with_bodies
+from .choice import Trial
+from .last_fit import Fit
+from .samples import Run, Samples
 from .structure import Structure
 
-TOLD = 0.5  # of the prior's standard deviation: a number that stays above is the prior's, not the data's
+DETERMINED = 0.5  # of the prior's standard deviation: a number that stays above is the prior's, not the data's
+UNEXPLAINED = 0.9  # error on rows left out from which a joint is named: a constant would say as much
+SHORT = 10.0  # s of motion: from less, hardly more than friction and the heavy links is learnt
+RANK = 1e-9  # of the largest singular value: smaller ones are combinations that no motion shows
+RANDOM_STATES = 200
 
 
 @dataclass(frozen=True, eq=False)
 class Identified:
-    """What was found. Joints are those that were recorded, in their order."""
+    """What was found. Joints are those whose efforts count, in their order."""
 
     robot: Robot  # whole, with its new numbers
     joint_names: tuple[str, ...]
-    links: tuple[str, ...]  # those that the recorded joints move
-    structure: Structure
-    solution: Solution
+    links: tuple[str, ...]  # one for each joint that moved: its body, with what is fixed to it
+    changed_links: tuple[str, ...]  # these, and links that are lighter now so that these are possible
+    fit: Fit
     samples: Samples
-    unseen: Array  # (rows, joints): the effort predicted of rows that were left out
+    base_rank: int  # how many combinations of the bodies' numbers any motion could show
+    duration: float  # s of motion
     trials: tuple[Trial, ...]
     sources: tuple[str, ...]
 
+    @classmethod
+    def of(cls, robot: Robot, runs: Sequence[Run], samples: Samples, fit: Fit, trials: Sequence[Trial]) -> Identified:
+        """Put what was fitted into the robot."""
+        first = runs[0]
+        names = tuple(first.recording.joint_names[j] for j in first.counted)
+        found = with_bodies(robot, first.recording.joint_names, first.recording.stood, fit.phi)
+        changed = [link.name for link in found.links if link.inertia is not robot.link_of[link.name].inertia]
+        return cls(
+            replace(_with_effects(found, names, fit), cutoff=fit.structure.cutoff), names, first.arm.links,
+            tuple(changed), fit, samples, base_rank(first), sum(run.recording.duration for run in runs),
+            tuple(trials), tuple(run.recording.source for run in runs),
+        )  # fmt: skip
+
     @property
+    def structure(self) -> Structure:
+        """The effects that were chosen."""
+        return self.fit.structure
+
+    @cached_property
     def errors(self) -> Array:
-        """RMSE over standard deviation (joints) of the effort on rows left out."""
-        residual = self.samples.effort - self.unseen
+        """RMSE over standard deviation (joints) of the raw effort on rows left out."""
+        return self._relative(self.samples.effort - self.fit.left_out)
+
+    @cached_property
+    def smooth_errors(self) -> Array:
+        """The same with both efforts smoothed at the cut-off, in parts of the raw effort's standard deviation."""
+        return self._relative(self._smooth(self.samples.effort - self.fit.left_out))
+
+    @property
+    def floor(self) -> Array:
+        """What no smooth motion explains of the efforts (joints): raw errors cannot be less."""
+        return self.samples.floor
+
+    def _relative(self, residual: Array) -> Array:
         return np.asarray(np.sqrt(np.square(residual).mean(axis=0)) / self.samples.spread)
+
+    def _smooth(self, values: Array) -> Array:
+        s = self.samples
+        parts = [(s.time[s.run == k], values[s.run == k]) for k in np.unique(s.run)]
+        return np.concatenate([smoothing_spline(t, x, s.cutoff)(t) for t, x in parts])
+
+    @property
+    def warnings(self) -> list[str]:
+        """What a person should know before the numbers are used."""
+        bad = [
+            f'{name} ({error:.2f})'
+            for name, error in zip(self.joint_names, self.errors, strict=True)
+            if error >= UNEXPLAINED
+        ]
+        lighter = [link for link in self.changed_links if link not in self.links]
+        return [
+            *([f'not explained: {", ".join(bad)}; a constant says as much. The mean counts it'] if bad else []),
+            *(
+                [f'{self.duration:.1f} s of motion, less than {SHORT:g} s: expect much of it from the robot file']
+                if self.duration < SHORT
+                else []
+            ),
+            *(
+                [f'lighter than in the robot file, as their joint carries less: {", ".join(lighter)}']
+                if lighter
+                else []
+            ),
+            *(f'{name}: {words}' for name, words in self.beyond_limits.items()),
+        ]
 
     @property
     def beyond_limits(self) -> dict[str, str]:
@@ -48,35 +117,80 @@ class Identified:
             if (limit := limits.get(name)) is not None and peak > limit
         }
 
-    def deviation(self, joint: int, column: str) -> float:
-        """Return the standard deviation of a joint's factor."""
-        columns = self.structure.columns
-        at = len(self.solution.phi) + joint * len(columns) + columns.index(column)
-        return float(np.sqrt(self.solution.covariance[at, at]))
+    def factors(self, joint: int) -> list[tuple[str, float, float]]:
+        """Return name, value and standard deviation of each number of a joint's effects; shares as shares."""
+        names, at = self.structure.names(joint), self.fit.layout.factors[joint]
+        deviations = np.sqrt(np.diag(self.fit.certainty.covariance)[at])
+        values = self.fit.x[at] + [name in ('pushing', 'braking') for name in names]
+        return [(n, float(v), float(d)) for n, v, d in zip(names, values, deviations, strict=True)]
 
-    def body_deviation(self, link: int) -> tuple[Array, Array]:
+    def coupling_deviation(self, k: int) -> Array:
+        """Return the standard deviations of v and c of a coupling."""
+        return np.asarray(np.sqrt(np.diag(self.fit.certainty.covariance)[self.fit.layout.coupling(k)]))
+
+    def body_deviation(self, k: int) -> tuple[Array, Array]:
         """Return the standard deviations (10) of mass, centre of mass and inertia about it, and the prior's."""
-        at = slice(10 * link, 10 * link + 10)
-        D = _by_parameters(self.solution.phi[at])
-        known = np.linalg.inv(self.solution.prior[at, at])
-        return tuple(np.sqrt(np.diag(D @ C @ D.T)) for C in (self.solution.covariance[at, at], known))  # type: ignore[return-value]
+        at = slice(10 * k, 10 * k + 10)
+        D = _by_parameters(self.robot.link_of[self.links[k]].inertia.parameters)
+        both = self.fit.certainty.covariance[at, at], self.fit.certainty.beforehand[at, at]
+        found, known = (np.sqrt(np.diag(D @ C @ D.T)) for C in both)
+        return found, known
 
-    def told(self, link: int) -> Array:
+    def is_determined(self, k: int) -> Array:
         """Tell of a link's ten numbers (10) whether the data determine them, or the prior alone does."""
-        found, known = self.body_deviation(link)
-        return np.asarray(found < TOLD * known)
+        found, known = self.body_deviation(k)
+        return np.asarray(found < DETERMINED * known)
 
     @property
     def combinations(self) -> int:
-        """How many combinations of the bodies' numbers the recording says more of than the prior.
+        """How many combinations of the bodies' numbers the recording says more of than the prior."""
+        root = np.linalg.cholesky(self.fit.certainty.beforehand)
+        return int((np.linalg.eigvalsh(root.T @ self.fit.certainty.information @ root) > 1).sum())
 
-        The joints' own factors are unknown as well: what they could explain is taken off (a Schur complement).
-        """
-        p = len(self.solution.phi)
-        M, P = self.solution.information, self.solution.prior
-        data = M[:p, :p] - M[:p, p:] @ np.linalg.solve(M[p:, p:] + P[p:, p:], M[p:, :p])
-        inverse = np.linalg.inv(np.linalg.cholesky(P[:p, :p]))
-        return int((np.linalg.eigvalsh(inverse @ data @ inverse.T) > 1).sum())
+    @property
+    def combinations_text(self) -> str:
+        """Say what was learnt of the bodies."""
+        return (
+            f'{self.combinations} of {self.base_rank} combinations that any motion could show are known better than '
+            'before'
+        )
+
+
+def base_rank(run: Run) -> int:
+    """Return the rank of the bodies' regressor over random states: the number of base parameters."""
+    rng = np.random.default_rng(0)
+    q, dq, ddq = rng.normal(size=(3, RANDOM_STATES, run.arm.robot.n))
+    Y = run.arm.regressor(q, dq, ddq)[:, list(run.counted)]
+    Y = Y.reshape(-1, Y.shape[2])
+    size = np.linalg.norm(Y, axis=0)
+    values = np.linalg.svd(Y / np.where(size > 0, size, 1.0), compute_uv=False)
+    return int((values > RANK * values[0]).sum())
+
+
+def _with_effects(robot: Robot, names: Sequence[str], fit: Fit) -> Robot:
+    """Return the robot whose joints have the effects that were found, and only these."""
+    joints = tuple(_joint(robot, joint, names, fit) for joint in robot.joints)
+    others = tuple(pair for pair in robot.couplings if not set(pair.joints) <= set(names))
+    pairs = [pair.value(names, fit.coupling_factors(k).tolist()) for k, pair in enumerate(fit.structure.couplings)]
+    couplings = tuple(pair for pair in pairs if pair.viscous or pair.coulomb)
+    return replace(robot, joints=joints, couplings=(*others, *couplings))
+
+
+def _joint(robot: Robot, joint: Joint, names: Sequence[str], fit: Fit) -> Joint:
+    """Return a joint with its effects; of one that follows, they are in those of the joint that it follows."""
+    follows = robot.mimics[joint.name].joint if joint.name in robot.mimics else ''
+    if joint.name not in names and follows not in names:
+        return joint
+    motor = replace(joint.motor, rotor_inertia=0.0, viscous=0.0, effort_offset=0.0)
+    joint = replace(joint, motor=motor, friction=Friction(), spring=None)
+    if follows:
+        return joint
+    j = names.index(joint.name)
+    factors, at = fit.factors(j).tolist(), 0
+    for effect in fit.structure.joints[j]:
+        own = factors[at : at + len(effect.names)]
+        joint, at = effect.write(joint, own, float(fit.crossing[j])), at + len(own)
+    return joint
 
 
 def _by_parameters(phi: Array) -> Array:

@@ -2,31 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Sequence
 from functools import cache
 
 import numpy as np
 
-from ..core.errors import ArgumentError
 from ..core.optional import optional
+from ..effects.coupling import CouplingEffect
 from ..recordings.recording import Recording, RecordingError
 from ..recordings.window import motion_only
-from ..robot.drive import Friction, LoadShare, Presliding
-from ..robot.robot import Joint, Robot
-from .columns import crossing
-from .cross_validation import Choice, held_out, thinned
+from ..robot.robot import Robot
+from .arm import Arm
+from .bodies_prior import BodiesPrior
+from .choice import CUTOFFS, MAX_CUTOFF, Choice
+from .gram import Gram
 from .identified import Identified
-from .least_squares import Equations, Known, Noise, Solution, noise_of, solve
-from .possible_bodies import possible
-from .regressor import held, moved_links, with_parameters
-from .samples import Samples, samples_of
-from .structure import Structure
+from .last_fit import last_fit
+from .samples import Run, Samples, samples_of, with_moved
 
 threadpools = optional('threadpoolctl', 'identification')
-SHORTEST = 5.0  # s: less motion than this determines no arm
-SMALLEST = 1e-3  # rad or m: a joint that moves less tells nothing of its friction
-NOTHING = 1e-6  # N m: a torque that the solver left above zero
+MIN_MOTION = 1e-3  # rad or m: a joint that moves less tells nothing of its friction
 
 
 def identify(
@@ -34,100 +29,68 @@ def identify(
     recordings: Sequence[Recording],
     progress: Callable[[str], None] | None = None,
 ) -> Identified:
-    """Identify a robot; in each recording the joints that do not count stood as it says, else at zero.
+    """Identify a robot; in each recording the joints that do not count stood or moved as it says, else were at zero.
 
-    `progress` hears what goes on.
+    `progress` is told what is being done.
     """
     with threadpools.threadpool_limits(1):  # the matrices are small: threads would wait for each other
         return _identify(robot, recordings, progress or (lambda _: None))
 
 
-def _identify(robot: Robot, recordings: Sequence[Recording], report: Callable[[str], None]) -> Identified:
-    report('finding the motion')
+def _identify(robot: Robot, recordings: Sequence[Recording], progress: Callable[[str], None]) -> Identified:
+    progress('finding the motion')
+    moved = dict.fromkeys(name for recording in recordings for name in recording.moved)
+    runs = [run_of(robot, _checked(motion_only(recording)), [*moved]) for recording in recordings]
+    prior = BodiesPrior.of(runs[0].arm.phi)
     names = recordings[0].joint_names
-    arms = [held(robot, recording.stood, names) for recording in recordings]  # alike but for where others stand
-    arm = arms[0]
-    if arm.mimics:
-        raise ArgumentError(f'{robot.name}: has joints that mimic others, whose regressor is not known; hold them')
-    moving = [_worth(motion_only(recording), arm) for recording in recordings]
-    links = moved_links(arm)
-    known = Known.of([arm.link_of[link].inertia for link in links])
+    pairs = neighbours(runs[0].arm.robot, names)
 
     @cache
-    def at(cutoff: float) -> Samples:
-        return samples_of(arms, moving, cutoff)
+    def samples_at(cutoff: float) -> Samples:
+        progress(f'smoothing at {cutoff:g} Hz')
+        return samples_of(runs, cutoff)
 
-    choice = Choice(cache(lambda cutoff: thinned(at(cutoff))), known, report)
-    structure = choice.best().structure
-    samples = at(structure.cutoff)
-    report('fitting')
-    solution, noise = _fit(samples, structure, known)
-    report('predicting what was left out')
-    unseen = held_out(samples, structure, known, noise)
-    found = _with_joints(with_parameters(robot, links, solution.phi), names, solution)
-    return Identified(
-        replace(found, cutoff=structure.cutoff), names, links, structure, solution, samples, unseen,
-        tuple(choice.trials), tuple(recording.source for recording in recordings),
-    )  # fmt: skip
+    @cache
+    def gram_at(cutoff: float) -> Gram:
+        return Gram.of(samples_at(cutoff), runs, prior, pairs)
+
+    rate = min(run.recording.rate for run in runs)
+    cutoffs = [f for f in CUTOFFS if f <= MAX_CUTOFF * rate * (1 + 1e-9)] or [MAX_CUTOFF * rate]
+    choice = Choice(gram_at, cutoffs, progress)
+    structure = choice.best(len(names)).structure
+    progress('fitting')
+    fit = last_fit(gram_at(structure.cutoff), samples_at(structure.cutoff), runs, structure)
+    return Identified.of(robot, runs, samples_at(structure.cutoff), fit, choice.trials)
 
 
-def _worth(recording: Recording, arm: Robot) -> Recording:
-    """Return the recording, or refuse one that determines nothing."""
-    effort = recording.measured_effort
-    if recording.duration < SHORTEST:
-        raise RecordingError(
-            f'{recording.source}: {recording.duration:.1f} s of motion, must be {SHORTEST:g} s at least'
-        )
+def run_of(robot: Robot, motion: Recording, moved: Sequence[str] = ()) -> Run:
+    """Return the motion of an arm whose recorded joints all move; last those that do not count but `moved`."""
+    names = dict.fromkeys((*motion.joint_names, *motion.moved, *moved))
+    arm = Arm.of(robot, [*names], {name: q for name, q in motion.stood.items() if name not in names})
+    return Run(arm, with_moved(motion, [*names][len(motion.joint_names) :]), tuple(range(len(motion.joint_names))))
+
+
+def neighbours(robot: Robot, names: Sequence[str]) -> tuple[CouplingEffect, ...]:
+    """Return the couplings that may be: of joints that count, one carrying the other with none that counts between."""
+    above = {}
+    for joint in robot.outward:
+        if joint.name in names:
+            carriers = [other.name for other in robot.chain(joint.parent) if other.name in names]
+            above[joint.name] = carriers[-1:]
+    found = [sorted((names.index(name), names.index(other))) for name in names for other in above[name]]
+    return tuple(CouplingEffect(j, k, sign) for j, k in found for sign in (1, -1))
+
+
+def _checked(motion: Recording) -> Recording:
+    """Return the motion, or refuse joints of which it says nothing."""
     still = [
         name
-        for name, q, tau in zip(recording.joint_names, recording.position.T, effort.T, strict=True)
-        if np.ptp(q) < SMALLEST or np.ptp(tau) == 0
+        for name, q, tau in zip(motion.joint_names, motion.position.T, motion.measured_effort.T, strict=True)
+        if np.ptp(q) < MIN_MOTION or np.ptp(tau) == 0
     ]
     if still:
         raise RecordingError(
-            f'{recording.source}: {", ".join(still)}: stands still or its effort never changes, which determines '
-            f'nothing; move it, or leave its column out (of {arm.n} joints)'
+            f'{motion.source}: {", ".join(still)}: stands still or its effort never changes, which determines '
+            f'nothing; move it, or leave its column out (of {len(motion.joint_names)} joints)'
         )
-    return recording
-
-
-def _fit(samples: Samples, structure: Structure, known: Known) -> tuple[Solution, Noise]:
-    """Fit all rows, each joint counting for how well it is explained."""
-    noise = noise_of(samples, structure, known)
-    equations = Equations(samples, np.ones(len(samples.phase), dtype=bool), noise, structure)
-    start = solve(equations, structure, known, samples.spread)
-    return possible(equations, start, known, samples), noise
-
-
-def _with_joints(robot: Robot, names: Sequence[str], solution: Solution) -> Robot:
-    """Return the robot with the friction and rotors that were found."""
-    cross = crossing(solution.structure, solution.pilot.viscous)
-    factors = [dict(zip(solution.structure.columns, row, strict=True)) for row in solution.factors.tolist()]
-    new = {
-        name: _joint(joint, found, solution.structure, float(at))
-        for name, found, at in zip(names, factors, cross, strict=True)
-        for joint in robot.joints
-        if joint.name == name
-    }
-    return replace(robot, joints=tuple(new.get(joint.name, joint) for joint in robot.joints))
-
-
-def _joint(joint: Joint, found: Mapping[str, float], structure: Structure, cross: float) -> Joint:
-    """Return a joint with its rotor inertia and friction; the motor's own viscous friction is in the joint's."""
-    motor = replace(
-        joint.motor,
-        rotor_inertia=found['rotor_inertia'] / joint.motor.gear_ratio**2,
-        viscous=0.0,
-        effort_offset=found.get('offset', 0.0),
-    )
-    presliding = tuple(
-        Presliding(torque, distance)
-        for k, distance in enumerate(structure.presliding)
-        if (torque := found[f'presliding {k + 1}']) > NOTHING
-    )
-    load = None
-    if structure.load_share:
-        pushing, braking = (max(0.0, 1 + found[name]) for name in ('pushing', 'braking'))
-        load = LoadShare(pushing, braking, cross, structure.load_velocity)
-    friction = Friction(found['viscous'], found['coulomb'], structure.coulomb_velocity, presliding, load)
-    return replace(joint, motor=motor, friction=friction)
+    return motion

@@ -32,8 +32,3 @@ def period(recording: Recording) -> float:
 def _common(squares: Array) -> float:
     """Return the mean without the largest: a motion that starts or ends slowly is another there."""
     return float(np.sort(squares)[: max(1, round(COMMON * len(squares)))].mean())
-
-
-def phases(recording: Recording) -> Array:
-    """Return the phase (rows), from 0 to 1, of every row within its period."""
-    return np.asarray((recording.time - recording.time[0]) / period(recording) % 1.0)

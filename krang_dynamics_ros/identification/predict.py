@@ -3,19 +3,27 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from ..core.spatial import Array
 from ..dynamics.friction import FrictionModel
+from ..effects.coupling import coupling_torque
+from ..effects.presliding import presliding_history
+from ..effects.spring import spring_torque
 from ..equations.newton_euler import NewtonEuler
-from ..recordings.derivatives import Smoothed
+from ..recordings.derivatives import Smoothed, smoothing_spline
 from ..recordings.recording import Recording
+from ..recordings.window import stands_still
 from ..robot.robot import Robot
 from .regressor import held
-from .samples import doubtful, presliding_history
+from .samples import with_moved
 
 CUTOFF = 5.0  # Hz, for a robot that was not identified
+MAX_CUTOFF = 1 / 3  # of the recording's rate
+DOUBT = 1e-3  # of a joint's usual speed: there the sign of a smoothed velocity is not known, and sign(dq) passes zero
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,6 +33,7 @@ class Prediction:
     recording: Recording
     predicted: Array
     dq: Array
+    cutoff: float  # Hz, of the smoothing
 
     @property
     def residual(self) -> Array:
@@ -34,33 +43,83 @@ class Prediction:
     @property
     def rmse(self) -> Array:
         """Root of the mean squared error (joints), N m."""
-        return np.asarray(np.sqrt(np.square(self.residual).mean(axis=0)))
+        return _rms(self.residual)
+
+    @property
+    def stands_still(self) -> bool:
+        """Whether no joint moves: an error relative to the spread of the effort says nothing then."""
+        return stands_still(self.recording)
+
+    @property
+    def spread(self) -> Array:
+        """Standard deviation of the measured effort (joints)."""
+        return np.asarray(self.recording.measured_effort.std(axis=0))
 
     @property
     def errors(self) -> Array:
         """RMSE over the standard deviation of the measured effort (joints)."""
-        return np.asarray(self.rmse / self.recording.measured_effort.std(axis=0))
+        return np.asarray(self.rmse / self.spread)
+
+    @property
+    def smooth_errors(self) -> Array:
+        """The same with both efforts smoothed as the motion is, over the standard deviation of the raw effort."""
+        return np.asarray(_rms(self._smooth(self.residual)) / self.spread)
+
+    @cached_property
+    def floor(self) -> Array:
+        """What no smooth motion explains of the effort (joints), over its standard deviation."""
+        effort = self.recording.measured_effort[self.recording.is_new]
+        return np.asarray(_rms(effort - self._smooth(self.recording.measured_effort)) / self.spread)
+
+    def _smooth(self, values: Array) -> Array:
+        """Return new rows, smoothed."""
+        new = self.recording.is_new
+        time = self.recording.time[new]
+        time = np.maximum.accumulate(time) + 1e-9 * np.arange(len(time))
+        return np.asarray(smoothing_spline(time, values[new], self.cutoff)(time))
+
+
+def _rms(values: Array) -> Array:
+    return np.asarray(np.sqrt(np.square(values).mean(axis=0)))
 
 
 def predict(robot: Robot, recording: Recording) -> Prediction:
     """Predict the effort in every row; a row that a logger repeated gets what the row before it got."""
-    arm = held(robot, recording.stood, recording.joint_names)
-    smoothed = Smoothed(recording, robot.cutoff or CUTOFF)
+    whole = with_moved(recording, [*recording.moved])
+    stood = {name: q for name, q in recording.stood.items() if name not in whole.joint_names}
+    arm = held(robot, stood, whole.joint_names)
+    cutoff = min(robot.cutoff or CUTOFF, MAX_CUTOFF * recording.rate)
+    smoothed = Smoothed(whole, cutoff)
+    torque = _torque(arm, whole, smoothed)[:, : len(recording.joint_names)]
+    row = np.cumsum(smoothed.new) - 1  # of the motion, by row of the recording
+    dq = smoothed.motion.dq[:, : len(recording.joint_names)]
+    return Prediction(recording, torque[row], dq[row], cutoff)
+
+
+def _torque(arm: Robot, recording: Recording, smoothed: Smoothed) -> Array:
+    """Return the effort (new rows, all joints) of bodies, rotors and all effects."""
     motion, equations, friction = smoothed.motion, NewtonEuler(arm), _friction(arm, smoothed)
     torque = equations.inverse_dynamics(motion.q, motion.dq, motion.ddq)
     torque += friction.torque(motion.dq, _presliding(friction, recording, smoothed))
-    if friction.shares_load:
+    if friction.depends_on_load:
         load = equations.inverse_dynamics(motion.q, motion.dq, np.zeros_like(motion.ddq))
         torque += friction.hidden_load(motion.dq, load)
+    torque += coupling_torque(arm.couplings, arm.joint_names, motion.dq)
+    torque += spring_torque([joint.spring for joint in arm.moving_joints], motion.q)
     torque += np.array([joint.motor.effort_offset for joint in arm.moving_joints])
-    row = np.cumsum(smoothed.new) - 1  # of the motion, by row of the recording
-    return Prediction(recording, torque[row], motion.dq[row])
+    return torque
+
+
+def sign_velocity(dq: Array, over: ArrayLike) -> Array:
+    """Return the velocity (joints) over which friction turns its sign; sign(dq) is smoothed along dq (rows, joints)."""
+    given = np.asarray(over, dtype=float)
+    return np.where(given > 0, given, DOUBT * np.sqrt(np.square(dq).mean(axis=0)))
 
 
 def _friction(arm: Robot, smoothed: Smoothed) -> FrictionModel:
     friction = FrictionModel(arm.viscous, arm.coulomb)
     friction.take([joint.friction for joint in arm.moving_joints])
-    friction.coulomb_velocity = doubtful(smoothed.motion.dq, friction.coulomb_velocity)
+    friction.coulomb_velocity = sign_velocity(smoothed.motion.dq, friction.coulomb_velocity)
     return friction
 
 

@@ -7,18 +7,18 @@ through the same equations side by side.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
 
-from ..core.algebra import ZERO, add, apply, cross, scale
+from ..core.algebra import add, apply, cross, dot, scale
 from ..core.errors import ArgumentError, unknown_name
 from ..core.inertia import Inertia
 from ..core.spatial import Array, frozen
 from ..equations.bodies import Body
-from ..equations.frames import Joints, all_local, local_transform
-from ..equations.newton_euler import Force, Motion, inward, outward
+from ..equations.frames import Joints, Transform, all_local, local_transform, on_coordinates
+from ..equations.newton_euler import Force, Motion, outward
 from ..robot.robot import Joint, Robot
 
 PARAMETERS = ('m', 'MX', 'MY', 'MZ', 'XX', 'XY', 'XZ', 'YY', 'YZ', 'ZZ')
@@ -52,24 +52,27 @@ def regressor(robot: Robot, links: Sequence[str], q: Array, dq: Array, ddq: Arra
     motions = outward(robot, local, speeds, rates, robot.gravity.tolist())
     Y = np.zeros((len(q), robot.n, len(links), 10))
     for k, link in enumerate(links):
-        chain = _below(robot, link)
-        forces: dict[str, Force] = dict.fromkeys(chain.link_of, (ZERO, ZERO))
-        forces[link] = body_force(unit_bodies(), motions[link])
-        for joint, torque in inward(chain, local, forces).items():
-            if joint in robot.joint_names:
-                Y[:, robot.joint_names.index(joint), k] = torque
+        torques = _carried(robot, local, link, body_force(unit_bodies(), motions[link]))
+        for name, torque in on_coordinates(robot, torques).items():
+            Y[:, robot.joint_names.index(name), k] = torque
     return Y.reshape(len(q), robot.n, -1)
 
 
-def _below(robot: Robot, link: str) -> Robot:
-    """Return the chain from the base to a link as a robot: what carries the link, and nothing else."""
-    joints = robot.chain(link)
-    names = {robot.base, *(joint.child for joint in joints)}
-    return replace(robot, links=tuple(x for x in robot.links if x.name in names), joints=joints, end_effectors={})
+def _carried(robot: Robot, local: Mapping[str, Transform], link: str, force: Force) -> dict[str, Array]:
+    """Return the torque (force, if prismatic) by joint that a force on a link takes, carried to the base."""
+    torques = {}
+    for joint in reversed(robot.chain(link)):
+        f, n = force
+        if joint.moves:
+            torques[joint.name] = dot(f if joint.kind == 'prismatic' else n, joint.axis.tolist())
+        T = local[joint.child]
+        carried = apply(T.A, f)
+        force = carried, add(apply(T.A, n), cross(T.P, carried))
+    return torques
 
 
 def held(robot: Robot, angles: Joints, moving: Sequence[str]) -> Robot:
-    """Return the robot with every joint but those in `moving` fixed, at `angles` or else at zero.
+    """Return the robot with every joint fixed, at `angles` or else at zero, but those in `moving` and their followers.
 
     Its coordinates are in the order of `moving`, whatever that is.
     """
@@ -80,16 +83,28 @@ def held(robot: Robot, angles: Joints, moving: Sequence[str]) -> Robot:
         if not np.isfinite(angle):
             raise ArgumentError(f'{name}: held at {angle}, must be a finite number')
     at = {joint.name: joint for joint in robot.joints}
-    still = [_fixed(joint, float(angles.get(joint.name, 0.0))) for joint in robot.joints if joint.name not in moving]
-    return replace(robot, joints=tuple([at[name] for name in moving] + still))
+    others = [_held(robot, joint, angles, moving) for joint in robot.joints if joint.name not in moving]
+    return replace(robot, joints=tuple([at[name] for name in moving] + others))
+
+
+def _held(robot: Robot, joint: Joint, angles: Joints, moving: Sequence[str]) -> Joint:
+    """Return a joint without a coordinate among `moving`: fixed where it stands, or following one of them."""
+    if not joint.moves:
+        return joint
+    mimic = robot.mimics.get(joint.name)
+    if mimic is None:
+        return _fixed(joint, float(angles.get(joint.name, 0.0)))
+    if mimic.joint in moving:
+        return replace(joint, mimic=mimic)
+    return _fixed(joint, mimic.multiplier * float(angles.get(mimic.joint, 0.0)) + mimic.offset)
 
 
 def _fixed(joint: Joint, q: float) -> Joint:
-    if not joint.moves:
-        return joint
     T = local_transform(joint, q)
     rotation, position = np.array(T.A, dtype=float), np.array(T.P, dtype=float)
-    return replace(joint, kind='fixed', rotation=frozen(rotation), position=frozen(position), position_as=('', '', ''))
+    return replace(
+        joint, kind='fixed', rotation=frozen(rotation), position=frozen(position), position_as=('', '', ''), mimic=None
+    )
 
 
 def moved_links(robot: Robot) -> tuple[str, ...]:

@@ -9,103 +9,134 @@ from ..recordings.report_page import Line, Page
 from ..robot.robot_writer import number
 from ..robot.units import joint_units
 from .identified import Identified
+from .robot_file_out import factor_label, factor_unit
 
 POINTS = 1500  # at most in a chart: more are hidden behind each other
+GAP = 5.0  # times the usual time between rows: a line is broken there
+MEASURED, MODEL = '#9bb8d3', '#c2410c'  # a broad light line, and a thin dark one on it
 NUMBERS = ('mass', 'com x', 'com y', 'com z', 'Ixx', 'Ixy', 'Ixz', 'Iyy', 'Iyz', 'Izz')
 UNITS = ('kg', 'm', 'm', 'm', *['kg m^2'] * 6)
+WORDS = {
+    'effort': 'What the recording says that a drive gives, as torque (or force) at the joint.',
+    'rows left out': 'The period of the motion, or the recording, is cut into six blocks; the effort of each is '
+    'predicted by a model that was fitted to the other five.',
+    'raw': 'Root of the mean squared difference between effort and model, over the standard deviation of the effort. '
+    'A model that says only the mean has 1.',
+    'smoothed': 'The same difference after smoothing at the cut-off: what the model misses of slow efforts.',
+    'floor': 'The difference between the effort and its own smoothing, in the same unit: what no smooth motion '
+    'explains. A raw error cannot be less.',
+    '+-': 'A standard deviation: how far the number would scatter if this recording were repeated. It is of repeats, '
+    'not of model error: what the model cannot say is not in it.',
+    'determined': 'The recording has at least halved the standard deviation that the number had before.',
+    'load': 'Gravity and Coriolis torque of the bodies.',
+    'pushing, braking': 'How much of its load the effort of a drive shows, while it pushes and while it brakes.',
+    'presliding': 'Friction that begins as a spring, before a joint slides.',
+    'spread': 'How far bodies may be from those of the robot file: the standard deviation beforehand, relative.',
+}
 
 
 def identification_report(found: Identified) -> str:
     """Return the report as one HTML file."""
     page = Page(f'{found.robot.name}: identified from {", ".join(found.sources)}')
     page.paragraph(
-        f'{len(found.samples.phase)} rows of motion. Model: {found.structure}. Errors are of rows left out: the period '
-        'of the motion is cut into blocks by phase, and each block is predicted from the others. An error is the root '
-        'of the mean square over the standard deviation of the effort.'
+        f'{found.duration:.1f} s of motion, {len(found.samples.time)} rows. Error on rows left out: '
+        f'{found.errors.mean():.3f} (raw), {found.smooth_errors.mean():.3f} (smoothed); no smooth motion explains '
+        f'{found.floor.mean():.3f} of the efforts. Model: {found.structure}.'
     )
+    for warning in found.warnings:
+        page.paragraph(f'Note: {warning}.')
     _errors(page, found)
     _charts(page, found)
     _joints(page, found)
     _bodies(page, found)
     page.heading('What was tried')
-    rows = [
-        (f'{trial.error:.4f}', str(trial.structure)) for trial in sorted(found.trials, key=lambda trial: trial.error)
-    ]
-    page.table(('mean error', 'model'), rows)
+    trials = sorted(found.trials, key=lambda trial: trial.error)
+    page.table(('mean error', 'model'), [(f'{trial.error:.4f}', str(trial.structure)) for trial in trials])
+    page.heading('Words')
+    page.table(('word', 'meaning'), [*WORDS.items()])
     return page.text()
 
 
 def _errors(page: Page, found: Identified) -> None:
-    page.heading('Error by joint')
-    worst, units = int(np.argmax(found.errors)), joint_units(found.robot)
-    rows = [
-        (name, f'{error:.4f}', number(error * spread, 3), number(spread, 3), units[name].effort)
-        for name, error, spread in zip(found.joint_names, found.errors, found.samples.spread, strict=True)
-    ]
-    marked = [k == worst for k in range(len(rows))]
-    page.table(('joint', 'RMSE / std', 'RMSE', 'std of the effort', 'unit'), rows, marked)
-    page.paragraph(f'Mean {found.errors.mean():.4f}; {found.joint_names[worst]} is explained worst.')
+    page.heading('Error by joint, on rows left out')
+    units = joint_units(found.robot)
+    rows = []
+    for j in np.argsort(-found.errors):
+        name, spread = found.joint_names[j], float(found.samples.spread[j])
+        numbers = (found.errors[j], found.smooth_errors[j], found.floor[j])
+        absolute = (number(found.errors[j] * spread, 3), number(spread, 3), units[name].effort)
+        rows.append((name, *(f'{x:.4f}' for x in numbers), *absolute))
+    head = ('joint', 'raw', 'smoothed', 'floor', 'RMSE', 'std of the effort', 'unit')
+    page.table(head, rows, [True])
+    page.paragraph(f'Mean {found.errors.mean():.4f}; {rows[0][0]} is explained worst.')
 
 
 def _charts(page: Page, found: Identified) -> None:
-    s, step = found.samples, max(1, -(-len(found.samples.phase) // POINTS))
-    row = np.arange(len(s.phase), dtype=float)
-    load, units = s.Y_load @ found.solution.phi, joint_units(found.robot)
-    for j, name in enumerate(found.joint_names):
-        page.heading(name)
-        speed, effort = units[name].velocity, units[name].effort
-        residual = s.effort[:, j] - found.unseen[:, j]
-        lines = [
-            _line('measured', row, s.effort[:, j], step), _line('predicted', row, found.unseen[:, j], step),
-            _line('difference', row, residual, step),
-        ]  # fmt: skip
-        page.chart(f'{name}: effort, predicted of rows left out', 'row', effort, lines)
-        page.chart(
-            f'{name}: difference against velocity', speed, effort, [_line(name, s.dq[:, j], residual, step, dots=True)]
-        )
-        page.chart(
-            f'{name}: difference against load', f'gravity and Coriolis load, {effort}', effort,
-            [_line(name, load[:, j], residual, step, dots=True)],
-        )  # fmt: skip
+    page.heading('Measured and predicted')
+    page.paragraph('A click on a name shows or hides its line: the difference, and each part of the model.')
+    for j in np.argsort(-found.errors):
+        name = found.joint_names[j]
+        effort = joint_units(found.robot)[name].effort
+        page.chart(f'{name}: effort, predicted of rows left out', 'time, s', effort, _lines(found, int(j)))
 
 
-def _line(name: str, x: Array, y: Array, step: int, *, dots: bool = False) -> Line:
-    return Line(name, x[::step], y[::step], dots)
+def _lines(found: Identified, j: int) -> list[Line]:
+    """Return effort and model of a joint over time; on demand their difference and the parts of the model."""
+    s, step = found.samples, max(1, -(-len(found.samples.time) // POINTS))
+    time = _one_after_the_other(found)
+    gap = GAP * step / s.rate
+
+    def line(name: str, values: Array, color: str = '', width: float = 1.3, hidden: bool = False) -> Line:
+        return Line(name, time[::step], values[::step], color=color, width=width, hidden=hidden, gap=gap)
+
+    unseen = found.fit.left_out[:, j]
+    parts = [line(name, term[:, j], hidden=True) for name, term in found.fit.terms.items() if term[:, j].any()]
+    return [
+        line('measured', s.effort[:, j], MEASURED, 3.0),
+        line('predicted', unseen, MODEL),
+        line('difference', s.effort[:, j] - unseen, hidden=True),
+        *parts,
+    ]
+
+
+def _one_after_the_other(found: Identified) -> Array:
+    """Return the time (rows), s, of recordings that are drawn one behind the other."""
+    s, time, begin = found.samples, found.samples.time.copy(), 0.0
+    for k in np.unique(s.run):
+        time[s.run == k] += begin
+        begin = float(time[s.run == k].max()) + 1.0
+    return time
 
 
 def _joints(page: Page, found: Identified) -> None:
-    page.heading('Friction and rotors')
-    columns = found.structure.columns
-    head = ['joint']
-    for column in columns:
-        head += ['N^2 J_m' if column == 'rotor_inertia' else column, '+-']
-    rows = []
+    page.heading('Friction, rotors and other effects of the joints')
+    units, rows = joint_units(found.robot), []
     for j, name in enumerate(found.joint_names):
-        row = [name]
-        for k, column in enumerate(columns):
-            value = found.solution.factors[j, k] + (column in ('pushing', 'braking'))
-            row += [number(value, 4), number(found.deviation(j, column), 2)]
-        rows.append(row)
-    page.table(head, rows)
+        for factor, value, deviation in found.factors(j):
+            numbers = number(value, 4), number(deviation, 2)
+            rows.append((name, factor_label(factor), *numbers, factor_unit(factor, units[name])))
+    for k, pair in enumerate(found.structure.couplings):
+        names = f'{found.joint_names[pair.first]} {"+" if pair.sign > 0 else "-"} {found.joint_names[pair.second]}'
+        values = zip(pair.names, found.fit.coupling_factors(k), found.coupling_deviation(k), strict=True)
+        rows += [(names, name, number(value, 4), number(sure, 2), '') for name, value, sure in values]
+    page.table(('joint', 'number', 'value', '+-', 'unit'), rows)
 
 
 def _bodies(page: Page, found: Identified) -> None:
-    page.heading('Bodies: what the recording determines, and what only the prior does')
+    page.heading('Bodies: what the recording determines, and what only the robot file does')
     page.paragraph(
-        'Behind +- is the standard deviation. Marked rows are those that the recording determines: it has at least '
-        'halved what was not known before. Of the others it says little, and they stay near what the robot file had. '
-        'A small error of the torque does not prove them.'
+        f"{found.combinations_text} of the bodies' numbers: a motion determines combinations (base parameters), hardly "
+        'ever single numbers. Marked rows, which come first, are determined by the recording. Of the others it says '
+        'little, and they stay near what the robot file had. A small error of the torque does not prove them.'
     )
-    rows, marked = [], []
+    rows = []
     for k, link in enumerate(found.links):
         body = found.robot.link_of[link].inertia
         values = np.concatenate([[body.m], body.com, upper_triangle(body.I_G)])
-        deviation, before = found.body_deviation(k)
-        for name, unit, value, sure, unsure in zip(NUMBERS, UNITS, values, deviation, before, strict=True):
-            rows.append((f'{link} {name}', number(value, 4), number(sure, 2), number(unsure, 2), unit))
-        marked += found.told(k).tolist()
-    page.table(('number', 'value', '+-', '+- without the recording', 'unit'), rows, marked)
-    page.paragraph(
-        f'{found.combinations} of {len(rows)} combinations of these numbers are known better from the recording than '
-        'before: a motion determines combinations (base parameters), hardly ever single numbers.'
-    )
+        deviations, sure = found.body_deviation(k), found.is_determined(k)
+        for name, unit, value, after, before, is_sure in zip(NUMBERS, UNITS, values, *deviations, sure, strict=True):
+            row = (f'{link} {name}', number(value, 4), number(after, 2), number(before, 2), unit)
+            rows.append((bool(is_sure), row))
+    rows.sort(key=lambda row: not row[0])
+    head = ('number', 'value', '+-', '+- without the recording', 'unit')
+    page.table(head, [row for _, row in rows], [is_sure for is_sure, _ in rows])

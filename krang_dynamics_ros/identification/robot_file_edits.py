@@ -15,8 +15,9 @@ import yaml
 
 from ..core.errors import KrangDynamicsError
 from ..core.spatial import upper_triangle
+from ..robot.drive import Coupling, Spring
 from ..robot.robot import Joint, Link
-from ..robot.robot_writer import friction_text, motor_text, number, numbers
+from ..robot.robot_writer import couplings_text, friction_text, motor_text, number, numbers, spring_text
 
 DIGITS = 6  # significant: beyond what any recording says, and a body that is possible stays so
 
@@ -31,14 +32,22 @@ class Edit:
 
 
 def edited(
-    text: str, links: Mapping[str, Link], joints: Mapping[str, Joint], notes: Mapping[str, Sequence[str]], cutoff: float
+    text: str,
+    links: Mapping[str, Link],
+    joints: Mapping[str, Joint],
+    notes: Mapping[str, Sequence[str]],
+    cutoff: float,
+    couplings: Sequence[Coupling] = (),
 ) -> str:
-    """Return the text with these links' bodies and these joints' motors and friction, and notes above their names."""
+    """Return the text with these links' bodies, these joints' motors, friction and springs, and all couplings.
+
+    Notes stand above the names of links and joints.
+    """
     root = yaml.compose(text, yaml.SafeLoader)
     if not isinstance(root, yaml.MappingNode):
         raise KrangDynamicsError('the robot file is no mapping')
     sections = {key.value: value for key, value in root.value}
-    edits = [_identified(text, root, cutoff)]
+    edits = [_identified(text, root, cutoff), *_couplings(text, root, couplings)]
     for key, node in sections['links'].value:
         if key.value in links and not _is_alias(text, key, node):
             edits += [*_body(text, node, links[key.value]), *_note(text, key, notes.get(key.value, ()))]
@@ -59,6 +68,17 @@ def _identified(text: str, root: yaml.MappingNode, cutoff: float) -> Edit:
             return Edit(key.start_mark.index, _line_end(text, _end(text, node)), line)
     name = next(node for key, node in root.value if key.value == 'name')
     return Edit(at := _line_end(text, name.end_mark.index), at, '\n' + line)
+
+
+def _couplings(text: str, root: yaml.MappingNode, couplings: Sequence[Coupling]) -> list[Edit]:
+    """Put the friction of joints together in place of what stood there, else behind the robot's name."""
+    new = couplings_text(couplings, DIGITS)
+    for key, node in root.value:
+        if key.value == 'couplings':
+            return [_value(text, key, node, new)]
+    name = next(node for key, node in root.value if key.value == 'name')
+    at = _line_end(text, name.end_mark.index)
+    return [Edit(at, at, f'\ncouplings: {new}')] if couplings else []
 
 
 def _body(text: str, node: yaml.Node, link: Link) -> list[Edit]:
@@ -92,8 +112,10 @@ def _value(text: str, key: yaml.Node, node: yaml.Node, new: str) -> Edit:
 
 
 def _gear(text: str, node: yaml.MappingNode, joint: Joint) -> list[Edit]:
-    """Put motor and friction into a joint's mapping."""
+    """Put motor, friction and a spring into a joint's mapping; a spring that is there and gone is zero."""
     new = {'motor': motor_text(joint.motor, DIGITS), 'friction': friction_text(joint.friction, DIGITS)}
+    if joint.spring or any(key.value == 'spring' for key, _ in node.value):
+        new['spring'] = spring_text(joint.spring or Spring(0.0, 0.0), DIGITS)
     edits = [_value(text, key, value, new.pop(key.value)) for key, value in node.value if key.value in new]
     if not new:
         return edits

@@ -11,13 +11,13 @@ import numpy as np
 from ..core.errors import KrangDynamicsError
 from ..core.inertia import Inertia
 from ..core.spatial import Array
-from ..robot.drive import Friction
+from ..robot.drive import Coupling, Friction
 from ..robot.robot import Joint, Link, Robot
 from ..robot.robot_file import read_robot
 from ..robot.robot_writer import number, robot_text
-from ..robot.units import joint_units
+from ..robot.units import Units, joint_units
+from .arm import Arm
 from .identified import Identified
-from .regressor import held, moved_links
 from .robot_file_edits import edited
 
 
@@ -29,7 +29,7 @@ def robot_file_text(found: Identified, old: str = '', like: Mapping[str, str] | 
     """
     robot, like = found.robot, like or {}
     check_like(robot, found.joint_names, like)
-    new = _numbers(robot, found.links, found.joint_names, like, {**_link_notes(found), **_joint_notes(found)})
+    new = _numbers(robot, found.changed_links, found.joint_names, like, {**_link_notes(found), **_joint_notes(found)})
     text, why = _in_place(old, new, robot.cutoff) if old else ('', '')
     text = text or _anew(robot, new)
     again = read_robot(text, 'the identified robot file')
@@ -42,7 +42,7 @@ def why_not_edited(robot: Robot, old: str, recorded: Sequence[str], like: Mappin
 
     An error of ours says that no file can be written of this robot at all.
     """
-    moved = moved_links(held(robot, {}, recorded))
+    moved = Arm.of(robot, recorded, {}).links
     tried = _told_apart(robot, moved, recorded)
     new = _numbers(tried, moved, recorded, like, {name: ['identified'] for name in (*moved, *recorded)})
     _anew(tried, new)
@@ -65,6 +65,7 @@ class Numbers:
     links: Mapping[str, Link]
     joints: Mapping[str, Joint]
     notes: Mapping[str, Sequence[str]]
+    couplings: Sequence[Coupling] = ()
 
 
 def _numbers(
@@ -75,19 +76,33 @@ def _numbers(
     joint_of = {joint.name: joint for joint in robot.joints}
     links, joints, notes = {link: robot.link_of[link] for link in moved}, {x: joint_of[x] for x in recorded}, {**notes}
     for other, name in like.items():
-        joints[other] = replace(joint_of[other], motor=joint_of[name].motor, friction=joint_of[name].friction)
+        of_name = joint_of[name]
+        joints[other] = replace(joint_of[other], motor=of_name.motor, friction=of_name.friction, spring=of_name.spring)
         child, twin = joint_of[name].child, joint_of[other].child
         if child in links:
             links[twin] = replace(robot.link_of[twin], inertia=robot.link_of[child].inertia)
             notes[twin] = [f'like {child}: the same module']
         notes[other] = [f'like {name}: the same module']
-    return Numbers(links, joints, notes)
+    couplings = [*robot.couplings, *_alike(robot, like)]
+    return Numbers(links, joints, notes, couplings)
+
+
+def _alike(robot: Robot, like: Mapping[str, str]) -> list[Coupling]:
+    """Return the couplings of joints that are built as coupled ones are."""
+    twin = {name: other for other, name in like.items()}
+    found = [
+        replace(pair, joints=(twin[pair.joints[0]], twin[pair.joints[1]]))
+        for pair in robot.couplings
+        if set(pair.joints) <= set(twin)
+    ]
+    known = {pair.joints for pair in robot.couplings}
+    return [pair for pair in found if pair.joints not in known]
 
 
 def _in_place(old: str, new: Numbers, cutoff: float) -> tuple[str, str]:
     """Return the old text with new numbers, or nothing and why it cannot have them."""
     try:
-        text = edited(old, new.links, new.joints, new.notes, cutoff)
+        text = edited(old, new.links, new.joints, new.notes, cutoff, new.couplings)
         _same(new, read_robot(text, 'edited'))
     except (KrangDynamicsError, ValueError, LookupError, StopIteration) as error:
         return '', ' '.join(str(error).split())
@@ -96,7 +111,7 @@ def _in_place(old: str, new: Numbers, cutoff: float) -> tuple[str, str]:
 
 def _anew(robot: Robot, new: Numbers) -> str:
     """Return a robot file of the whole robot."""
-    text = edited(robot_text(robot), new.links, new.joints, new.notes, robot.cutoff)
+    text = edited(robot_text(robot), new.links, new.joints, new.notes, robot.cutoff, new.couplings)
     _same(new, read_robot(text, 'the identified robot file'))
     return text
 
@@ -111,12 +126,17 @@ def check_like(robot: Robot, recorded: Sequence[str], like: Mapping[str, str]) -
 def _head(found: Identified, like: Mapping[str, str], shared: Sequence[str], why: str) -> str:
     sources = ', '.join(Path(source).name for source in found.sources)
     lines = [
-        f'Identified from {sources}: {len(found.samples.phase)} rows of {", ".join(found.joint_names)}.',
+        f'Identified from {sources}: {len(found.samples.time)} rows of {", ".join(found.joint_names)}.',
         f'Model: {found.structure}.',
         f'Error on rows left out: {found.errors.mean():.3f} of the spread of the effort, mean over joints; by joint '
         + ', '.join(f'{error:.3f}' for error in found.errors)
         + '.',
-        'Behind +- is one standard deviation. (prior): what stood here before decides, the recording hardly says it.',
+        f'Both smoothed: {found.smooth_errors.mean():.3f}. No smooth motion explains less than '
+        f'{found.floor.mean():.3f} of the raw efforts.',
+        f'This file and the fit differ by {found.fit.difference:.1g} of the spread.',
+        'Behind +- is one standard deviation, of repeats, not of model error.',
+        '(prior): the recording hardly determines it; it is what stood here before.',
+        *found.warnings,
     ]
     if like:
         lines.append(f'By symmetry of the modules, not recorded: {", ".join(like)}.')
@@ -131,11 +151,11 @@ def _link_notes(found: Identified) -> dict[str, list[str]]:
     notes = {}
     for k, link in enumerate(found.links):
         deviation, _ = found.body_deviation(k)
-        told = found.told(k)
+        sure = found.is_determined(k)
         parts = [
-            f'mass +- {number(deviation[0], 2)}{_mark(told[:1])}',
-            f'com +- {_list(deviation[1:4])}{_mark(told[1:4])}',
-            f'inertia +- {_list(deviation[4:])}{_mark(told[4:])}',
+            f'mass +- {number(deviation[0], 2)}{_mark(sure[:1])}',
+            f'com +- {_list(deviation[1:4])}{_mark(sure[1:4])}',
+            f'inertia +- {_list(deviation[4:])}{_mark(sure[4:])}',
         ]
         notes[link] = ['identified: ' + ', '.join(parts)]
     return notes
@@ -145,19 +165,33 @@ def _joint_notes(found: Identified) -> dict[str, list[str]]:
     units, notes = joint_units(found.robot), {}
     for j, name in enumerate(found.joint_names):
         own, parts = units[name], []
-        unit_of = {'rotor_inertia': own.inertia, 'viscous': own.viscous, 'pushing': '', 'braking': ''}
-        for k, column in enumerate(found.structure.columns):
-            value = found.solution.factors[j, k] + (column in ('pushing', 'braking'))
-            label = 'N^2 J_m' if column == 'rotor_inertia' else column
-            deviation = number(found.deviation(j, column), 2)
-            parts.append(f'{label} {number(value, 4)} +- {deviation} {unit_of.get(column, own.effort)}'.strip())
+        for factor, value, deviation in found.factors(j):
+            unit = factor_unit(factor, own)
+            parts.append(f'{factor_label(factor)} {number(value, 4)} +- {number(deviation, 2)} {unit}'.strip())
         beyond = found.beyond_limits.get(name)
         notes[name] = ['identified: ' + ', '.join(parts), *([beyond] if beyond else [])]
     return notes
 
 
-def _mark(told: Array) -> str:
-    return '' if told.any() else ' (prior)'
+def factor_label(factor: str) -> str:
+    """Return a factor's name as a person reads it."""
+    return 'N^2 J_m' if factor == 'rotor_inertia' else factor
+
+
+def factor_unit(factor: str, joint: Units) -> str:
+    """Return the unit of a factor of a joint; shares of the load have none."""
+    units = {
+        'rotor_inertia': joint.inertia,
+        'viscous': joint.viscous,
+        'pushing': '',
+        'braking': '',
+        'load friction': '',
+    }
+    return units.get(factor, joint.effort)
+
+
+def _mark(determined: Array) -> str:
+    return '' if determined.any() else ' (prior)'
 
 
 def _list(values: Array) -> str:

@@ -1,81 +1,153 @@
-"""What the equations need of recordings: states without noise, the bodies' regressor, encoders' own small steps."""
+"""Rows that a fit needs: smooth states, raw efforts, the bodies' regressor, presliding states, and folds."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import NDArray
 
-from ..core.friction_shapes import presliding
 from ..core.spatial import Array
-from ..recordings.derivatives import Smoothed
-from ..recordings.recording import Recording, Rows
-from ..robot.robot import Robot
-from .phases import phases
-from .regressor import moved_links, regressor
+from ..effects.effect import JointMotion
+from ..effects.presliding import presliding_history
+from ..recordings.derivatives import Smoothed, smoothing_spline
+from ..recordings.recording import Recording
+from .arm import Arm
+from .phases import period
 
-SURE = 0.02  # of a joint's usual speed: slower than this, the smoothed velocity may have the wrong sign
-DOUBT = 1e-3  # of it: at such a velocity nobody knows the sign, and the mean of both is nearest
-DISTANCES = (1e-4, 1e-3)  # of presliding, rad: 0.1 and 1 mrad
-
-
-def presliding_history(position: Array, distances: Sequence[float]) -> Array:
-    """Return z (rows, joints, distances) along an encoder's positions (rows, joints), from z = 0 in the first row."""
-    z = np.zeros((*position.shape, len(distances)))
-    steps = np.diff(position, axis=0)[..., None]
-    for k, step in enumerate(steps):
-        z[k + 1] = presliding(z[k], step, np.asarray(distances))
-    return z
+MAX_ROWS = 3000  # of all recordings together: neighbours say nearly the same
+FOLDS = 6  # blocks of the period, or of the rows, each left out once
+PERIODIC = 0.9  # of the duration: a shorter period comes again
+DISTANCES = (1e-3, 1e-2, 1e-4)  # of presliding, rad
 
 
-def doubtful(dq: Array, over: ArrayLike) -> Array:
-    """Return the velocity (joints) over which friction turns its sign along smoothed velocities (rows, joints)."""
-    return np.asarray(np.maximum(over, DOUBT * np.sqrt(np.square(dq).mean(axis=0))), dtype=float)
+@dataclass(frozen=True, eq=False)
+class Run:
+    """One recording of all joints of an arm; `counted` are those whose efforts count."""
+
+    arm: Arm
+    recording: Recording
+    counted: tuple[int, ...]
 
 
 @dataclass(frozen=True, eq=False)
 class Samples:
-    """The new rows of recordings, one after the other: arrays (rows, joints), Y and Y_load (rows, joints, 10 links)."""
+    """Rows of recordings, one after the other: arrays (rows, counted joints); Y (rows, counted joints, 10 links)."""
 
-    phase: Array  # (rows), from 0 to 1: where in the excitation's period, or in the recording
-    q: Array
-    dq: Array
-    ddq: Array
-    effort: Array
-    z: Array  # (rows, joints, len(DISTANCES))
+    cutoff: float  # Hz
+    rate: float  # rows per second
+    time: Array  # s, since each recording's first row
+    run: NDArray[np.intp]  # (rows): of which recording
+    fold: NDArray[np.intp]  # (rows)
+    whole: tuple[Array, Array, Array]  # q, dq, ddq (rows, all joints of the arm)
+    counted: tuple[int, ...]
+    effort: Array  # as recorded
+    smooth_effort: Array  # smoothed as the motion is
+    known_effort: Array  # what bodies take that stand otherwise in this recording than in the first
     Y: Array
-    Y_load: Array  # the same without accelerations: what gravity and Coriolis forces take
+    z: dict[float, Array]
+    spread: Array  # standard deviation of the raw effort (counted joints), over all rows of motion
 
-    @cached_property
-    def spread(self) -> Array:
-        """Standard deviation of the effort (joints)."""
-        return np.asarray(self.effort.std(axis=0))
+    @property
+    def dq(self) -> Array:
+        """Velocities of the joints that count."""
+        return self.whole[1][:, self.counted]
 
-    @cached_property
-    def slides(self) -> Rows:
-        """Whether joints (rows, joints) move so fast that the sign of their velocity is sure."""
-        return np.asarray(np.abs(self.dq) > SURE * np.sqrt(np.square(self.dq).mean(axis=0)))
+    @property
+    def floor(self) -> Array:
+        """What no smooth motion explains of the efforts (joints), in parts of their spread."""
+        rough = np.square(self.effort - self.smooth_effort).mean(axis=0)
+        return np.asarray(np.sqrt(rough) / self.spread)
+
+    def load(self, runs: Sequence[Run], phi: Array) -> Array:
+        """Return gravity and Coriolis torque (rows, counted joints) of bodies phi (10 links)."""
+        q, dq, _ = self.whole
+        parts = [run.arm.load(q[self.run == k], dq[self.run == k], phi)[:, self.counted] for k, run in enumerate(runs)]
+        return np.concatenate(parts)
+
+    def joint_motion(self, load: Array, crossing: Array) -> JointMotion:
+        """Return what effects need of the joints that count."""
+        q, dq, ddq = (x[:, self.counted] for x in self.whole)
+        return JointMotion(q, dq, ddq, load, crossing, self.z)
 
 
-def samples_of(robots: Sequence[Robot], recordings: Sequence[Recording], cutoff: float) -> Samples:
-    """Return the samples of recordings, each of all joints of its robot, smoothed with a cut-off (Hz)."""
-    parts = [
-        _samples(robot, recording.joints(robot.joint_names), cutoff)
-        for robot, recording in zip(robots, recordings, strict=True)
-    ]
-    names = ('phase', 'q', 'dq', 'ddq', 'effort', 'z', 'Y', 'Y_load')
-    return Samples(*(np.concatenate([getattr(part, name) for part in parts]) for name in names))
+def with_moved(motion: Recording, moved: Sequence[str]) -> Recording:
+    """Return a recording with columns for joints that moved and do not count; their effort is set to zero."""
+    if not moved:
+        return motion
+    others = np.stack(
+        [motion.moved.get(name, np.full(len(motion), motion.stood.get(name, 0.0))) for name in moved], axis=1
+    )
+    return replace(
+        motion,
+        joint_names=(*motion.joint_names, *moved),
+        position=np.concatenate([motion.position, others], axis=1),
+        velocity=None,
+        effort=None if motion.effort is None else np.concatenate([motion.effort, np.zeros_like(others)], axis=1),
+        moved={},
+    )
 
 
-def _samples(robot: Robot, recording: Recording, cutoff: float) -> Samples:
-    smoothed = Smoothed(recording, cutoff)
-    motion, new, links = smoothed.motion, smoothed.new, moved_links(robot)
+def samples_of(runs: Sequence[Run], cutoff: float) -> Samples:
+    """Return the rows of recordings, smoothed with a cut-off (Hz); every so many, if there are many."""
+    smoothed = [Smoothed(run.recording, cutoff) for run in runs]
+    step = max(1, -(-sum(int(s.new.sum()) for s in smoothed) // MAX_ROWS))
+    parts = [_part(run, s, runs[0].arm, step) for run, s in zip(runs, smoothed, strict=True)]
+    spacing = np.concatenate([np.diff(part.time) for part in parts])
+    joined = {
+        name: np.concatenate([getattr(part, name) for part in parts])
+        for name in ('time', 'fold', 'effort', 'smooth_effort', 'known_effort', 'Y')
+    }
     return Samples(
-        phases(recording)[new], motion.q, motion.dq, motion.ddq, recording.measured_effort[new],
-        presliding_history(recording.position, DISTANCES)[new],
-        regressor(robot, links, motion.q, motion.dq, motion.ddq),
-        regressor(robot, links, motion.q, motion.dq, np.zeros_like(motion.ddq)),
+        cutoff, float(1 / np.median(spacing)), **joined,
+        run=np.concatenate([np.full(len(part.time), k) for k, part in enumerate(parts)]),
+        whole=tuple(np.concatenate(x) for x in zip(*(part.whole for part in parts), strict=True)),  # type: ignore[arg-type]
+        counted=runs[0].counted,
+        z={d: np.concatenate([part.z[..., k] for part in parts]) for k, d in enumerate(DISTANCES)},
+        spread=np.concatenate([_counted(run) for run in runs]).std(axis=0),
     )  # fmt: skip
+
+
+def _counted(run: Run) -> Array:
+    return run.recording.measured_effort[:, run.counted]
+
+
+@dataclass(frozen=True, eq=False)
+class _Part:
+    time: Array
+    fold: NDArray[np.intp]
+    whole: tuple[Array, Array, Array]
+    effort: Array
+    smooth_effort: Array
+    known_effort: Array
+    Y: Array
+    z: Array
+
+
+def _part(run: Run, smoothed: Smoothed, first: Arm, step: int) -> _Part:
+    recording, every, counted = run.recording, slice(None, None, step), list(run.counted)
+    motion, new = smoothed.motion, smoothed.new
+    effort = _counted(run)[new]
+    whole = motion.q[every], motion.dq[every], motion.ddq[every]
+    Y = run.arm.regressor(*whole)[:, counted]
+    return _Part(
+        smoothed.instant[every] - recording.time[0],
+        folds(recording, smoothed.instant[every]),
+        whole,
+        effort[every],
+        smoothing_spline(smoothed.instant, effort, smoothed.cutoff)(smoothed.instant)[every],
+        Y @ (run.arm.phi - first.phi),
+        Y,
+        presliding_history(recording.position[:, counted], DISTANCES)[new][every],
+    )
+
+
+def folds(recording: Recording, instant: Array) -> NDArray[np.intp]:
+    """Return the fold of rows at instants: by phase where the motion comes again, else equal blocks of rows."""
+    comes_again = period(recording)
+    if comes_again < PERIODIC * recording.duration:
+        part = (instant - recording.time[0]) / comes_again % 1.0
+    else:
+        part = np.interp(instant, recording.time, np.arange(len(recording))) / len(recording)
+    return np.asarray(np.minimum((part * FOLDS).astype(np.intp), FOLDS - 1), dtype=np.intp)

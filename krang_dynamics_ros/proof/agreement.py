@@ -112,7 +112,7 @@ def _pairs(
     """Yield (witness, quantity, our value, the witness's value) for a few states, with the regressor or without."""
     hands = [link for link in robot.hands.values() if link in links]
     ours = by_pinocchio(dynamics, s, wrenches, links, hands)
-    if regressed and not robot.mimics:  # the regressor knows no such joint
+    if regressed:
         ours['Y phi'] = by_regressor(robot, s)
     lagrangian, recursive = by_lagrangian(robot, s, wrenches, links, hands), by_newton_euler(robot, s, wrenches)
     for quantity, mine in ours.items():

@@ -54,6 +54,7 @@ class Recording:
     velocity: Array | None = None  # (rows, joints), as the drives report it
     effort: Array | None = None  # (rows, joints)
     stood: Mapping[str, float] = field(default_factory=dict)  # where joints stood that do not count, rad or m
+    moved: Mapping[str, Array] = field(default_factory=dict)  # positions (rows) of joints that do not count but moved
     notes: tuple[str, ...] = ()  # on what is odd in the file
 
     def __post_init__(self) -> None:
@@ -101,7 +102,10 @@ class Recording:
         """Return some of the rows."""
         velocity = None if self.velocity is None else self.velocity[which]
         effort = None if self.effort is None else self.effort[which]
-        return replace(self, time=self.time[which], position=self.position[which], velocity=velocity, effort=effort)
+        moved = {name: position[which] for name, position in self.moved.items()}
+        return replace(
+            self, time=self.time[which], position=self.position[which], velocity=velocity, effort=effort, moved=moved
+        )
 
     def joints(self, names: Sequence[str]) -> Recording:
         """Return the columns of these joints, in this order."""

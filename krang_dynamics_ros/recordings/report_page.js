@@ -11,11 +11,15 @@ document.querySelectorAll('figure.chart').forEach(figure=>{
   const data=JSON.parse(figure.querySelector('script').textContent);
   for(const l of data.lines)for(const key of['x','y']){const c=l[key];l[key]=c.steps.map(k=>c.from+k*c.step)}
   const all={x:range(data.lines,'x'),y:range(data.lines,'y')};
-  let view={x:[...all.x],y:[...all.y]};const hidden=new Set(),clip='clip'+serial++;
+  let view={x:[...all.x],y:[...all.y]};const hidden=new Set([...data.lines.keys()].filter(k=>data.lines[k].hidden)),clip='clip'+serial++;
   const caption=document.createElement('figcaption');caption.textContent=data.title;figure.appendChild(caption);
   const legend=document.createElement('div');legend.className='legend';figure.appendChild(legend);
-  data.lines.forEach((l,k)=>{const s=document.createElement('span');s.textContent='\u25a0 '+l.name;s.style.color=l.color;
+  data.lines.forEach((l,k)=>{const s=document.createElement('span');s.textContent='\u25a0 '+l.name;s.style.color=l.color;s.classList.toggle('off',hidden.has(k));
     s.onclick=()=>{hidden.has(k)?hidden.delete(k):hidden.add(k);s.classList.toggle('off');draw()};legend.appendChild(s)});
+  const save=document.createElement('button');save.textContent='save as SVG';legend.appendChild(save);
+  save.onclick=()=>{const copy=svg.cloneNode(true);copy.setAttribute('xmlns',NS);copy.setAttribute('font-size','12');
+    copy.setAttribute('font-family','sans-serif');const a=document.createElement('a'),file=new Blob([copy.outerHTML],{type:'image/svg+xml'});
+    a.href=URL.createObjectURL(file);a.download=data.title.replace(/[^\w.-]+/g,'_')+'.svg';a.click();URL.revokeObjectURL(a.href)};
   const svg=make('svg',{viewBox:`0 0 ${W} ${H}`,role:'img','aria-label':data.title},figure);
   const px=v=>L+(v-view.x[0])/(view.x[1]-view.x[0])*(W-L-R),py=v=>H-B-(v-view.y[0])/(view.y[1]-view.y[0])*(H-T-B);
   function draw(){svg.replaceChildren();const c=make('clipPath',{id:clip},make('defs',{},svg));
@@ -29,8 +33,9 @@ document.querySelectorAll('figure.chart').forEach(figure=>{
     const g=make('g',{'clip-path':`url(#${clip})`},svg);
     data.lines.forEach((l,k)=>{if(hidden.has(k))return;let d='';
       for(let i=0;i<l.x.length;i++){const x=px(l.x[i]).toFixed(1),y=py(l.y[i]).toFixed(1);
-        d+=l.dots?`M${x} ${y}h.01`:(i?'L':'M')+x+' '+y}
-      make('path',{d,fill:'none',stroke:l.color,'stroke-width':l.dots?2.5:1.3,'stroke-linecap':'round'},g)})}
+        const broken=!i||(l.gap!==null&&l.x[i]-l.x[i-1]>l.gap);
+        d+=l.dots?`M${x} ${y}h.01`:(broken?'M':'L')+x+' '+y}
+      make('path',{d,fill:'none',stroke:l.color,'stroke-width':l.dots?2.5:l.width,'stroke-linecap':'round'},g)})}
   const at=e=>{const b=svg.getBoundingClientRect();return[(e.clientX-b.left)/b.width*W,(e.clientY-b.top)/b.height*H]};
   const fx=p=>view.x[0]+(p-L)/(W-L-R)*(view.x[1]-view.x[0]);
   svg.addEventListener('wheel',e=>{e.preventDefault();const f=Math.exp(e.deltaY*.0015),c=fx(at(e)[0]);

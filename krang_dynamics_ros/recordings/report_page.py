@@ -2,12 +2,13 @@
 
 Numbers go into the page as JSON, each line as whole steps of its own range; `report_page.js`, and nothing from
 elsewhere, draws them as SVG. A wheel zooms at the pointer, a drag moves, a double click shows all again; a click on a
-name in a legend hides its line.
+name in a legend hides its line, or shows one that is hidden; a chart can be saved as an SVG file.
 """
 
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -24,13 +25,16 @@ STEPS = 1_000_000  # that the range of a line is divided into: beyond what a scr
 
 @dataclass(frozen=True)
 class Line:
-    """One line, or cloud of points, of a chart."""
+    """One line, or cloud of points, of a chart. It is broken where x goes on by more than `gap`."""
 
     name: str
     x: Array
     y: Array
     dots: bool = False
     color: str = ''
+    hidden: bool = False  # until its name in the legend is clicked
+    width: float = 1.3  # pixels
+    gap: float = math.inf
 
 
 @dataclass
@@ -67,6 +71,7 @@ class Page:
             'title': shown(title, MAX_TITLE), 'x': x_label, 'y': y_label,
             'lines': [
                 {'name': shown(line.name), 'color': line.color or COLORS[k % len(COLORS)], 'dots': line.dots,
+                 'hidden': line.hidden, 'width': line.width, 'gap': line.gap if math.isfinite(line.gap) else None,
                  'x': _short(line.x), 'y': _short(line.y)}
                 for k, line in enumerate(lines)
             ],

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 
 from .recording import Recording, RecordingError, Rows
@@ -11,40 +9,41 @@ from .recording import Recording, RecordingError, Rows
 JUMP = 5.0  # times the largest common step: a step like this at the start is no motion, but the row before it
 MOVING = 0.1  # of the speed that joints commonly have together: below it they stand still
 FASTEST = 1e6  # rows per second: what is beyond has another unit of time
-PAUSE = 0.5  # s: standing still for longer ends a motion
+MIN_TRAVEL = 2e-3  # rad or m: a robot none of whose joints moves further stands still
+WINDOW = 0.5  # s: within which joints are seen to move
 
 
 def motion_only(recording: Recording) -> Recording:
-    """Return the longest stretch in which the joints do not all stand still, without rows from before the record.
+    """Return the rows from the first in which joints move to the last, without rows from before the record.
 
-    What a robot does between its start pose and the excitation, and how it rests, is another regime: brakes are closed,
-    or drives hold. A robot that never moves is refused.
+    Rests in between stay: they say how a joint holds. A robot that never moves is refused.
     """
-    if recording.duration < 2 * PAUSE:
-        raise RecordingError(f'{recording.source}: {recording.duration:.3g} s long, must be {2 * PAUSE:g} s at least')
+    found = motion_or_rest(recording)
+    if found is None:
+        raise RecordingError(
+            f'{recording.source}: the robot stands still, which determines nothing; record it while it moves'
+        )
+    return found
+
+
+def stands_still(recording: Recording) -> bool:
+    """Return whether no joint moves, but for the noise of its encoder."""
+    return bool((np.ptp(recording.position, axis=0) < MIN_TRAVEL).all())
+
+
+def motion_or_rest(recording: Recording) -> Recording | None:
+    """Return the same, or None of a robot that never moves."""
+    if recording.duration < 2 * WINDOW:
+        raise RecordingError(f'{recording.source}: {recording.duration:.3g} s long, must be {2 * WINDOW:g} s at least')
     if not recording.rate <= FASTEST:
         raise RecordingError(
             f'{recording.source}: {recording.rate:.3g} rows per second, must be {FASTEST:g} at most; time is in s'
         )
     recording = _without_start(recording)
-    moving = _moving(recording)
-    edges = np.flatnonzero(np.diff(np.concatenate([[0], moving.astype(int), [0]])))
-    stretches = _joined(edges.reshape(-1, 2).tolist(), round(PAUSE * recording.rate))
-    if not len(stretches):
-        raise RecordingError(
-            f'{recording.source}: the robot stands still, which determines nothing; record it while it moves'
-        )
-    first, last = max(stretches, key=lambda stretch: stretch[1] - stretch[0])
-    return recording.rows(slice(first, last))
-
-
-def _joined(stretches: Sequence[Sequence[int]], pause: int) -> list[tuple[int, int]]:
-    """Return stretches (first, last), those as one that a shorter pause (rows) parts: all joints turned back."""
-    joined: list[tuple[int, int]] = []
-    for first, last in stretches:
-        goes_on = joined and first - joined[-1][1] <= pause
-        joined.append((joined.pop()[0] if goes_on else first, last))
-    return joined
+    moving = np.flatnonzero(_moving(recording))
+    if not len(moving) or stands_still(recording):
+        return None
+    return recording.rows(slice(moving[0], moving[-1] + 1))
 
 
 def _without_start(recording: Recording) -> Recording:
@@ -61,11 +60,11 @@ def _without_start(recording: Recording) -> Recording:
 
 
 def _moving(recording: Recording) -> Rows:
-    """Tell of every row whether joints move within half a pause around it.
+    """Tell of every row whether joints move within half a window to either side.
 
     While a logger stalls its rows repeat and the joints go on: they moved steadily to where they are seen next.
     """
-    half, new = max(1, round(PAUSE / 2 * recording.rate)), recording.is_new
+    half, new = max(1, round(WINDOW / 2 * recording.rate)), recording.is_new
     time, seen = recording.time, recording.position[new]
     position = np.stack([np.interp(time, time[new], column) for column in seen.T], axis=1)
     padded = np.pad(position, ((half, half), (0, 0)), mode='edge')

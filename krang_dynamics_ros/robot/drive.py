@@ -48,6 +48,36 @@ class LoadShare:
 
 
 @dataclass(frozen=True)
+class LoadFriction:
+    """Friction that grows with the load: factor |load| tanh(dq / velocity). Part of predicted efforts alone."""
+
+    factor: float
+    velocity: float  # rad/s, or m/s
+
+
+@dataclass(frozen=True)
+class Spring:
+    """A spring or counterbalance: the motor gives cosine cos q + sine sin q (N m) against it."""
+
+    cosine: float
+    sine: float
+
+
+@dataclass(frozen=True)
+class Coupling:
+    """Friction of two joints together, where one's motor also turns with the other: `effects.coupling`.
+
+    It acts along W dq, the first joint's velocity plus `sign` (1 or -1) times the second's.
+    """
+
+    joints: tuple[str, str]
+    sign: int
+    viscous: float  # N m s/rad
+    coulomb: float  # N m
+    velocity: float  # rad/s, over which the dry part turns its sign
+
+
+@dataclass(frozen=True)
 class Friction:
     """Friction on the joint's side: viscous F_v and Coulomb F_c (report, eq. 17), and what a joint may have beyond.
 
@@ -59,6 +89,7 @@ class Friction:
     coulomb_velocity: float = 0.0
     presliding: tuple[Presliding, ...] = ()
     load: LoadShare | None = None
+    load_friction: LoadFriction | None = None
 
     @property
     def beyond_report(self) -> bool:

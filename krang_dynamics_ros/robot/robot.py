@@ -17,7 +17,7 @@ import numpy as np
 from ..core.errors import RobotError, unknown_name
 from ..core.inertia import Inertia
 from ..core.spatial import Array, frozen
-from .drive import Friction, Motor
+from .drive import Coupling, Friction, Motor, Spring
 from .mimic import Mimic, mimic_faults, resolved
 from .tree import Edge, tree_faults
 
@@ -65,6 +65,7 @@ class Joint:
     limits: Limits | None = None
     motor: Motor = field(default_factory=Motor)
     friction: Friction = field(default_factory=Friction)
+    spring: Spring | None = None
     position_as: tuple[str, ...] = ('', '', '')  # the length, or minus the length, that each entry is; '' for a number
     mimic: Mimic | None = None  # the joint that it follows, if it has no coordinate of its own
 
@@ -123,6 +124,7 @@ class Robot:
     end_effectors: dict[str, str] = field(default_factory=dict)  # names of hands, and the links they are
     start: dict[str, float] = field(default_factory=dict)  # where joints stand that a simulator starts, rad or m
     cutoff: float = 0.0  # Hz: of the smoothing that its identified numbers belong to; 0: they are not identified
+    couplings: tuple[Coupling, ...] = ()  # friction of two joints together
 
     def __post_init__(self) -> None:
         edges = [joint.edge for joint in self.joints]

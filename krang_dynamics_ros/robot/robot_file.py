@@ -15,8 +15,9 @@ from ..core.limits import MAX_PRESLIDING
 from ..core.share import krang_file, robot_named
 from ..core.spatial import Array, frozen, is_rotation, rotation_from_rpy, symmetric
 from .description import Description
-from .drive import Friction, LoadShare, Motor, Presliding
+from .drive import Coupling, Friction, LoadFriction, LoadShare, Motor, Presliding, Spring
 from .file_text import is_there, is_xml, text_of
+from .mimic import Mimic, mimic_faults
 from .robot import Joint, JointKind, Limits, Link, Robot, Shape
 from .tree import mass_faults, tree_faults
 from .urdf_reader import read_description
@@ -86,14 +87,18 @@ def _robot(data: Any, faults: list[Fault]) -> Robot | None:
     end_effectors = {hand: hands.text(hand, [link.name for link in links]) for hand in hands.given()}
     start = _start(root, joints)
     cutoff = _cutoff(root)
+    couplings = tuple(_coupling(item, joints) for item in root.items('couplings'))
     root.close()
     if links and joints and all(joint.parent and joint.child for joint in joints):
         faults += tree_faults([link.name for link in links], [joint.edge for joint in joints])
+        faults += mimic_faults({joint.name: joint.mimic for joint in joints if joint.moves})
     if not faults:
         faults += mass_faults({link.name: link.inertia.m for link in links}, [joint.edge for joint in joints])
     if faults:
         return None
-    return Robot(name, tuple(links), tuple(joints), frozen(gravity), dict(root.names), end_effectors, start, cutoff)
+    return Robot(
+        name, tuple(links), tuple(joints), frozen(gravity), dict(root.names), end_effectors, start, cutoff, couplings
+    )  # fmt: skip
 
 
 def _start(root: Section, joints: list[Joint]) -> dict[str, float]:
@@ -116,6 +121,21 @@ def _cutoff(root: Section) -> float:
     cutoff = section.number('cutoff', 0.0, least=0)
     section.close()
     return cutoff
+
+
+def _coupling(section: Section, joints: list[Joint]) -> Coupling:
+    """Read the friction of two joints together."""
+    names = [joint.name for joint in joints if joint.moves and joint.mimic is None]
+    first, second = section.text('first', names), section.text('second', names)
+    if first == second:
+        section.refuse('second', second, 'must be another joint than first')
+    sign = section.number('sign')
+    if sign not in (1, -1):
+        section.refuse('sign', sign, 'must be 1 or -1')
+    viscous, coulomb = section.number('viscous', 0.0, least=0), section.number('coulomb', 0.0, least=0)
+    coupling = Coupling((first, second), 1 if sign == 1 else -1, viscous, coulomb, section.number('velocity', above=0))
+    section.close()
+    return coupling
 
 
 def _link(name: str, section: Section) -> Link:
@@ -170,6 +190,8 @@ def _joint(name: str, section: Section) -> Joint:
             limits=_limits(section, kind),
             motor=_motor(section.section('motor')),
             friction=_friction(section.section('friction')),
+            spring=_spring(section) if section.has('spring') else None,
+            mimic=_mimic(section.section('mimic')) if section.has('mimic') else None,
         )
     section.close()
     return joint
@@ -217,14 +239,36 @@ def _friction(section: Section) -> Friction:
     if len(items) > MAX_PRESLIDING:
         section.refuse('presliding', f'{len(items)} elements', f'must be at most {MAX_PRESLIDING}')
     presliding = tuple(_presliding(item) for item in items[:MAX_PRESLIDING])
-    friction = Friction(viscous, coulomb, over, presliding, _load_share(section) if section.has('load') else None)
+    load = _load_share(section) if section.has('load') else None
+    load_friction = _load_friction(section) if section.has('load_friction') else None
+    friction = Friction(viscous, coulomb, over, presliding, load, load_friction)
     section.close()
     return friction
 
 
+def _spring(joint: Section) -> Spring:
+    section = joint.section('spring')
+    spring = Spring(section.number('cosine'), section.number('sine'))
+    section.close()
+    return spring
+
+
+def _mimic(section: Section) -> Mimic:
+    mimic = Mimic(section.text('joint'), section.number('multiplier', 1.0), section.number('offset', 0.0))
+    section.close()
+    return mimic
+
+
+def _load_friction(friction: Section) -> LoadFriction:
+    section = friction.section('load_friction')
+    found = LoadFriction(section.number('factor'), section.number('velocity', above=0))
+    section.close()
+    return found
+
+
 def _load_share(friction: Section) -> LoadShare:
     section = friction.section('load')
-    shares = section.number('pushing', least=0), section.number('braking', least=0)
+    shares = section.number('pushing'), section.number('braking')
     share = LoadShare(*shares, section.number('crossing', least=0), section.number('velocity', above=0))
     section.close()
     return share

@@ -9,7 +9,8 @@ import numpy as np
 
 from ..core.errors import Fault, RobotError, fault
 from ..core.spatial import upper_triangle
-from .drive import Friction, Motor
+from .drive import Coupling, Friction, Motor, Spring
+from .mimic import Mimic
 from .robot import Joint, Link, Robot
 
 
@@ -36,6 +37,8 @@ def robot_text(robot: Robot, note: str = '') -> str:
     if robot.start:
         start = ', '.join(f'{_word(joint)}: {number(position)}' for joint, position in robot.start.items())
         lines += ['', f'start: {{{start}}}']
+    if robot.couplings:
+        lines += ['', f'couplings: {couplings_text(robot.couplings)}']
     return '\n'.join(lines) + '\n'
 
 
@@ -44,11 +47,6 @@ def _unsaid(robot: Robot) -> Iterator[Fault]:
     if not robot.name:
         yield fault('name', robot.name, 'must not be empty in a robot file')
     for joint in robot.joints:
-        if joint.moves and joint.mimic:
-            yield Fault(
-                f'joints.{joint.name}.mimic', f'follows {joint.mimic.joint}',
-                'cannot be said in a robot file; make the joint fixed, or leave it out',
-            )  # fmt: skip
         if joint.kind == 'prismatic' and (joint.limits is None or joint.limits.lower is None):
             yield Fault(f'joints.{joint.name}.limits', 'no lower and upper', 'must be given for a prismatic joint')
 
@@ -85,6 +83,12 @@ def _joint(joint: Joint) -> list[str]:
         if joint.friction != Friction():
             lines[-1] += ','
             lines += [f'     friction: {friction_text(joint.friction)}']
+        if joint.spring:
+            lines[-1] += ','
+            lines += [f'     spring: {spring_text(joint.spring)}']
+        if joint.mimic:
+            lines[-1] += ','
+            lines += [f'     mimic: {_mimic_text(joint.mimic)}']
     lines[-1] += '}'
     return lines
 
@@ -113,7 +117,34 @@ def friction_text(friction: Friction, digits: int | None = None) -> str:
     if friction.load:
         names = ('pushing', 'braking', 'crossing', 'velocity')
         fields['load'] = _mapping({name: number(getattr(friction.load, name), digits) for name in names})
+    if friction.load_friction:
+        factor, velocity = friction.load_friction.factor, friction.load_friction.velocity
+        fields['load_friction'] = _mapping({'factor': number(factor, digits), 'velocity': number(velocity)})
     return _mapping(fields)
+
+
+def spring_text(spring: Spring, digits: int | None = None) -> str:
+    """Return a joint's spring as YAML."""
+    return _mapping({'cosine': number(spring.cosine, digits), 'sine': number(spring.sine, digits)})
+
+
+def couplings_text(couplings: Iterable[Coupling], digits: int | None = None) -> str:
+    """Return coupled friction as YAML."""
+    items = [
+        _mapping({
+            'first': _word(pair.joints[0]), 'second': _word(pair.joints[1]), 'sign': str(pair.sign),
+            'viscous': number(pair.viscous, digits), 'coulomb': number(pair.coulomb, digits),
+            'velocity': number(pair.velocity),
+        })
+        for pair in couplings
+    ]  # fmt: skip
+    return f'[{", ".join(items)}]'
+
+
+def _mimic_text(mimic: Mimic) -> str:
+    return _mapping(
+        {'joint': _word(mimic.joint), 'multiplier': number(mimic.multiplier), 'offset': number(mimic.offset)}
+    )
 
 
 def _mapping(fields: Mapping[str, str]) -> str:

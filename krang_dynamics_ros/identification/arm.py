@@ -1,0 +1,101 @@
+"""An arm as identification sees it: joints that were recorded move, all others stand, and rigid links are one body."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from ..core.inertia import Inertia
+from ..core.spatial import Array
+from ..equations.newton_euler import NewtonEuler
+from ..robot.robot import Robot
+from .bodies_prior import pseudo_inertia
+from .regressor import held, parameters_of, regressor, with_parameters
+
+ROOM = 0.9  # of what fixed links may weigh at most, where the body that was found is too light for all of them
+
+
+@dataclass(frozen=True, eq=False)
+class Arm:
+    """A robot whose coordinates are the recorded joints. Only links that carry a moving joint's body have mass."""
+
+    robot: Robot  # merged
+    links: tuple[str, ...]  # with one merged body each: the child of each joint that moves or follows
+
+    @classmethod
+    def of(cls, robot: Robot, moving: Sequence[str], stood: Mapping[str, float]) -> Arm:
+        """Fix a robot's joints where they stood, but for those that move, and merge what is rigid."""
+        fixed = held(robot, stood, moving)
+        links = tuple(joint.child for joint in fixed.outward if joint.moves)
+        return cls(_merged(fixed), links)
+
+    @property
+    def phi(self) -> Array:
+        """The bodies' parameters (10 links), about the frames of their links."""
+        return parameters_of(self.robot, self.links)
+
+    def regressor(self, q: Array, dq: Array, ddq: Array) -> Array:
+        """Return Y (rows, joints, 10 links)."""
+        return regressor(self.robot, self.links, q, dq, ddq)
+
+    def load(self, q: Array, dq: Array, phi: Array) -> Array:
+        """Return the gravity and Coriolis torque (rows, joints) of bodies phi (10 links)."""
+        bodies = with_parameters(self.robot, self.links, phi)
+        return NewtonEuler(_without_rotors(bodies)).inverse_dynamics(q, dq, np.zeros_like(q))
+
+
+def _without_rotors(robot: Robot) -> Robot:
+    joints = [replace(joint, motor=replace(joint.motor, rotor_inertia=0.0)) for joint in robot.joints]
+    return replace(robot, joints=tuple(joints))
+
+
+def _merged(robot: Robot) -> Robot:
+    """Return the robot with the body of each fixed link in the link that carries it."""
+    bodies = {link.name: link.inertia for link in robot.links}
+    for joint in reversed(robot.outward):
+        if not joint.moves:
+            bodies[joint.parent] = bodies[joint.parent] + bodies[joint.child].in_parent(joint.rotation, joint.position)
+            bodies[joint.child] = Inertia()
+    return replace(robot, links=tuple(replace(link, inertia=bodies[link.name]) for link in robot.links))
+
+
+def with_bodies(robot: Robot, moving: Sequence[str], stood: Mapping[str, float], phi: Array) -> Robot:
+    """Return the robot whose merged bodies are phi (10 links): the difference is written to the links that move.
+
+    Where such a link would be no possible body, the links that are fixed to it become lighter, all by one factor.
+    """
+    fixed = held(robot, stood, moving)
+    whole = Arm.of(robot, moving, stood)
+    bodies = {link.name: link.inertia for link in robot.links}
+    for k, link in enumerate(whole.links):
+        found = phi[10 * k : 10 * k + 10]
+        rest = whole.robot.link_of[link].inertia.parameters - bodies[link].parameters
+        share = 1.0 if is_possible(found - rest) else ROOM * _largest_share(found, rest)
+        bodies[link] = Inertia.from_parameters(found - share * rest)
+        if share < 1:
+            for other in (name for name in _rigid_with(fixed, link) if bodies[name].m):
+                bodies[other] = Inertia.from_parameters(share * bodies[other].parameters)
+    return replace(robot, links=tuple(replace(link, inertia=bodies[link.name]) for link in robot.links))
+
+
+def is_possible(parameters: Array) -> bool:
+    """Return whether a rigid body can have ten parameters: its pseudo-inertia is positive definite."""
+    return bool(np.linalg.eigvalsh(pseudo_inertia(parameters))[0] > 0)
+
+
+def _largest_share(found: Array, rest: Array) -> float:
+    """Return the largest share of a body, at most 1, that leaves a possible body of a possible one."""
+    L = np.linalg.inv(np.linalg.cholesky(pseudo_inertia(found)))
+    most = float(np.linalg.eigvalsh(L @ pseudo_inertia(rest) @ L.T)[-1])
+    return min(1.0, 1.0 / most)
+
+
+def _rigid_with(robot: Robot, link: str) -> list[str]:
+    """Return the links that fixed joints hold to a link, directly or through others."""
+    found = [link]
+    for joint in robot.outward:
+        if not joint.moves and joint.parent in found:
+            found.append(joint.child)
+    return found[1:]

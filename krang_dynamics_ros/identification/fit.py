@@ -1,0 +1,169 @@
+"""The linear problem of one structure: ridge regression for choosing, and the fit whose bodies are all possible.
+
+    min  1/2 sum of w r^2 + 1/2 prior of the factors + sum over bodies of divergence / spread^2
+
+For choosing, the divergence counts by its second derivative at the known bodies. The last fit takes the whole of it, by
+a damped Newton method: the logarithm in it keeps every body possible.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..core.errors import KrangDynamicsError
+from ..core.spatial import Array
+from .gram import EMPTY, EMPTY_PRIOR, PRIOR_FLOOR, Gram, Layout
+from .structure import Structure
+
+FIRST_ERROR = 0.1  # of the spread: what a fit leaves unexplained before there is one
+MIN_ERROR = 0.005  # of the spread: no joint is weighted as if it were explained better
+WEIGHT_ROUNDS = 2
+PIN_ROUNDS = 6  # of solving, and of pinning factors that came out negative to zero
+JITTER = 1e-6  # of a factor's own information: columns that are alike share what they explain
+NEWTON_STEPS = 500  # 10 to 20 do on recordings of real arms
+STIFFNESS = (1e6, 1e5, 1e4, 1e3, 100.0, 10.0, 1.0)  # what the divergence counts for, from fit to fit
+CONVERGED = 1e-6  # decrement, in units of the cost: a standard deviation is 1/2
+MIN_STEP = 1e-10
+SUFFICIENT = 0.1  # of the decrease that a step promises
+
+
+class Problem:
+    """The fit of one structure to Gram matrices: weights and priors are of all rows, solutions of any folds."""
+
+    def __init__(self, gram: Gram, structure: Structure) -> None:
+        """Weigh the joints by what two fits leave unexplained."""
+        self.gram, self.structure = gram, structure
+        self.layout = Layout(structure, gram)
+        self._bodies = slice(0, self.layout.bodies)
+        self._no_prior = np.zeros(self.layout.size - self.layout.bodies)
+        self._precision = self._no_prior
+        self.weight = self._weights()
+        self._precision = self._factor_precision()
+
+    def _weights(self) -> Array:
+        gram, rows = self.gram, int(self.gram.rows.sum())
+        variance = np.square(FIRST_ERROR * gram.spread)
+        for _ in range(WEIGHT_ROUNDS):
+            self.weight = gram.new_rows / variance
+            squares = self.squares(gram.total, self.ridge(gram.total)) / rows
+            variance = np.maximum(squares, np.square(MIN_ERROR * gram.spread))
+        return np.asarray(gram.new_rows / variance)
+
+    def _factor_precision(self) -> Array:
+        """Return the precision of each factor beforehand; a coupling has that of the joint where it is less."""
+        layout, gram = self.layout, self.gram
+        found = np.full(layout.size, np.inf)
+        for j, spread in enumerate(gram.spread):
+            square = np.diag(gram.total[j])[layout.columns[j]] / gram.rows.sum()
+            width = np.concatenate([np.ones(layout.bodies), layout.prior_width])[layout.unknowns[j]]
+            own = np.where(square < EMPTY, EMPTY_PRIOR, (square + PRIOR_FLOOR) / np.square(width * spread))
+            found[layout.unknowns[j]] = np.minimum(found[layout.unknowns[j]], own)
+        return found[layout.bodies :]
+
+    def normal(self, total: Array, weight: Array | None = None) -> tuple[Array, Array]:
+        """Return matrix and right side of the weighted squares of Gram matrices (joints, ...)."""
+        layout = self.layout
+        M, b = np.zeros((layout.size, layout.size)), np.zeros(layout.size)
+        for j, w in enumerate(self.weight if weight is None else weight):
+            at, columns = layout.unknowns[j], layout.columns[j]
+            M[np.ix_(at, at)] += w * total[j][np.ix_(columns, columns)]
+            b[at] += w * total[j][columns, -1]
+        return M, b
+
+    def squares(self, total: Array, x: Array) -> Array:
+        """Return the sum of squared residuals (joints)."""
+        found = np.empty(len(total))
+        for j, G in enumerate(total):
+            columns, own = self.layout.columns[j], self.layout.of(j, x)
+            found[j] = G[-1, -1] - 2 * own @ G[columns, -1] + own @ G[np.ix_(columns, columns)] @ own
+        return np.maximum(found, 0.0)
+
+    def _factors(self, M: Array) -> Array:
+        """Return the precision of the factors (size - bodies), jitter included."""
+        return self._precision + JITTER * (np.diag(M)[self.layout.bodies :] + 1e-9)
+
+    def prior_at(self, phi: Array, M: Array) -> Array:
+        """Return the prior's matrix with the divergence's second derivative at bodies phi."""
+        P = np.zeros_like(M)
+        P[self._bodies, self._bodies] = self.gram.prior.hessian_at(phi) / self.structure.spread**2
+        at = np.arange(self.layout.bodies, self.layout.size)
+        P[at, at] = self._factors(M)
+        return P
+
+    def ridge(self, total: Array) -> Array:
+        """Return the unknowns; guarded factors that come out negative are pinned to zero."""
+        M, b = self.normal(total)
+        P = self.prior_at(self.gram.prior.phi, M)
+        b[self._bodies] += P[self._bodies, self._bodies] @ self.gram.prior.phi
+        pinned = np.zeros(len(b), dtype=bool)
+        for _ in range(PIN_ROUNDS):
+            free, x = ~pinned, np.zeros(len(b))
+            x[free] = np.linalg.solve((M + P)[np.ix_(free, free)], b[free])
+            below = self.layout.guarded & free & (x < 0)
+            if not below.any():
+                break
+            pinned |= below
+        return x
+
+    def possible(self, total: Array) -> Array:
+        """Return the unknowns whose bodies are all possible and whose guarded factors are not negative."""
+        x = self.ridge(total)
+        pinned = self.layout.guarded & (x <= 0)
+        x[pinned] = 0.0
+        x[self._bodies] = self.gram.prior.phi
+        for _ in range(PIN_ROUNDS):
+            for stiffness in STIFFNESS:  # a divergence that counts for more keeps far from impossible bodies
+                x = self._newton(_Cost(self, total, stiffness), x, ~pinned)
+            below = self.layout.guarded & ~pinned & (x < 0)
+            if not below.any():
+                return x
+            pinned |= below
+            x[pinned] = 0.0
+        return np.where(self.layout.guarded, np.maximum(x, 0.0), x)
+
+    def _newton(self, cost: _Cost, x: Array, free: NDArray[np.bool_]) -> Array:
+        for _ in range(NEWTON_STEPS):
+            gradient, hessian = cost.gradient(x), cost.hessian(x)
+            step = np.zeros_like(x)
+            scale = 1 / np.sqrt(np.diag(hessian)[free])
+            scaled = hessian[np.ix_(free, free)] * np.outer(scale, scale)
+            step[free] = -scale * np.linalg.solve(scaled, scale * gradient[free])
+            decrement = float(-gradient @ step)
+            if decrement < CONVERGED * cost.stiffness:
+                return x
+            length, here = 1.0, cost(x)
+            while cost(x + length * step) > here - SUFFICIENT * length * decrement:
+                length *= 0.5
+                if length < MIN_STEP:
+                    return x
+            x = x + length * step
+        raise KrangDynamicsError(f'no possible bodies were found in {NEWTON_STEPS} steps; check units and the URDF')
+
+
+class _Cost:
+    """The cost of the last fit and its derivatives."""
+
+    def __init__(self, problem: Problem, total: Array, stiffness: float = 1.0) -> None:
+        """`stiffness` is what the divergence counts for in place of one."""
+        self.stiffness = stiffness
+        self._A, self._b = problem.normal(total)
+        self._prior, p = problem.gram.prior, problem.layout.bodies
+        self._divergence = stiffness / problem.structure.spread**2
+        self._bodies = slice(0, p)
+        at = np.arange(p, len(self._b))
+        self._A[at, at] += problem._factors(self._A)
+
+    def __call__(self, x: Array) -> float:
+        divergence = self._prior.divergence(x[self._bodies])
+        return float(0.5 * x @ self._A @ x - self._b @ x + divergence * self._divergence)
+
+    def gradient(self, x: Array) -> Array:
+        found = self._A @ x - self._b
+        found[self._bodies] += self._divergence * self._prior.gradient(x[self._bodies])
+        return np.asarray(found)
+
+    def hessian(self, x: Array) -> Array:
+        found = self._A.copy()
+        found[self._bodies, self._bodies] += self._divergence * self._prior.hessian_at(x[self._bodies])
+        return found

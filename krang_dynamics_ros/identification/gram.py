@@ -1,0 +1,141 @@
+"""Gram matrices of all columns that a model may have, by fold and joint: every trial is then small linear algebra."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..core.spatial import Array
+from ..effects.coupling import CouplingEffect
+from ..effects.effect import Effect
+from ..effects.load import crossing_of
+from .bodies_prior import BodiesPrior
+from .pilot import pilot_fit
+from .samples import Run, Samples
+from .structure import LIBRARY, Structure
+
+PRIOR_FLOOR = 1e-12  # added to the mean square of a column
+EMPTY = 1e-10  # mean square of a column that is none
+EMPTY_PRIOR = 1e6  # precision that keeps the factor of such a column at zero
+
+
+class Columns:
+    """All columns of the rows: bodies, library, couplings, and the effort last, by place."""
+
+    def __init__(self, samples: Samples, pairs: Sequence[CouplingEffect], load: Array, crossing: Array) -> None:
+        """Compute them for the load (rows, joints) that a model gives."""
+        x = samples.joint_motion(load, crossing)
+        own = np.concatenate([effect.columns(x) for effect in LIBRARY], axis=-1)
+        rows, joints = samples.effort.shape
+        coupled = np.zeros((rows, joints, 2 * len(pairs)))
+        for k, pair in enumerate(pairs):
+            first, second = pair.columns(samples.dq)
+            coupled[:, pair.first, 2 * k : 2 * k + 2] = first
+            coupled[:, pair.second, 2 * k : 2 * k + 2] = second
+        effort = (samples.effort - samples.known_effort)[..., None]
+        self.X = np.concatenate([samples.Y, own, coupled, effort], axis=-1)  # (rows, joints, columns + 1)
+
+
+@dataclass(frozen=True, eq=False)
+class Gram:
+    """X^T X (folds, joints, columns + 1, columns + 1) of the rows at one cut-off, and what a fit needs besides."""
+
+    cutoff: float
+    rate: float
+    spread: Array  # (joints), N m
+    rows: NDArray[np.intp]  # (folds)
+    matrices: Array
+    prior: BodiesPrior
+    pairs: tuple[CouplingEffect, ...]
+    load: Array  # (rows, joints)
+    crossing: Array  # (joints)
+
+    @classmethod
+    def of(cls, samples: Samples, runs: Sequence[Run], prior: BodiesPrior, pairs: Sequence[CouplingEffect]) -> Gram:
+        """Build them with the load of a pilot fit."""
+        pilot = pilot_fit(samples, prior)
+        load, crossing = samples.load(runs, pilot.phi), crossing_of(pilot.viscous)
+        X = Columns(samples, pairs, load, crossing).X
+        return cls.of_columns(X, samples, prior, pairs, load, crossing)
+
+    @classmethod
+    def of_columns(
+        cls,
+        X: Array,
+        samples: Samples,
+        prior: BodiesPrior,
+        pairs: Sequence[CouplingEffect],
+        load: Array,
+        crossing: Array,
+    ) -> Gram:
+        """Build them of columns that belong to a load (rows, joints)."""
+        folds = range(int(samples.fold.max()) + 1)
+        matrices = np.stack([_products(X[samples.fold == k]) for k in folds])
+        rows = np.array([(samples.fold == k).sum() for k in folds])
+        return cls(samples.cutoff, samples.rate, samples.spread, rows, matrices, prior, tuple(pairs), load, crossing)
+
+    @cached_property
+    def total(self) -> Array:
+        """Sum over folds."""
+        return np.asarray(self.matrices.sum(axis=0))
+
+    @property
+    def new_rows(self) -> float:
+        """What part of the rows says something new: neighbours within the smoothing do not."""
+        return float(min(1.0, 2 * self.cutoff / self.rate))
+
+
+def _products(X: Array) -> Array:
+    joint_first = np.ascontiguousarray(X.transpose(1, 0, 2))
+    return np.asarray(joint_first.transpose(0, 2, 1) @ joint_first)
+
+
+class Layout:
+    """Where the unknowns of a structure stand, and to which columns of each joint they belong.
+
+    The unknowns are the bodies (10 links), two factors of each coupling, then each joint's factors.
+    """
+
+    def __init__(self, structure: Structure, gram: Gram) -> None:
+        """Number the unknowns."""
+        self.bodies = len(gram.prior.phi)
+        places = _library_places(self.bodies)
+        coupled = self.bodies + sum(len(effect.names) for effect in LIBRARY)
+        self.size = self.bodies + 2 * len(structure.couplings)
+        self.columns, self.unknowns = [], []
+        guarded, priors = [True] * (2 * len(structure.couplings)), [1.0] * (2 * len(structure.couplings))
+        self.factors: list[slice] = []
+        for j, effects in enumerate(structure.joints):
+            own = [place for effect in effects for place in places[effect]]
+            pairs = [k for k, pair in enumerate(structure.couplings) if j in (pair.first, pair.second)]
+            at = [gram.pairs.index(structure.couplings[k]) for k in pairs]
+            columns = [*range(self.bodies), *(coupled + 2 * k + i for k in at for i in (0, 1)), *own]
+            shared = [self.bodies + 2 * k + i for k in pairs for i in (0, 1)]
+            self.factors.append(slice(self.size, self.size + len(own)))
+            self.columns.append(np.array(columns))
+            self.unknowns.append(np.array([*range(self.bodies), *shared, *range(self.size, self.size + len(own))]))
+            self.size += len(own)
+            guarded += [effect.not_negative for effect in effects for _ in effect.names]
+            priors += [effect.prior for effect in effects for _ in effect.names]
+        self.guarded = np.array([False] * self.bodies + guarded)
+        self.prior_width = np.array(priors)  # (size - bodies)
+
+    def coupling(self, k: int) -> slice:
+        """Return where the two factors of a coupling stand."""
+        return slice(self.bodies + 2 * k, self.bodies + 2 * k + 2)
+
+    def of(self, joint: int, x: Array) -> Array:
+        """Return the factors of a joint's columns, in the order of `columns`."""
+        return np.asarray(x[self.unknowns[joint]])
+
+
+def _library_places(first: int) -> dict[Effect, list[int]]:
+    places, at = {}, first
+    for effect in LIBRARY:
+        places[effect] = [*range(at, at + len(effect.names))]
+        at += len(effect.names)
+    return places
