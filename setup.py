@@ -35,7 +35,7 @@ setup(
         'symbolic': ['casadi', 'sympy'],
         'recordings': ['rosbags', 'pyarrow', 'scipy', 'rich'],
         'cluster': ['ray'],
-        'identification': ['scipy', 'cvxpy', 'clarabel', 'threadpoolctl'],
+        'identification': ['scipy', 'threadpoolctl'],
         'test': ['pytest', 'hypothesis', 'mujoco', 'casadi', 'sympy', 'viser==1.1.1', 'selenium'],
     },
     zip_safe=False,

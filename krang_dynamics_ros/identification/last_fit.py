@@ -15,7 +15,7 @@ from .samples import Run, Samples
 from .structure import Structure
 
 LOAD_ROUNDS = 20
-DAMPED_FROM = 5  # round from which bodies move half the way
+DAMPED_FROM = 5  # round from which the load moves half the way
 AGREED = 1e-3  # of the spread: the largest difference, as RMS of a joint, between the fit and a file with its bodies
 STD_FACTOR = 1.4  # standard deviations of repeats, times this, cover other trajectories (measured)
 
@@ -63,25 +63,24 @@ def last_fit(gram: Gram, samples: Samples, runs: Sequence[Run], structure: Struc
     """Fit with the pilot's load, take the load from the bodies found, and fit again until both agree."""
     first = Problem(gram, structure)
     left_out = _left_out(first, samples, Columns(samples, gram.pairs, gram.load, gram.crossing).X)
-    problem, phi = first, first.gram.prior.phi
-    x = problem.possible(gram.total)
-    X = Columns(samples, gram.pairs, gram.load, gram.crossing).X
+    problem, load = first, gram.load
     for k in range(LOAD_ROUNDS):
-        fitted = _predicted(problem, X, x)
-        phi = x[: problem.layout.bodies] if k < DAMPED_FROM else (phi + x[: problem.layout.bodies]) / 2
-        load = samples.load(runs, phi)
-        X = Columns(samples, gram.pairs, load, gram.crossing).X
+        x = problem.possible(problem.gram.total)
+        of_bodies = samples.load(runs, x[: problem.layout.bodies])
+        X = Columns(samples, gram.pairs, of_bodies, gram.crossing).X
         of_file = _predicted(problem, X, x)
+        fitted = _predicted(problem, Columns(samples, gram.pairs, load, gram.crossing).X, x)
         difference = float((np.sqrt(np.square(of_file - fitted).mean(axis=0)) / samples.spread).max())
         if difference < AGREED:
             break
-        problem = Problem(Gram.of_columns(X, samples, gram.prior, gram.pairs, load, gram.crossing), structure)
-        x = problem.possible(problem.gram.total)
+        load = of_bodies if k < DAMPED_FROM else (load + of_bodies) / 2
+        X_next = Columns(samples, gram.pairs, load, gram.crossing).X
+        problem = Problem(Gram.of_columns(X_next, samples, gram.prior, gram.pairs, load, gram.crossing), structure)
     predicted = of_file + samples.known_effort
     certainty = _certainty(problem, samples, x, samples.effort - predicted)
     return Fit(
-        structure, problem.layout, x, gram.crossing, load, predicted, left_out + samples.known_effort,
-        _terms(problem, X, x, load), difference, certainty,
+        structure, problem.layout, x, gram.crossing, of_bodies, predicted, left_out + samples.known_effort,
+        _terms(problem, X, x, of_bodies), difference, certainty,
     )  # fmt: skip
 
 
