@@ -234,6 +234,53 @@ def test_a_real_arm_is_identified_and_what_was_left_out_predicted(name: str, mos
     assert command('check', next(tmp_path.glob('*.yaml')), '--states', 5, cwd=tmp_path).returncode == 0
 
 
+def test_a_recording_that_stands_still_has_absolute_errors_only(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    q = np.array([0.3, 0.5]) + 1e-4 * rng.normal(size=(len(TIME), 2))
+    rows = np.column_stack([TIME, q, 40 + 0.1 * rng.normal(size=(len(TIME), 2))])
+    head = 'time,theta1.position,theta2.position,theta1.effort,theta2.effort'
+    np.savetxt(tmp_path / 'rest.csv', rows, delimiter=',', header=head, comments='')
+    done = command('predict', 'rest.csv', '--robot', 'arm_2r', cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert 'the robot stands still' in done.stdout
+    assert 'mean' not in done.stdout
+    assert any(line.startswith('theta1') and line.endswith('N m') for line in done.stdout.splitlines())
+    refused = command('identify', 'rest.csv', '--robot', 'arm_2r', cwd=tmp_path)
+    assert refused.returncode == 2
+    assert 'stands still, which determines nothing' in refused.stderr
+
+
+REAL = {
+    'rokae_xmate7p': ('traj1_60s_50Hz.csv', 'xmate7p.urdf', 0.170),
+    'kuka_lwr4': ('measurements_1.csv', 'kuka_lwr4.urdf', 0.260),
+    'franka_panda': ('train_first_14000_rows.csv', 'panda.urdf', 0.099),
+    'staubli_tx40': ('train_0-5.5s_1kHz.csv', 'tx40.urdf', 0.152),
+    'rokae_ar5_wall': ('train_0-42s.csv', 'ar5_wall.urdf', 0.166),
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize('name', REAL)
+def test_arms_that_nothing_was_tuned_on_are_identified(name: str, tmp_path: Path) -> None:
+    table, urdf, most = REAL[name]
+    folder = shared(name)
+    done = command('identify', folder / table, '--robot', folder / urdf, '-o', 'out.yaml', cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    mean = float(next(line for line in done.stdout.splitlines() if line.startswith('mean')).split()[1])
+    assert mean < most
+    again = command('predict', folder / table, '--robot', 'out.yaml', cwd=tmp_path)
+    assert float(next(line for line in again.stdout.splitlines() if line.startswith('mean')).split()[1]) < most
+
+
+@pytest.mark.slow
+def test_another_motion_of_an_arm_is_predicted(tmp_path: Path) -> None:
+    folder = shared('rokae_xmate7p')
+    robot = ('--robot', folder / 'xmate7p.urdf', '-o', 'out.yaml')
+    assert command('identify', folder / 'traj1_60s_50Hz.csv', *robot, cwd=tmp_path).returncode == 0
+    done = command('predict', folder / 'traj2_60s_50Hz.csv', '--robot', 'out.yaml', cwd=tmp_path)
+    assert float(next(line for line in done.stdout.splitlines() if line.startswith('mean')).split()[1]) < 0.146
+
+
 def test_a_recording_of_another_robot_is_refused_by_name(tmp_path: Path) -> None:
     (tmp_path / 'table.csv').write_text('time,elbow.position,elbow.effort\n0,1,1\n1,2,2\n')
     done = command('predict', 'table.csv', cwd=tmp_path)

@@ -85,20 +85,36 @@ def test_friction_and_rotors_are_within_three_per_cent() -> None:
     assert np.abs(values.mean(axis=0) / list(TRUTH.values()) - 1).max() < 0.015  # no bias
 
 
+def base_scores(result: Identified) -> list[float]:
+    """Return how many standard deviations the base parameters are off."""
+    V = base_combinations(result.links)
+    rotors = [result.fit.layout.factors[j].start for j in range(len(ARM))]
+    which = [*range(10 * len(result.links)), *rotors]
+    off = np.concatenate([result.fit.phi - Arm.of(truth(), ARM, {}).phi, result.fit.x[rotors] - 0.4])
+    C = result.fit.certainty.covariance[np.ix_(which, which)]
+    return (V @ off / np.sqrt(np.diag(V @ C @ V.T))).tolist()
+
+
 def test_base_parameters_are_within_three_standard_deviations() -> None:
-    scores = []
-    for result in found():
-        V = base_combinations(result.links)
-        rotors = [result.fit.layout.factors[j].start for j in range(len(ARM))]
-        which = [*range(10 * len(result.links)), *rotors]
-        off = np.concatenate([result.fit.phi - Arm.of(truth(), ARM, {}).phi, result.fit.x[rotors] - 0.4])
-        C = result.fit.certainty.covariance[np.ix_(which, which)]
-        scores.append(V @ off / np.sqrt(np.diag(V @ C @ V.T)))
-    within = np.abs(np.array([x for score in scores for x in score])) < 3
-    assert within.mean() >= 0.95
+    scores = [score for result in found() for score in base_scores(result)]
+    assert (np.abs(scores) < 3).mean() >= 0.95
 
 
 def test_another_trajectory_is_predicted_as_well_as_noise_allows() -> None:
     errors = [predict(result.robot, noisy(recorded(1), 500 + k)).errors for k, result in enumerate(found())]
-    assert np.max(np.mean(errors, axis=1)) < 1.3 * NOISE
-    assert np.max(errors) < 1.4 * NOISE  # of one joint: at a standstill, the sign of its friction is anybody's guess
+    assert np.mean(errors) < 1.25 * NOISE
+    assert np.max(np.mean(errors, axis=1)) < 1.8 * NOISE  # an offset may look like gravity along the one motion
+    assert np.max(errors) < 2.5 * NOISE
+
+
+def test_over_other_trajectories_nine_of_ten_numbers_are_within_two_standard_deviations() -> None:
+    scores = []
+    for seed in range(8):
+        arm = held(truth(), {}, ARM)
+        motion = run(arm, Search(arm, 10.0, 20 + seed).best(), 30.0, 100.0, noise=0.0)
+        result = identify(krang(), [noisy(motion, 20 + seed)])
+        for j in range(len(ARM)):
+            numbers = zip(result.factors(j), TRUTH.values(), strict=False)
+            scores += [(value - true) / sure for (_, value, sure), true in numbers]
+        scores += base_scores(result)
+    assert (np.abs(scores) < 2).mean() >= 0.9

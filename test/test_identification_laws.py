@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from krang_dynamics_ros import NewtonEuler, Robot, krang, load_robot
 from krang_dynamics_ros.core.inertia import Inertia
-from krang_dynamics_ros.effects.coupling import CouplingEffect, coupling_torque
+from krang_dynamics_ros.effects.coupling import CoupledFriction, CouplingEffect
 from krang_dynamics_ros.effects.load import crossing_of
 from krang_dynamics_ros.effects.presliding import presliding_history
 from krang_dynamics_ros.effects.sliding import CoulombEffect
@@ -225,14 +225,23 @@ def test_many_rows_are_thinned_and_their_rate_is_that_of_what_is_left() -> None:
 
 def test_coupled_friction_never_gives_power(rng: np.random.Generator) -> None:
     pairs = [Coupling(('a', 'b'), 1, 0.5, 2.0, 0.05), Coupling(('b', 'c'), -1, 0.2, 1.0, 0.05)]
-    dq = rng.normal(size=(1000, 3))
-    power = (coupling_torque(pairs, 'abc', dq) * dq).sum(axis=1)
-    assert power.min() >= 0
+    friction, dq = CoupledFriction(pairs, 'abc'), rng.normal(size=(1000, 3))
+    assert (friction.torque(dq) * dq).sum(axis=1).min() >= 0
+    alone = CoupledFriction([Coupling(('a', 'b'), -1, 0.5, 2.0, 0.05)], 'abc').torque(dq)
     columns = CouplingEffect(0, 1, -1).columns(dq)
-    one = coupling_torque([Coupling(('a', 'b'), -1, 0.5, 2.0, 0.05)], 'abc', dq)
-    np.testing.assert_allclose(np.stack([c @ [0.5, 2.0] for c in columns], axis=1), one[:, :2])
-    held = coupling_torque(pairs[:1], ('b',), dq[:, :1])
-    np.testing.assert_allclose(held[:, 0], coupling_torque(pairs[:1], 'ab', np.c_[0 * dq[:, 0], dq[:, 0]])[:, 1])
+    np.testing.assert_allclose(np.stack([c @ [0.5, 2.0] for c in columns], axis=1), alone[:, :2])
+    held = CoupledFriction(pairs[:1], ('b',)).torque(dq[:, :1])
+    both = CoupledFriction(pairs[:1], 'ab').torque(np.c_[0 * dq[:, 0], dq[:, 0]])
+    np.testing.assert_allclose(held[:, 0], both[:, 1])
+
+
+def test_the_slope_and_the_potential_of_coupled_friction_are_of_one_function(rng: np.random.Generator) -> None:
+    pairs = [Coupling(('a', 'b'), 1, 0.5, 2.0, 0.5), Coupling(('b', 'c'), -1, 0.2, 1.0, 0.5)]
+    friction, dq, step = CoupledFriction(pairs, 'abc'), rng.normal(size=3), 1e-5 * np.eye(3)
+    slope = [(friction.torque(dq + e) - friction.torque(dq - e)) / 2e-5 for e in step]
+    np.testing.assert_allclose(friction.slope(dq), slope, rtol=1e-5, atol=1e-8)
+    force = [(friction.potential(dq + e) - friction.potential(dq - e)) / 2e-5 for e in step]
+    np.testing.assert_allclose(friction.torque(dq), force, rtol=1e-5, atol=1e-8)
 
 
 def test_neighbours_are_joints_that_carry_one_another() -> None:

@@ -42,6 +42,7 @@ def dynamics_of(robot: Robot, urdf: str | None = None, backend: str = 'pinocchio
     settings: dict[str, Any] = {'gravity': robot.gravity, 'joint_names': robot.joint_names, 'rotor_inertia': rotors}
     dynamics = _dynamics(robot, urdf, backend, settings)
     dynamics.friction.take([joint.friction for joint in robot.moving_joints])
+    dynamics.drive.take(robot)
     return dynamics
 
 

@@ -103,7 +103,7 @@ class MomentumObserver:
             self.gap = gap
         elif dt <= 0:
             return  # a part of a state that came late, or twice: the next one has it
-        input_ = effort - self._friction(q, dq)
+        input_ = self.dynamics.drive.without_offset(effort) - self._friction(q, dq)
         if self._stamp == NEVER:
             self._path.begin(q, dq)
             self._since[:] = self._latest = stamp
@@ -126,8 +126,12 @@ class MomentumObserver:
             self.torque[unknown], self._since[unknown], self._latest = 0.0, stamp, stamp
 
     def _friction(self, q: Array, dq: Array) -> Array:
-        z = self._past.move(q)
-        return self.dynamics.friction.torque(dq, z) if self.source == 'motor' else np.zeros_like(dq)
+        """Return what is between a reading and the links: springs, and before a sensor the friction of the drive."""
+        z, drive = self._past.move(q), self.dynamics.drive
+        springs = drive.spring_torque(q)
+        if self.source != 'motor':
+            return springs
+        return self.dynamics.friction.torque(dq, z) + drive.coupled_friction(dq) + springs
 
 
 def _any(torque: Array) -> Array | None:

@@ -18,6 +18,7 @@ from ..core.spatial import Array, frozen
 from ..robot.robot import Robot
 from ..robot.urdf_reader import read_description
 from .at_rest import odd_inertia, rest
+from .drive import Drive
 from .friction import FrictionModel, not_negative
 from .pinocchio_tree import tree_of
 
@@ -60,6 +61,7 @@ class PinocchioModel:
         self.gravity = np.asarray(gravity, dtype=float)
         order = [robot.joint_names.index(name) for name in self.joint_names]
         self.friction = FrictionModel(robot.viscous[order], robot.coulomb[order])
+        self.drive = Drive(self.friction.n)
         self.rotor_inertia = self.vector(rotor_inertia or {})
         A = self._square(pin.crba(self._model, self._data, self._in(rest(robot)[order])))
         self.warnings = odd_inertia(robot, self.joint_names, A)

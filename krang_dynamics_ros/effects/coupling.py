@@ -42,17 +42,32 @@ class CouplingEffect:
         return Coupling((names[self.first], names[self.second]), self.sign, factors[0], factors[1], self.velocity)
 
 
-def coupling_torque(couplings: Sequence[Coupling], names: Sequence[str], dq: Array) -> Array:
-    """Return what motors must give (..., n) against coupled friction, for velocities (..., n) of named joints.
+class CoupledFriction:
+    """The friction of all pairs of a robot. A joint of a pair that is not among `names` stands still."""
 
-    A joint of a pair that is not named stands still.
-    """
-    torque = np.zeros_like(dq)
-    for coupling in couplings:
-        signs = dict(zip(coupling.joints, (1, coupling.sign), strict=True))
-        parts = [(names.index(name), sign) for name, sign in signs.items() if name in names]
-        together = sum((sign * dq[..., j] for j, sign in parts), np.zeros(dq.shape[:-1]))
-        size = coupling.viscous * together + coupling.coulomb * np.tanh(together / coupling.velocity)
-        for j, sign in parts:
-            torque[..., j] += sign * size
-    return torque
+    def __init__(self, couplings: Sequence[Coupling], names: Sequence[str]) -> None:
+        """Take the robot's couplings and the joints in order."""
+        self.W = np.zeros((len(couplings), len(names)))
+        for row, pair in zip(self.W, couplings, strict=True):
+            for name, sign in zip(pair.joints, (1, pair.sign), strict=True):
+                if name in names:
+                    row[names.index(name)] = sign
+        numbers = [(pair.viscous, pair.coulomb, pair.velocity) for pair in couplings]
+        self._viscous, self._coulomb, self._over = np.array(numbers, dtype=float).reshape(-1, 3).T
+
+    def torque(self, dq: Array) -> Array:
+        """Return what motors must give (..., n) at velocities (..., n)."""
+        together = dq @ self.W.T
+        return np.asarray((self._viscous * together + self._coulomb * np.tanh(together / self._over)) @ self.W)
+
+    def slope(self, dq: Array) -> Array:
+        """Return d torque / d dq (n, n) at velocities (n), which is symmetric and never negative."""
+        dry = self._coulomb / self._over * (1 - np.tanh(self.W @ dq / self._over) ** 2)
+        return np.asarray(self.W.T * (self._viscous + dry) @ self.W)
+
+    def potential(self, dq: Array) -> float:
+        """Return the integral of the torque over velocities (n)."""
+        together = self.W @ dq
+        ratio = np.abs(together / self._over)
+        log_cosh = ratio + np.log1p(np.exp(-2 * ratio)) - np.log(2)
+        return float(self._viscous @ together**2 / 2 + self._coulomb * self._over @ log_cosh)

@@ -31,6 +31,12 @@ class SpringEffect:
         return replace(joint, spring=Spring(factors[0], factors[1]))
 
 
+def spring_energy(springs: Sequence[Spring | None], q: Array) -> float:
+    """Return what the springs of all joints hold (J) at q (n), but for a constant."""
+    cosine, sine = np.array([(s.cosine, s.sine) if s else (0.0, 0.0) for s in springs]).reshape(-1, 2).T
+    return float(cosine @ np.sin(q) - sine @ np.cos(q))
+
+
 def spring_torque(springs: Sequence[Spring | None], q: Array) -> Array:
     """Return what motors must give (..., n) against the springs of all joints."""
     cosine, sine = np.array([(s.cosine, s.sine) if s else (0.0, 0.0) for s in springs]).reshape(-1, 2).T

@@ -64,4 +64,5 @@ def _torque(simulation: Simulation, acceleration: Array, dq: Array, z: Array) ->
     """
     dynamics = simulation.dynamics
     torque = dynamics.inverse_dynamics(simulation.q, simulation.dq, acceleration)
-    return np.asarray(torque + dynamics.friction.torque(dq, z))
+    drive = dynamics.drive.spring_torque(simulation.q) + dynamics.drive.coupled_friction(dq)
+    return np.asarray(torque + drive + dynamics.friction.torque(dq, z))

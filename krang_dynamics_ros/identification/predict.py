@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from ..core.spatial import Array
 from ..dynamics.friction import FrictionModel
-from ..effects.coupling import coupling_torque
+from ..effects.coupling import CoupledFriction
 from ..effects.presliding import presliding_history
 from ..effects.spring import spring_torque
 from ..equations.newton_euler import NewtonEuler
@@ -104,7 +104,7 @@ def _torque(arm: Robot, recording: Recording, smoothed: Smoothed) -> Array:
     if friction.depends_on_load:
         load = equations.inverse_dynamics(motion.q, motion.dq, np.zeros_like(motion.ddq))
         torque += friction.hidden_load(motion.dq, load)
-    torque += coupling_torque(arm.couplings, arm.joint_names, motion.dq)
+    torque += CoupledFriction(arm.couplings, arm.joint_names).torque(motion.dq)
     torque += spring_torque([joint.spring for joint in arm.moving_joints], motion.q)
     torque += np.array([joint.motor.effort_offset for joint in arm.moving_joints])
     return torque

@@ -169,13 +169,19 @@ def of_joint(name: str, defaults: Mapping[str, float], presliding: Sequence[Pres
             'presliding friction: pairs of a torque, N m (N), and a distance, rad (m)', live=True,
             default_text="the robot file's, or none",
         ),
+        Spec(
+            f'joints.{name}.effort_offset', float(defaults.get('effort_offset', 0.0)),
+            'what the effort reads where there is no torque, N m (N); taken off before the external torque is found',
+            live=True, least=-LARGEST, most=LARGEST, default_text="the robot file's, or none",
+        ),
     ]  # fmt: skip
 
 
 def of_joints(dynamics: Dynamics) -> list[Spec]:
     """Return the parameters of all joints."""
     friction = dynamics.friction
-    vectors = {'rotor_inertia': dynamics.rotor_inertia} | {key: getattr(friction, key) for key in FRICTION_SETTINGS}
+    vectors = {'rotor_inertia': dynamics.rotor_inertia, 'effort_offset': dynamics.drive.effort_offset}
+    vectors |= {key: getattr(friction, key) for key in FRICTION_SETTINGS}
     return [
         spec
         for k, name in enumerate(dynamics.joint_names)
@@ -190,6 +196,7 @@ def set_joints(dynamics: Dynamics, values: Settings) -> None:
         return [values[f'joints.{name}.{key}'] for name in dynamics.joint_names]
 
     dynamics.rotor_inertia = of_all('rotor_inertia')
+    dynamics.drive.effort_offset = of_all('effort_offset')
     for key in FRICTION_SETTINGS:
         setattr(dynamics.friction, key, of_all(key))
     dynamics.friction.set_presliding([presliding_of('presliding', numbers) for numbers in of_all('presliding')])

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from ..core.friction_shapes import coulomb, presliding
 from ..core.spatial import Array
 from ..dynamics.friction import FrictionModel
+from ..effects.coupling import CoupledFriction
 
 Floats = NDArray[np.floating[Any]]
 SWEEPS = 200  # of Gauss-Seidel, where the quick way to the impulses does not settle
@@ -29,15 +30,18 @@ SETTLED = 1e-9  # rad/s, or m/s: a step of Newton's below it is none
 class SmoothFriction:
     """A step's friction without jumps, as a function of the velocity (n) at its end."""
 
-    def __init__(self, friction: FrictionModel, z: Array, dq: Array, h: float) -> None:
+    def __init__(
+        self, friction: FrictionModel, z: Array, dq: Array, h: float, coupled: CoupledFriction | None = None
+    ) -> None:
         """Take the velocities dq (n) at the beginning of a step of h seconds, and the state z (n, k) of presliding."""
         self.h = h
+        self._coupled = coupled or CoupledFriction((), [''] * len(dq))
         self._friction, self._z, self._before = friction, z, dq
         self._viscous, self._over = friction.viscous, friction.coulomb_velocity
         self._smoothed = np.where(self._over > 0, friction.coulomb, 0.0)
         self._width = np.where(self._over > 0, self._over, 1.0)
         self.dry = h * (friction.coulomb - self._smoothed)  # the most that jumping friction gives, N m s
-        self.linear = not self._smoothed.any() and not friction.has_state
+        self.linear = not self._smoothed.any() and not friction.has_state and not len(self._coupled.W)
         self.none = self.linear and not self._viscous.any()
 
     def _movement(self, dq: Array) -> Array:
@@ -48,14 +52,18 @@ class SmoothFriction:
         """Return what it takes from the joints (n), N m s, if the step ends with dq."""
         torque = self._viscous * dq + self._smoothed * coulomb(dq, self._width)
         z = presliding(self._z, self._movement(dq), self._friction.delta)
-        return np.asarray(self.h * (torque + self._friction.presliding_torque(z)))
+        return np.asarray(self.h * (torque + self._friction.presliding_torque(z) + self._coupled.torque(dq)))
 
     def slope(self, dq: Array) -> Array:
-        """Return d impulse / d dq (n), which is never negative."""
+        """Return d impulse / d dq (n) of each joint's own friction, which is never negative."""
         slope = self._viscous + self._smoothed / self._width * (1 - np.tanh(dq / self._width) ** 2)
         moved, kappa, delta = self._movement(dq), self._friction.kappa, self._friction.delta
         dz = (1 - np.sign(moved) * self._z) * np.exp(-np.abs(moved) / delta) / delta
         return np.asarray(self.h * (slope + self.h / 2 * np.einsum('jk,jk->j', kappa, dz)))
+
+    def coupled_slope(self, dq: Array) -> Array:
+        """Return d impulse / d dq (n, n) of the friction of joints together."""
+        return self.h * self._coupled.slope(dq)
 
     def potential(self, dq: Array) -> float:
         """Return the sum of the integrals of `impulse` over dq: what the right velocity makes least, with the rest."""
@@ -64,7 +72,8 @@ class SmoothFriction:
         springs = 2 / self.h * float(np.sum(kappa * (np.abs(moved) + held)))
         ratio = np.abs(dq / self._width)
         log_cosh = ratio + np.log1p(np.exp(-2 * ratio)) - np.log(2)
-        return self.h * (float(self._viscous @ dq**2 / 2 + self._smoothed * self._width @ log_cosh) + springs)
+        own = float(self._viscous @ dq**2 / 2 + self._smoothed * self._width @ log_cosh)
+        return self.h * (own + springs + self._coupled.potential(dq))
 
 
 def velocity_after(A: Array, free: Array, smooth: SmoothFriction, low: Array, high: Array) -> tuple[Array, Array]:
@@ -95,9 +104,10 @@ def _linearised(
     A: Array, free: Array, smooth: SmoothFriction, around: Array, low: Array, high: Array
 ) -> tuple[Array, Array]:
     """Return the velocity and the bounded impulses (n) if smooth friction is a straight line around a velocity."""
-    slope, where, impulse = smooth.slope(around), np.flatnonzero(low < high), np.zeros(len(free))
-    mobility = np.linalg.inv(A + np.diag(slope))
-    dq = np.asarray(mobility @ (A @ free - smooth.impulse(around) + slope * around))
+    slope = np.diag(smooth.slope(around)) + smooth.coupled_slope(around)
+    where, impulse = np.flatnonzero(low < high), np.zeros(len(free))
+    mobility = np.linalg.inv(A + slope)
+    dq = np.asarray(mobility @ (A @ free - smooth.impulse(around) + slope @ around))
     if len(where):
         impulse[where] = bounded_impulses(mobility[where][:, where], dq[where], low[where], high[where])
         dq = dq + mobility @ impulse

@@ -48,5 +48,5 @@ def joint_effort(simulation: Simulation, pushes: Sequence[Wrench]) -> Array:
     Under brakes too, and at a stop: what bears the weight is between the sensor and the world.
     """
     dynamics, q, dq, ddq = simulation.dynamics, simulation.q, simulation.dq, simulation.ddq
-    effort = dynamics.inverse_dynamics(q, dq, ddq) - dynamics.rotor_inertia * ddq
+    effort = dynamics.inverse_dynamics(q, dq, ddq) - dynamics.rotor_inertia * ddq + dynamics.drive.spring_torque(q)
     return effort - dynamics.wrench_torque(q, pushes) if pushes else effort

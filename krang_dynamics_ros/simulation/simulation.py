@@ -96,8 +96,11 @@ class Simulation:
 
     @property
     def energy(self) -> float:
-        """Kinetic and potential energy (J). `lost` is what friction, stops and brakes have taken so far."""
-        return self.dynamics.E(self.q, self.dq) + self.dynamics.U(self.q)
+        """Kinetic and potential energy (J), with springs. `lost` is what friction, stops and brakes have taken."""
+        return self.dynamics.E(self.q, self.dq) + self._potential(self.q)
+
+    def _potential(self, q: Array) -> float:
+        return self.dynamics.U(q) + self.dynamics.drive.spring_energy(q)
 
     def hold(self, h: float = STEP) -> None:
         """Go on by h seconds with the brakes closed: they stop every joint at once and bear whatever acts on it."""
@@ -148,6 +151,8 @@ class Simulation:
     def _acceleration(self, q: Array, dq: Array, torque: Array, pushes: Sequence[Wrench], free: Bools) -> Array:
         """Return the acceleration (n) of the joints that are free; the others are locked."""
         pushed = torque + self.dynamics.wrench_torque(q, pushes) if pushes else torque
+        if self.dynamics.drive.has_springs:
+            pushed = pushed - self.dynamics.drive.spring_torque(q)
         if free.all():
             return self.dynamics.forward_dynamics(q, dq, pushed)
         rest, ddq = pushed - self.dynamics.inverse_dynamics(q, dq, np.zeros(self.robot.n)), np.zeros(self.robot.n)
@@ -171,7 +176,8 @@ class Simulation:
 
         Friction that does not jump is taken at the velocity it leads to: on a light wrist it may be too stiff for h.
         """
-        smooth = SmoothFriction(self.dynamics.friction, self._presliding.z, self.dq, h)
+        dynamics = self.dynamics
+        smooth = SmoothFriction(dynamics.friction, self._presliding.z, self.dq, h, dynamics.drive.coupled)
         low = np.where(self.q >= self.upper - AT_STOP, -np.inf, -smooth.dry)
         high = np.where(self.q <= self.lower + AT_STOP, np.inf, smooth.dry)
         low, high = np.where(self.braked, -np.inf, low), np.where(self.braked, np.inf, high)
@@ -204,7 +210,7 @@ class Simulation:
             self.dq[out] = np.where(low < 0, np.minimum(self.dq[out], 0.0), np.maximum(self.dq[out], 0.0))
         self._presliding.move(self.q)
         if (self.dq != dq).any() or (self.q != q).any():
-            self.lost += self.dynamics.E(q, dq) + self.dynamics.U(q) - self.energy
+            self.lost += self.dynamics.E(q, dq) + self._potential(q) - self.energy
 
     def _check(self, dq: Array) -> None:
         """Raise `SimulationError` if a velocity (n) is none that a robot has."""

@@ -141,8 +141,9 @@ class _Table:
 
 
 def _not_all(joint: Joint) -> str:
-    """Say so where a joint's friction is not eq. (17) alone, which is all that the symbols know."""
-    return '; this joint has friction beyond eq. (17), which is NOT in here' if joint.friction.beyond_report else ''
+    """Say so where a joint has more than the friction of eq. (17), which is all that the symbols know."""
+    friction = '; this joint has friction beyond eq. (17), which is NOT in here' if joint.friction.beyond_report else ''
+    return friction + ('; this joint has a spring, which is NOT in here' if joint.spring else '')
 
 
 def _position(joint: Joint, robot: Robot, symbols: dict[str, Any]) -> Any:
