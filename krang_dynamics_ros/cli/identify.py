@@ -123,9 +123,7 @@ def print_errors(robot: Robot, names: Sequence[str], table: ErrorTable) -> None:
     say(f'{"mean":<{width}}  {means}')
     worst = '  '.join(f'{column.max():8.4f}' for column in table[:3])
     say(f'{"worst":<{width}}  {worst}')
-    say(
-        '\nraw: as recorded. smoothed: effort and model smoothed. floor: what no smooth motion explains of the effort.'
-    )
+    say('\nraw: as recorded. smoothed: effort and model smoothed. floor: what no smooth motion explains of the effort.')
 
 
 if __name__ == '__main__':

@@ -54,8 +54,8 @@ class Recording:
     velocity: Array | None = None  # (rows, joints), as the drives report it
     effort: Array | None = None  # (rows, joints)
     stood: Mapping[str, float] = field(default_factory=dict)  # where joints stood that do not count, rad or m
-    moved: Mapping[str, Array] = field(default_factory=dict)  # positions (rows) of joints that do not count but moved
     notes: tuple[str, ...] = ()  # on what is odd in the file
+    moved: Mapping[str, Array] = field(default_factory=dict)  # positions (rows) of joints that do not count but moved
 
     def __post_init__(self) -> None:
         shape = (len(self.time), len(self.joint_names))
