@@ -217,6 +217,14 @@ def test_amperes_are_made_newton_metres(model: Model) -> None:
     assert 'from the measured efforts' in with_effort(model, -0.5, **scales).supervisor.enable()
 
 
+def test_the_offset_of_a_sensor_is_no_torque_to_begin_from() -> None:
+    arm = Arm(load_model(), **{f'joints__{name}__effort_offset': 6.0 for name in JOINTS})
+    arm.effort = arm.pipeline.dynamics.Q(arm.q) + 6.0
+    arm.run(0.1).supervisor.enable()
+    arm.run(0.01)
+    np.testing.assert_allclose(arm.last, arm.gravity, atol=1e-9)
+
+
 def test_a_joint_without_effort_begins_at_zero(model: Model) -> None:
     arm = Arm(model)
     arm.effort = arm.pipeline.dynamics.Q(arm.q)

@@ -133,7 +133,7 @@ class External:
         """Return what drives the joints (n; N m, N), NaN where unknown; None if efforts say something else."""
         if state.effort is None or self.observer.source == 'external':
             return None
-        return np.asarray(state.effort * self.observer.effort_scale)
+        return self._dynamics.drive.without_offset(state.effort * self.observer.effort_scale)
 
     def without_effort(self, state: State) -> list[str]:
         """Return the joints of a state that have no effort."""
