@@ -75,10 +75,14 @@ class Driven:
     def reaches(self, target: Any) -> Callable[[], bool]:
         return lambda: len(self.commands) > 0 and bool(np.allclose(self.commands[-1], target, atol=1e-9))
 
-    def on(self) -> Driven:
+    def on(self, target: Any = None) -> Driven:
         """Enable commands and wait for all of the torque; again where a busy machine has ended them by a fault."""
         self.enable()
-        self.client.until(self.reaches(self.gravity), self._go_on, f'not all of the torque: {self.process.output}')
+        self.client.until(
+            self.reaches(self.gravity if target is None else target),
+            self._go_on,
+            f'not all of the torque: {self.process.output}',
+        )
         return self
 
     def _go_on(self) -> None:
@@ -179,8 +183,7 @@ def test_limits_hold_and_the_joint_that_is_cut_is_named(driven: Driven) -> None:
     assert client.get('command_limits') == [60.0, 120.0]  # the URDF's
     limits = [abs(driven.gravity[0]) / 2, 120.0]
     assert client.set(command_limits=limits)[0].successful
-    driven.enable()
-    client.until(driven.reaches(np.clip(driven.gravity, -np.array(limits), limits)), driven.say)
+    driven.on(np.clip(driven.gravity, -np.array(limits), limits))
     assert (np.abs(driven.commands) <= limits).all()
     client.until(lambda: 'q_4l is cut to its limit' in driven.status, driven.say)
     assert 'disable first' in client.set(command_limits=[60.0, 120.0])[0].reason
