@@ -78,6 +78,8 @@ def test_pip_puts_one_command_on_the_path(tmp_path: Path) -> None:
             '[console_scripts]', 'krang', '=', 'krang_dynamics_ros.__main__:main',
         ]  # fmt: skip
     assert not [name for name in names if '.data/scripts/' in name]
+    files = [path for path in (ROOT / 'krang_dynamics_ros').rglob('*.*') if '__pycache__' not in path.parts]
+    assert {str(path.relative_to(ROOT)) for path in files} <= set(names)  # the page's styles and scripts too
     data = {name.partition('.data/data/')[2] for name in names if '.data/data/' in name}
     assert {f'lib/krang_dynamics_ros/{path.name}' for path in (ROOT / 'scripts').iterdir()} <= data
     for folder in ('config', 'launch', 'rviz', 'urdf'):
