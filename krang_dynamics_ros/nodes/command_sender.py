@@ -32,7 +32,7 @@ SILENCE = 0.2  # s without a command, while commands go out: the node hangs
 LOOK = 0.02  # s between two looks at who subscribes, while commands go out; ten times as long while none do
 REPORT = 0.1  # s between two reports, if nothing has changed
 STEP = 0.01  # s between two commands on the way to zero
-ACKNOWLEDGED = 0.5  # s: for the last message to arrive
+ACKNOWLEDGED = 10.0  # s: for the last message to arrive, at a controller on a machine that is very busy
 MAX_ENDPOINTS = 100  # that are reported: those that were seen first
 HEAD = struct.Struct('<Bdd')  # whether commands go out; how long they would take to zero, and at least by the rates, s
 UNKNOWN = '_NODE_NAME_UNKNOWN_'
@@ -105,6 +105,10 @@ class CommandSender:
                 return
             self._look(now)
 
+    def wait_until_received(self) -> None:
+        """Stay until the last message has arrived: one that is lost with this process would be the zero."""
+        self._publisher.wait_for_all_acked(Duration(seconds=ACKNOWLEDGED))
+
     def _read(self) -> bool:
         """Take in what the pipe has; return whether it goes on."""
         raw = os.read(sys.stdin.fileno(), 1 << 16)
@@ -131,7 +135,6 @@ class CommandSender:
                 reported = now
             time.sleep(STEP)
             now = time.monotonic()
-        self._publisher.wait_for_all_acked(Duration(seconds=ACKNOWLEDGED))
 
     def _look(self, now: float) -> None:
         if now - self._looked < (LOOK if self._frame.live else 10 * LOOK) and self._subscribers is not None:
@@ -189,6 +192,7 @@ def main(arguments: list[str]) -> int:
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT):
         signal.signal(number, lambda *_: setattr(sender, 'told_to_end', True))
     sender.run()
+    sender.wait_until_received()
     node.destroy_node()
     rclpy.shutdown()
     return 0
