@@ -156,6 +156,8 @@ def test_stamps_of_another_clock_are_refused_unless_the_user_says_so(model: Mode
         arm.run(0.1)
         if given:
             assert 'enabled' in arm.supervisor.enable()
+        else:
+            refused(arm, 's behind this clock')
 
 
 def test_degrees_for_radians_are_refused(model: Model) -> None:
