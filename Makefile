@@ -17,11 +17,13 @@ venv: $(RUNS)  ## make .venv with all that the package runs on, pinned (the defa
 
 PORT ?= 8080
 ROBOT ?=
+ARM ?=
 run: export ROS_AUTOMATIC_DISCOVERY_RANGE ?= LOCALHOST
 run: export KRANG_PORT = $(PORT)
 run: export KRANG_ROBOT = $(if $(ROBOT),-p robot_file:=$(ROBOT))
+run: export KRANG_ARM = $(if $(ARM),--arm $(ARM))
 run: export KRANG_MESHES = $(if $(ROBOT),-p mesh_folders:=[$(abspath $(dir $(ROBOT)))])
-run: $(RUNS)  ## a simulated Krang in the browser; PORT=8081 for another port, ROBOT=my_robot.yaml for another robot
+run: $(RUNS)  ## a simulated Krang in the browser; PORT=8081 for another port, ROBOT=my_robot.yaml for another robot, ARM=my_arm.yaml for your arm
 	@PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/honcho start || (( $$? == 130 ))  # 130: Ctrl-C, which is how it ends
 
 MARK ?= not slow

@@ -16,7 +16,7 @@ setup(
     license='Apache-2.0',
     python_requires='>=3.10',
     packages=find_packages(include=[PACKAGE, f'{PACKAGE}.*']),
-    package_data={PACKAGE: ['py.typed', '*/*.css', '*/*.js']},
+    package_data={PACKAGE: ['py.typed', '*/*.css', '*/*.js', '*/*.LICENSE']},
     data_files=[
         ('share/ament_index/resource_index/packages', [f'resource/{PACKAGE}']),
         (SHARE, ['package.xml']),
@@ -28,12 +28,12 @@ setup(
         (f'{SHARE}/rviz', glob('rviz/*.rviz')),
         (f'lib/{PACKAGE}', glob('scripts/*')),  # for `ros2 run`; entry points would all be on the path of who uses pip
     ],
-    install_requires=['numpy', 'PyYAML', 'pin>=4.1,<5'],
+    install_requires=['numpy', 'PyYAML', 'pin>=4.1,<5', 'rich'],
     extras_require={
-        # viser exactly: who may open the page hangs on its inside (viewer/server.py); pycollada reads .dae meshes
+        # viser exactly: who may open the page hangs on its inside (page/server.py); pycollada reads .dae meshes
         'viewer': ['viser==1.1.1', 'pycollada'],
         'symbolic': ['casadi', 'sympy'],
-        'recordings': ['rosbags', 'pyarrow', 'scipy', 'rich'],
+        'recordings': ['rosbags', 'pyarrow', 'scipy'],
         'cluster': ['ray'],
         'identification': ['scipy', 'threadpoolctl'],
         'test': ['pytest', 'hypothesis', 'mujoco', 'casadi', 'sympy', 'viser==1.1.1', 'selenium'],

@@ -24,7 +24,7 @@ STEP = 10.0  # s
 CROWD = QoSProfile(depth=1000)
 
 
-class Heard:
+class LatestMessages:
     """Which states were sent, and which were answered, by stamp."""
 
     def __init__(self) -> None:
@@ -60,7 +60,7 @@ def start(port: int) -> dict[str, Running]:
 
 def watch(processes: dict[str, Running], minutes: float) -> None:
     """Print a line every ten seconds, and the sum at the end."""
-    heard, executor = Heard(), EventsExecutor()
+    heard, executor = LatestMessages(), EventsExecutor()
     executor.add_node(heard.node)
     _spin(executor, 5.0)
     heard.count()

@@ -1,31 +1,38 @@
-"""What the node is measured against: an rclpy node that sends every JointState back, on rclpy's default executor."""
+"""Two nodes that dynamics_node is compared with: each sends every JointState back.
+
+By default as most nodes are written: messages, on rclpy's default executor. With `--raw`: bytes, on the events
+executor, the least that a node in Python can do.
+"""
 
 from __future__ import annotations
 
+import sys
 from contextlib import suppress
 
 import rclpy
 from rclpy.executors import ExternalShutdownException
+from rclpy.experimental import EventsExecutor
 from rclpy.node import Node
 from rclpy.qos import QoSProfile, ReliabilityPolicy
 from sensor_msgs.msg import JointState
 
 
 class Echo(Node):
-    """Publishes what it hears, with the same quality of service as dynamics_node."""
+    """Publishes each joint state again, with the same quality of service as dynamics_node."""
 
-    def __init__(self) -> None:
+    def __init__(self, raw: bool) -> None:
         super().__init__('echo')
         publisher = self.create_publisher(JointState, 'torque/gravity', 1)
         best_effort = QoSProfile(depth=10, reliability=ReliabilityPolicy.BEST_EFFORT)
-        self.create_subscription(JointState, 'joint_states', publisher.publish, best_effort)
+        self.create_subscription(JointState, 'joint_states', publisher.publish, best_effort, raw=raw)
 
 
 def main() -> None:
     """Run it."""
     rclpy.init()
+    raw = '--raw' in sys.argv
     with suppress(KeyboardInterrupt, ExternalShutdownException):
-        rclpy.spin(Echo())
+        rclpy.spin(Echo(raw), EventsExecutor() if raw else None)
 
 
 if __name__ == '__main__':

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from krang_dynamics_ros.pipeline.pipeline import Pipeline, pipeline_of
+from krang_dynamics_ros.live.engine import Engine, engine_of
 
 from .library import microseconds
 
@@ -23,12 +23,12 @@ HAND = {
 GOAL = 1.2
 
 
-def pipeline(given: dict[str, Any]) -> Pipeline:
-    """Return a node's pipeline without the node."""
-    return pipeline_of({'wrench_timeout': 10.0, 'state_timeout': 10.0} | given)
+def engine(given: dict[str, Any]) -> Engine:
+    """Return a node's engine without the node."""
+    return engine_of({'wrench_timeout': 10.0, 'state_timeout': 10.0} | given)
 
 
-def states(one: Pipeline, terms: tuple[str, ...]) -> Callable[[], object]:
+def states(one: Engine, terms: tuple[str, ...]) -> Callable[[], object]:
     """Return a call that takes in two readings and a joint state, and computes terms."""
     names, clock = one.dynamics.joint_names, itertools.count(1_000_000, 1_000_000)
     q, dq, no_effort = np.linspace(-0.8, 0.8, len(names)), np.zeros(len(names)), np.empty(0)
@@ -36,8 +36,8 @@ def states(one: Pipeline, terms: tuple[str, ...]) -> Callable[[], object]:
     def call() -> object:
         now = next(clock)
         for hand, link in (('left', 'R10l'), ('right', 'R10r')):
-            one.inputs.take_wrench(hand, link, (1.0, 2.0, 3.0), (0.1, 0.2, 0.3), now, now)
-        torques = one.take_joint_state(names, q, dq, no_effort, now, now)
+            one.inputs.on_wrench(hand, link, (1.0, 2.0, 3.0), (0.1, 0.2, 0.3), now, now)
+        torques = one.on_joint_state(names, q, dq, no_effort, now, now)
         return torques and [torques.term(term) for term in terms]
 
     return call
@@ -45,8 +45,8 @@ def states(one: Pipeline, terms: tuple[str, ...]) -> Callable[[], object]:
 
 def main() -> None:
     """Print the table."""
-    bare = pipeline({})
-    laden = pipeline({f'{hand}.{key}': value for hand in ('left', 'right') for key, value in HAND.items()})
+    bare = engine({})
+    laden = engine({f'{hand}.{key}': value for hand in ('left', 'right') for key, value in HAND.items()})
     print(f'{"two readings and a state, to its torques":<42}{"with":>10}{"without":>10}{"ratio":>8}   goal {GOAL}')
     for title, terms in (('gravity', ('gravity',)), ('gravity and J^T f', ('gravity', 'wrench'))):
         mine, theirs = microseconds(states(laden, terms), states(bare, terms))

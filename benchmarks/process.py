@@ -24,12 +24,21 @@ class Running:
         )
         self.pid = self._process.pid
 
+    def check(self, title: str) -> None:
+        """Raise `SystemExit` if it has ended by itself: waiting for it would not end."""
+        if (code := self._process.poll()) is not None:
+            raise SystemExit(f'{title}: its process ended with code {code}:\n{self._printed()}')
+
     def end(self) -> None:
         """End it as Ctrl-C does."""
-        self._process.send_signal(signal.SIGINT)
-        if self._process.wait(30):
-            self._output.seek(0)
-            print(self._output.read().decode(errors='replace'), file=sys.stderr)
+        if self._process.poll() is None:
+            self._process.send_signal(signal.SIGINT)
+            if self._process.wait(30):
+                print(self._printed(), file=sys.stderr)
+
+    def _printed(self) -> str:
+        self._output.seek(0)
+        return self._output.read().decode(errors='replace')
 
 
 def cpu_seconds(pid: int) -> float:

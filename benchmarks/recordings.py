@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 from rosbags.rosbag2 import Reader
 
 from krang_dynamics_ros import Dynamics, Wrench, dynamics_of, krang
-from krang_dynamics_ros.core.wrench import Place
+from krang_dynamics_ros.core.wrench import WrenchFrame
 from krang_dynamics_ros.processing.columns import OF_GAMMA
 from krang_dynamics_ros.processing.job import Job, session
 from krang_dynamics_ros.processing.process import process
@@ -59,7 +59,7 @@ def arrays(fast: Dynamics, plain: Dynamics) -> tuple[float, float]:
     """Return the seconds that all terms take over arrays, by C and by a loop over Pinocchio."""
     rng = np.random.default_rng(0)
     q, dq, f = rng.normal(size=(STATES, plain.n)), rng.normal(size=(STATES, plain.n)), rng.normal(size=(2, STATES, 6))
-    places = [Place('R10l'), Place('R10r')]
+    places = [WrenchFrame('R10l'), WrenchFrame('R10r')]
 
     def in_c() -> None:
         fast.over('Q', q), fast.over('coriolis_torque', q, dq), fast.friction.torque(dq)
@@ -75,9 +75,9 @@ def arrays(fast: Dynamics, plain: Dynamics) -> tuple[float, float]:
 
 def main() -> None:
     """Print the ratios."""
-    pipeline, backend = session({})
+    engine, backend = session({})
     plain = dynamics_of(krang())
-    fast, slow = arrays(pipeline.dynamics, plain)
+    fast, slow = arrays(engine.dynamics, plain)
     print(f'\nRecordings; {STATES} states of Krang, terms {", ".join(OF_GAMMA)}, by {backend}\n')
     print(f'over arrays: {fast / STATES * 1e6:.2f} us a state, loop over Pinocchio {slow / STATES * 1e6:.2f}: '
           f'{slow / fast:.1f} times as fast (goal: 8)')  # fmt: skip

@@ -6,24 +6,28 @@ import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from krang_dynamics_ros.nodes.simulator_parameters import documented as of_simulator
+from krang_dynamics_ros.core.parameters import ParameterSpec, markdown_table
+from krang_dynamics_ros.live.external import documented as of_external
+from krang_dynamics_ros.live.firmware import documented as of_firmware
+from krang_dynamics_ros.live.parameters import documented as of_dynamics
+from krang_dynamics_ros.nodes.simulator.parameters import documented as of_simulator
+from krang_dynamics_ros.nodes.trajectory_node import PARAMETERS as OF_TRAJECTORY
 from krang_dynamics_ros.nodes.viewer_node import PARAMETERS as OF_VIEWER
-from krang_dynamics_ros.pipeline.dynamics_parameters import documented as of_dynamics
-from krang_dynamics_ros.pipeline.external_parameters import documented as of_external
-from krang_dynamics_ros.pipeline.spec import Spec, markdown_table
 
 FOLDER = Path(__file__).parent
 
 
-def parameters() -> Iterator[tuple[str, Sequence[Spec]]]:
+def parameters() -> Iterator[tuple[str, Sequence[ParameterSpec]]]:
     """Return each document with the parameters of one of its tables."""
     yield 'dynamics_node.md', of_dynamics()
     yield 'external.md', of_external()
+    yield 'firmware.md', of_firmware()
     yield 'demo.md', of_simulator()
     yield 'demo.md', OF_VIEWER
+    yield 'trajectory.md', OF_TRAJECTORY
 
 
-def with_table(text: str, specs: Sequence[Spec]) -> str:
+def with_table(text: str, specs: Sequence[ParameterSpec]) -> str:
     """Return a document with a new table in place of the one whose first parameter is the same."""
     table = markdown_table(specs)
     head, rule, first = (re.escape(line) for line in table.splitlines()[:3])

@@ -6,7 +6,7 @@
 import numpy as np
 
 from krang_dynamics_ros import load_robot
-from krang_dynamics_ros.core.share import share
+from krang_dynamics_ros.core.files import share
 from krang_dynamics_ros.simulation.simulation import Simulation
 
 arm = load_robot(share('config', 'textbook', 'arm_2r.yaml'))

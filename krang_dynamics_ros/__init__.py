@@ -20,37 +20,48 @@ if TYPE_CHECKING:
     from .core.wrench import Wrench
     from .dynamics.dynamics import Dynamics
     from .dynamics.factory import dynamics_of
+    from .dynamics.feed_forward import FeedForward
+    from .dynamics.trajectory import Trajectory
     from .equations.lagrangian import Lagrangian
     from .equations.newton_euler import NewtonEuler
+    from .recordings.trajectory_file import read_trajectory, write_trajectory
     from .robot.robot import Robot
     from .robot.robot_file import load_robot
     from .robot.urdf_writer import urdf_text
 
 _MODULES = {  # imported on first use: a process that only sends commands needs none of them
     'Dynamics': 'dynamics.dynamics',
+    'FeedForward': 'dynamics.feed_forward',
     'Inertia': 'core.inertia',
     'KrangDynamicsError': 'core.errors',
     'Lagrangian': 'equations.lagrangian',
     'NewtonEuler': 'equations.newton_euler',
     'Robot': 'robot.robot',
+    'Trajectory': 'dynamics.trajectory',
     'Wrench': 'core.wrench',
     'dynamics_of': 'dynamics.factory',
     'load_robot': 'robot.robot_file',
+    'read_trajectory': 'recordings.trajectory_file',
     'urdf_text': 'robot.urdf_writer',
+    'write_trajectory': 'recordings.trajectory_file',
 }
 
 __all__ = [
     'Dynamics',
+    'FeedForward',
     'Inertia',
     'KrangDynamicsError',
     'Lagrangian',
     'NewtonEuler',
     'Robot',
+    'Trajectory',
     'Wrench',
     'dynamics_of',
     'krang',
     'load_robot',
+    'read_trajectory',
     'urdf_text',
+    'write_trajectory',
 ]
 
 

@@ -15,17 +15,23 @@ from .core.process_start import end_on_signals
 COMMANDS = {
     'calibrate': "find a wrist sensor's bias and what hangs on it, from poses",
     'check': 'hold the numbers of a robot against two independent witnesses',
+    'doctor': 'look whether a recording is of this robot, in these units',
     'excite': "plan a motion that determines a robot's parameters, and run it in simulation",
     'export': 'save A, C, Q and J^T f as C, MATLAB, Python or CasADi',
+    'first_run': 'check on a real arm, step by step, what efforts, wrenches and commands mean',
     'formulas': 'print A, C dq, Q and J^T f of a small robot as formulas',
     'generate_urdf': 'write a robot file as URDF',
     'identify': "find a robot's friction, rotor inertias and bodies in recordings",
+    'new_arm': 'write a parameter file for an arm: what its URDF does not say',
     'predict': 'say what the efforts of a recording should have been',
     'process': 'turn recordings into every torque term over time, and hold the model against the efforts',
+    'record': 'record joint states, wrenches and torques of a running robot',
+    'trajectory': 'fill the efforts of a joint trajectory in, for feed-forward, within all limits',
 }
 NODES = {
     'dynamics_node': 'joint states and wrenches in, torques by name out',
     'simulator_node': 'a simulated robot that takes torques',
+    'trajectory_node': 'joint trajectories in, the same with efforts out',
     'viewer_node': 'a page in the browser with the robot and its torques',
 }
 
@@ -45,10 +51,16 @@ def main(argv: Sequence[str] | None = None) -> int:
         parser.print_help()
         return 2
     chosen = parser.parse_args(words)
-    room = 'nodes' if chosen.command in NODES else 'cli'
+    folder = 'nodes' if chosen.command in NODES else 'cli'
     if chosen.command in NODES:
         end_on_signals()
-    module = importlib.import_module(f'.{room}.{chosen.command}', __package__)
+    try:
+        module = importlib.import_module(f'.{folder}.{chosen.command}', __package__)
+    except ModuleNotFoundError as error:
+        if error.name != 'rclpy':
+            raise
+        sys.stderr.write('rclpy, which nodes need, is not on this machine; source ROS, or use the .venv of `make`\n')
+        return 2
     return int(module.main(chosen.arguments))
 
 

@@ -7,7 +7,7 @@ from launch_ros.actions import Node
 from launch_ros.parameter_descriptions import ParameterValue
 
 from krang_dynamics_ros.core.errors import ArgumentError
-from krang_dynamics_ros.core.share import share
+from krang_dynamics_ros.core.files import share
 from krang_dynamics_ros.nodes.launched_robot import launched_robot
 from launch import LaunchContext, LaunchDescription, LaunchDescriptionEntity
 

@@ -6,7 +6,7 @@ from launch_ros.actions import Node
 from launch_ros.parameter_descriptions import ParameterValue
 from launch_ros.substitutions import ExecutableInPackage
 
-from krang_dynamics_ros.core.share import share
+from krang_dynamics_ros.core.files import share
 from krang_dynamics_ros.nodes.launched_robot import LaunchedRobot, launched_robot
 from launch import LaunchContext, LaunchDescription, LaunchDescriptionEntity
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from krang_dynamics_ros import Dynamics
-from krang_dynamics_ros.messages.messages import JointStateMessage
+from krang_dynamics_ros.live.messages import JointStateMessage
 
 BODY, LEFT, RIGHT = slice(0, 3), slice(3, 10), slice(10, 17)
 BEGIN = 1_700_000_000_000_000_000  # ns

@@ -11,8 +11,8 @@ from xml.etree import ElementTree as ET
 import numpy as np
 from hypothesis import strategies as st
 
+from krang_dynamics_ros.core.files import robot_files, share
 from krang_dynamics_ros.core.inertia import Inertia
-from krang_dynamics_ros.core.share import robot_files, share
 from krang_dynamics_ros.core.spatial import frozen, rotation_from_rpy
 from krang_dynamics_ros.robot.drive import Friction, Motor
 from krang_dynamics_ros.robot.mimic import Mimic

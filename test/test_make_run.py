@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from krang_dynamics_ros.cli import new_arm
+
 from .robots import ROOT
 from .ros import PATIENCE, domain, environment
 
@@ -40,12 +42,19 @@ def running(number: int) -> list[int]:
     return [number for number, line in lines.items() if '.nodes.' in line or 'honcho' in line]
 
 
-@pytest.mark.parametrize('robot', ['', 'config/textbook/arm_2r.yaml'])
+@pytest.mark.parametrize('robot', ['', 'ROBOT=config/textbook/arm_2r.yaml', 'ARM'])
 def test_it_runs_prints_its_address_and_ends(robot: str, tmp_path: Path) -> None:
+    if robot == 'ARM':
+        file = tmp_path / 'my_arm.yaml'
+        assert new_arm.main([str(ROOT / 'config/textbook/arm_2r.yaml'), '-o', str(file)]) == 0
+        file.write_text(
+            file.read_text().replace('joint_states_topic: joint_states', 'joint_states_topic: arm/joint_states')
+        )
+        robot = f'ARM={file}'
     with domain() as number, (tmp_path / 'output').open('w+') as output:
         port = 8300 + number
         process = subprocess.Popen(
-            ['make', 'run', f'PORT={port}', f'ROBOT={robot}'],  # noqa: S607 (whatever make is there)
+            ['make', 'run', f'PORT={port}', *robot.split()],  # noqa: S607 (whatever make is there)
             cwd=ROOT, env=environment(number), stdout=output, stderr=subprocess.STDOUT, start_new_session=True,
         )  # fmt: skip
         try:

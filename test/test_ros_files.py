@@ -34,7 +34,8 @@ def topics() -> dict[str, str]:
 def test_the_nodes_document_lists_the_contract() -> None:
     assert set(topics()) == {
         'joint_states', 'wrench/left', 'wrench/right', 'imu', 'torque/gravity', 'torque/coriolis', 'torque/friction',
-        'torque/wrench', 'torque/total', 'effort_commands', 'dynamics/inertia', 'dynamics/coriolis', 'center_of_mass',
+        'torque/wrench', 'torque/total', 'torque/robot',
+        'effort_commands', 'dynamics/inertia', 'dynamics/coriolis', 'center_of_mass',
         'robot_description', '/diagnostics', 'wrench/left/compensated', 'wrench/right/compensated',
         'payload/left', 'payload/right', 'torque/external', 'wrench/left/estimated', 'wrench/right/estimated',
         'contact', 'contact/left', 'contact/right',
@@ -54,9 +55,9 @@ def test_the_security_policy_allows_what_the_node_has_and_nothing_else() -> None
 
 
 def test_the_parameter_file_names_parameters_that_exist() -> None:
-    parameters = pytest.importorskip('krang_dynamics_ros.pipeline.dynamics_parameters', reason='rclpy is not installed')
+    parameters = pytest.importorskip('krang_dynamics_ros.live.parameters', reason='rclpy is not installed')
     known = {spec.name for spec in parameters.documented()}
-    simulator = importlib.import_module('krang_dynamics_ros.nodes.simulator_parameters').PARAMETERS
+    simulator = importlib.import_module('krang_dynamics_ros.nodes.simulator.parameters').PARAMETERS
     demo = yaml.safe_load((ROOT / 'config' / 'demo.yaml').read_text())
     assert demo['/**/krang_simulator']['ros__parameters'].keys() <= {spec.name for spec in simulator}
     given = yaml.safe_load((ROOT / 'config' / 'dynamics.yaml').read_text())['/**']['ros__parameters']

@@ -17,12 +17,12 @@ import yaml
 pytest.importorskip('rclpy', reason='rclpy is not installed: the parameters of the simulator are not known')
 
 from krang_dynamics_ros import Wrench, load_robot
-from krang_dynamics_ros.core.share import krang_file
+from krang_dynamics_ros.core.files import krang_file
+from krang_dynamics_ros.core.parameters import Settings
 from krang_dynamics_ros.dynamics.factory import load_model
-from krang_dynamics_ros.nodes import simulator_parameters
-from krang_dynamics_ros.pipeline.dynamics_parameters import documented
-from krang_dynamics_ros.pipeline.pipeline import pipeline_of
-from krang_dynamics_ros.pipeline.settings import Settings
+from krang_dynamics_ros.live.engine import engine_of
+from krang_dynamics_ros.live.parameters import documented
+from krang_dynamics_ros.nodes.simulator import parameters as simulator_parameters
 from krang_dynamics_ros.simulation.simulation import Simulation
 
 from .robots import ROOT
@@ -77,8 +77,8 @@ def test_what_a_parameter_file_says_in_comments_can_be_said() -> None:
     text = (ROOT / 'config' / 'dynamics.yaml').read_text()
     given = dict(flat(yaml.safe_load(re.sub(r'^    # ', '    ', text, flags=re.MULTILINE))['/**']['ros__parameters']))
     assert {'left.sense', 'joints.q_1l.viscous', 'command_joints'} <= set(given)
-    pipeline = pipeline_of(given)
-    assert pipeline.inputs.hands['left'].sense == 'applied_on_robot'
+    engine = engine_of(given)
+    assert engine.inputs.hands['left'].sense == 'applied_on_robot'
     assert len(given['command_limits']) == len(given['command_joints'])
 
 
@@ -86,19 +86,19 @@ def test_what_a_parameter_file_says_in_comments_can_be_said() -> None:
 def test_a_push_on_a_hand_is_held_in_the_demo_and_not_doubled(hand: str, rng: np.random.Generator) -> None:
     """With the wrench in the total, what motors and world do to the joints is what holds the robot up alone."""
     given = shipped('demo.yaml')[DYNAMICS]
-    pipeline = pipeline_of(given | {'total_terms': [*given['total_terms'], 'wrench']})
+    engine = engine_of(given | {'total_terms': [*given['total_terms'], 'wrench']})
     simulation, link = Simulation(load_robot(krang_file())), load_model().end_effectors[hand]
     values = Settings({})
     values.declare(simulator_parameters.of_hand(hand))
     sensor = simulator_parameters.wrist(values, hand, link)
-    simulation.place(np.clip(rng.uniform(-0.8, 0.8, simulation.robot.n), simulation.lower, simulation.upper))
+    simulation.set_positions(np.clip(rng.uniform(-0.8, 0.8, simulation.robot.n), simulation.lower, simulation.upper))
     push = Wrench(link, rng.normal(scale=20, size=3), rng.normal(size=3))
     read = sensor.reading(simulation, push, rng)
-    pipeline.inputs.take_wrench(hand, sensor.link, read[:3], read[3:], 10**9, 10**9)
+    engine.inputs.on_wrench(hand, sensor.link, read[:3], read[3:], 10**9, 10**9)
     names, none = simulation.robot.joint_names, np.empty(0)
-    torques = pipeline.take_joint_state(names, simulation.q, none, none, 10**9, 10**9)
+    torques = engine.on_joint_state(names, simulation.q, none, none, 10**9, 10**9)
     assert torques is not None
-    total = torques.total(pipeline.summed)
+    total = torques.total(engine.summed)
     assert total is not None
     by_world = simulation.dynamics.wrench_torque(simulation.q, [push])
     assert np.abs(by_world).max() > 1

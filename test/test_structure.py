@@ -18,62 +18,57 @@ from .robots import ROOT
 
 PACKAGE = ROOT / 'krang_dynamics_ros'
 
-# What each room may import of the others, a room standing for all files of its folder.
-ROOMS: dict[str, set[str]] = {
+# What each folder may import of the others.
+FOLDERS: dict[str, set[str]] = {
     'core': set(),
+    'reports': {'core'},
     'robot': {'core'},
     'effects': {'core', 'robot'},
     'equations': {'core', 'robot'},
     'symbolic': {'core', 'robot', 'equations'},
     'dynamics': {'core', 'robot', 'effects', 'symbolic'},
-    'messages': {'core'},
-    'inputs': {'core'},
-    'outputs': {'core'},
-    'estimation': {'core', 'dynamics'},
-    'simulation': {'core', 'robot', 'effects', 'dynamics', 'inputs'},
-    'recordings': {'core', 'robot', 'messages'},
-    'identification': {'core', 'robot', 'effects', 'equations', 'dynamics', 'simulation', 'recordings'},
-    'proof': {'core', 'robot', 'equations', 'dynamics', 'identification'},
-    'viewer': {'core', 'robot', 'dynamics'},
-    'pipeline': {'core', 'robot', 'dynamics', 'estimation', 'inputs', 'outputs'},
-    'processing': {'core', 'robot', 'dynamics', 'inputs', 'pipeline', 'messages', 'recordings'},
-    'calibration': {'core', 'dynamics', 'inputs', 'pipeline'},
-    'nodes': {'core', 'robot', 'dynamics', 'estimation', 'inputs', 'outputs', 'pipeline', 'viewer', 'simulation'}
-    | {'calibration', 'messages'},
+    'live': {'core', 'robot', 'dynamics'},
+    'recordings': {'core', 'robot', 'dynamics', 'live'},
+    'simulation': {'core', 'robot', 'effects', 'dynamics', 'live'},
+    'identification': {'core', 'reports', 'robot', 'effects', 'equations', 'dynamics', 'recordings', 'simulation'},
+    'processing': {'core', 'reports', 'robot', 'dynamics', 'live', 'recordings'},
+    'calibration': {'core', 'live'},
+    'check': {'core', 'robot', 'equations', 'dynamics'},
+    'page': {'core', 'robot', 'dynamics'},
+    'nodes': {'core', 'robot', 'dynamics', 'live', 'simulation', 'calibration', 'page'},
     'cli': {
         'core',
         'robot',
         'equations',
         'symbolic',
         'dynamics',
-        'messages',
+        'live',
         'recordings',
         'identification',
-        'proof',
-        'pipeline',
         'processing',
         'calibration',
+        'check',
         'nodes',
     },
 }
 ROS = {
     'ament_index_python', 'builtin_interfaces', 'diagnostic_msgs', 'geometry_msgs', 'launch', 'launch_ros',
-    'rcl_interfaces', 'rclpy', 'rosgraph_msgs', 'sensor_msgs', 'std_msgs', 'std_srvs',
+    'rcl_interfaces', 'rclpy', 'rosgraph_msgs', 'sensor_msgs', 'std_msgs', 'std_srvs', 'trajectory_msgs',
 }  # fmt: skip
 FILES = {str(path.relative_to(PACKAGE).with_suffix('')): path for path in sorted(PACKAGE.rglob('*.py'))}
 MODULES = [name for name in FILES if '/' in name]
 
 
 def imports_of(name: str) -> tuple[set[str], set[str]]:
-    """Return the modules of the package (room/module), and the others, that a module imports."""
-    room, ours, others = name.split('/', maxsplit=1)[0], set(), set()
+    """Return the modules of the package (folder/module), and the others, that a module imports."""
+    ours, others = set(), set()
     for node in ast.walk(ast.parse(FILES[name].read_text())):
         if isinstance(node, ast.Import):
             others |= {alias.name.split('.')[0] for alias in node.names}
         elif isinstance(node, ast.ImportFrom) and not node.level:
             others.add((node.module or '').split('.')[0])
         elif isinstance(node, ast.ImportFrom):
-            path = '/'.join(filter(None, [room if node.level == 1 else '', *(node.module or '').split('.')]))
+            path = '/'.join([*name.split('/')[: -node.level], *filter(None, (node.module or '').split('.'))])
             ours |= {path} if path in FILES else {f'{path}/{alias.name}' for alias in node.names}
     assert 'krang_dynamics_ros' not in others, f'{name}: imports within the package are relative'
     return ours & set(FILES), others
@@ -89,18 +84,18 @@ def reached_from(name: str) -> set[str]:
     return seen
 
 
-def test_every_module_has_a_room() -> None:
-    assert {name.split('/')[0] for name in MODULES} == set(ROOMS)
+def test_every_module_is_in_a_known_folder() -> None:
+    assert {name.split('/')[0] for name in MODULES} == set(FOLDERS)
     assert set(FILES) - set(MODULES) == {'__init__', '__main__'}
 
 
 @pytest.mark.parametrize('name', MODULES)
 def test_imports_go_one_way(name: str) -> None:
-    room = name.split('/', maxsplit=1)[0]
-    others = {module.split('/')[0] for module in imports_of(name)[0]} - {room}
-    assert others <= ROOMS[room], f'{room} may import {sorted(ROOMS[room])}'
-    order = [*ROOMS]
-    assert all(order.index(other) < order.index(room) for other in others)
+    folder = name.split('/', maxsplit=1)[0]
+    others = {module.split('/')[0] for module in imports_of(name)[0]} - {folder}
+    assert others <= FOLDERS[folder], f'{folder} may import {sorted(FOLDERS[folder])}'
+    order = [*FOLDERS]
+    assert all(order.index(other) < order.index(folder) for other in others)
 
 
 def test_no_two_modules_import_each_other() -> None:
@@ -111,17 +106,16 @@ def test_three_modules_know_pinocchio_nodes_know_ros_and_the_page_knows_viser() 
     outside = {name: imports_of(name)[1] for name in MODULES}
     assert {name for name, others in outside.items() if 'pinocchio' in others} == {
         'dynamics/pinocchio_model',
-        'dynamics/pinocchio_tree',
         'dynamics/dynamics',
     }
     assert {name.split('/')[0] for name, others in outside.items() if others & ROS} == {'nodes'}
-    assert {name.split('/')[0] for name, others in outside.items() if 'viser' in others} == {'viewer'}
+    assert {name.split('/')[0] for name, others in outside.items() if 'viser' in others} == {'page'}
 
 
 def test_only_the_viewer_node_knows_the_page() -> None:
-    knowing = {name for name in MODULES if any(x.startswith('viewer/') for x in imports_of(name)[0])}
-    assert {name for name in knowing if not name.startswith('viewer/')} == {
-        'nodes/viewer_node', 'nodes/listener', 'nodes/health_listener', 'nodes/page_controls',
+    knowing = {name for name in MODULES if any(x.startswith('page/') for x in imports_of(name)[0])}
+    assert {name for name in knowing if not name.startswith('page/')} == {
+        'nodes/viewer_node', 'nodes/page/listener', 'nodes/page/controls',
     }  # fmt: skip
 
 
@@ -161,16 +155,17 @@ def test_setup_and_package_xml_have_one_version() -> None:
 
 def test_every_command_and_node_runs_by_krang_and_by_ros2_run() -> None:
     main = importlib.import_module('krang_dynamics_ros.__main__')
-    rooms = {'cli': {path.stem for path in (PACKAGE / 'cli').glob('*.py')} - {'__init__', 'common', 'recorded'}}
-    rooms['nodes'] = {path.stem for path in (PACKAGE / 'nodes').glob('*_node.py')}
-    assert (set(main.COMMANDS), set(main.NODES)) == (rooms['cli'], rooms['nodes'])
+    shared = {'__init__', 'arm_option', 'common', 'recorded'}
+    folders = {'cli': {path.stem for path in (PACKAGE / 'cli').glob('*.py')} - shared}
+    folders['nodes'] = {path.stem for path in (PACKAGE / 'nodes').glob('*_node.py')}
+    assert (set(main.COMMANDS), set(main.NODES)) == (folders['cli'], folders['nodes'])
     scripts = {path.name: path for path in (ROOT / 'scripts').iterdir()}
-    assert set(scripts) == rooms['cli'] | rooms['nodes']
-    for room, names in rooms.items():
+    assert set(scripts) == folders['cli'] | folders['nodes']
+    for folder, names in folders.items():
         for name in names:
             assert os.access(scripts[name], os.X_OK)
-            assert f'from krang_dynamics_ros.{room}.{name} import main\n' in scripts[name].read_text()
-            assert callable(importlib.import_module(f'krang_dynamics_ros.{room}.{name}').main)
+            assert f'from krang_dynamics_ros.{folder}.{name} import main\n' in scripts[name].read_text()
+            assert callable(importlib.import_module(f'krang_dynamics_ros.{folder}.{name}').main)
 
 
 def test_every_data_file_is_installed() -> None:

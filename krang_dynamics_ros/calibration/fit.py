@@ -1,22 +1,89 @@
-"""From poses at rest to a sensor's bias and to the mass and centre of mass beyond it, each with its standard deviation.
-
-    f = b_f + m g        moment = b_m + m c x g        (sensor's sense "on the robot", all in the hand's frame)
-
-is linear in the ten numbers b_f, b_m, m, m c. A reading in another frame, about another point or in the other sense is
-so too: then the four columns of m and m c are moved there.
-"""
+"""Which orientations of a hand tell bias and weight apart, and which one to take next."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
+from itertools import product
+from typing import NamedTuple
 
 import numpy as np
 
 from ..core.errors import ArgumentError
 from ..core.inertia import Inertia
 from ..core.spatial import Array
-from . import orientations
+
+FEWEST = 4  # three directions always lie on a cone: as if the hand had turned about one axis
+WORST = 30.0  # condition number; 1.7 is the best there is, and a turn about one axis with a shaky hand has more
+APART = np.radians(15.0)  # rad between the directions of gravity of two orientations that are not the same
+
+
+def condition(directions: Sequence[Array] | Array) -> float:
+    """Return the condition number of a set of orientations, given as directions of gravity in the hand's frame.
+
+    It is that of the rows [1, g], unit g: what tells, channel by channel, an offset from a factor of each component of
+    gravity. It is infinite for orientations that one axis is enough to turn into each other, for on a cone about that
+    axis one such factor looks like an offset; six well-spread directions have 1.7.
+    """
+    values = np.linalg.svd(_rows(directions), compute_uv=False)
+    return float(values[0] / values[-1]) if len(values) == 4 and values[-1] > 1e-9 else np.inf
+
+
+def trouble(directions: Sequence[Array] | Array) -> str:
+    """Say why a set of orientations does not determine bias and weight, or return nothing."""
+    if len(directions) < FEWEST:
+        return f'{len(directions)} orientations, must be at least {FEWEST}'
+    number = condition(directions)
+    if number > WORST:
+        said = 'infinite' if number > 1e4 else f'{number:.0f}'
+        return f'turned about one axis only, or too little: condition number {said}, must be below {WORST:g}'
+    return ''
+
+
+def is_new(direction: Array, others: Sequence[Array]) -> bool:
+    """Tell whether a direction of gravity (unit, in the hand's frame) is none that was there before."""
+    return all(angle(direction, other) >= APART for other in others)
+
+
+def angle(one: Array, other: Array) -> float:
+    """Return the angle between two unit vectors (rad)."""
+    return float(np.arccos(np.clip(one @ other, -1.0, 1.0)))
+
+
+def best_next(directions: Sequence[Array]) -> Array:
+    """Return the direction of gravity, along an axis of the hand or midway between two or three, to take next.
+
+    Of those that are new, it is the one that raises the smallest singular value most.
+    """
+    new = [candidate for candidate in CANDIDATES if is_new(candidate, directions)] or list(CANDIDATES)
+    return max(new, key=lambda candidate: _smallest([*directions, candidate]))
+
+
+def summary_text(direction: Array, link: str, now: Array | None = None) -> str:
+    """Say how to turn the hand so that gravity has a direction of its frame; `now` is which one it has."""
+    names = [f'{"+" if x > 0 else "-"}{axis}' for x, axis in zip(direction, 'xyz', strict=True) if abs(x) > 0.1]
+    where = names[0] if len(names) == 1 else f'midway between {" and ".join(names)}'
+    away = '' if now is None else f', {np.degrees(angle(direction, now)):.0f} degrees from now'
+    return f'turn {link} until {where} points straight down{away}'
+
+
+def _rows(directions: Sequence[Array] | Array) -> Array:
+    unit = np.reshape(np.asarray(directions, dtype=float), (-1, 3))
+    return np.hstack([np.ones((len(unit), 1)), unit])
+
+
+def _smallest(directions: Sequence[Array]) -> tuple[float, ...]:
+    """Return the singular values, smallest first: where the first cannot tell two sets apart, the next may."""
+    values = np.linalg.svd(_rows(directions), compute_uv=False)
+    return tuple(np.round(np.concatenate([np.zeros(4 - len(values)), values[::-1]]), 9).tolist())
+
+
+CANDIDATES = [
+    np.array(corner) / np.linalg.norm(corner)
+    for corner in sorted(product((1, 0, -1), repeat=3), key=lambda c: (sum(map(abs, c)), c))
+    if any(corner)
+]
+
 
 SURE = 3.0  # standard deviations: a mass of less may be none
 NEGLIGIBLE = 1e-6  # of the largest singular value
@@ -31,6 +98,7 @@ class Sample:
     count: int  # readings in the mean
     gravity: Array  # (3) m/s^2, in the hand's frame
     basis: Array  # (6, 4) what a body of [m, MX, MY, MZ] in the hand's frame adds to the reading
+    time: float | None = None  # s, by any clock; None: not known
 
     @property
     def direction(self) -> Array:
@@ -40,16 +108,35 @@ class Sample:
 
 @dataclass(frozen=True, eq=False)
 class Calibration:
-    """What a set of samples says. Deviations are standard deviations of the numbers."""
+    """What a set of samples says. Deviations are standard deviations of the numbers.
+
+    Attributes:
+        poses: number of samples that count.
+        condition: condition number of their orientations.
+        trouble: reasons why these numbers are not to be used, a line each; empty: they are.
+        bias: bias (6,) as the sensor gives it, at the last sample, N and N m.
+        mass: mass, kg.
+        com: centre of mass (3,) in the hand's frame, m.
+        covariance: covariance (10, 10) of [bias, mass, com].
+        residual: root mean square over the samples, N and N m.
+        drift: change of the bias (6,) per `drift_unit`; None: the bias was fitted as constant.
+        drift_deviations: standard deviations (6,) of `drift`.
+        drift_unit: `min`, or `sample` where the times of samples are not known; empty without drift.
+        left_out: numbers of the samples that were left out, counted from 1.
+    """
 
     poses: int
     condition: float
-    trouble: str  # why these numbers are not to be used; empty: they are
-    bias: Array  # (6) as the sensor gives it
-    mass: float  # kg
-    com: Array  # (3) m, in the hand's frame
-    covariance: Array  # (10, 10) of [bias, mass, com]
-    residual: tuple[float, float]  # N, N m: root mean square over the samples
+    trouble: str
+    bias: Array
+    mass: float
+    com: Array
+    covariance: Array
+    residual: tuple[float, float]
+    drift: Array | None = None
+    drift_deviations: Array | None = None
+    drift_unit: str = ''
+    left_out: tuple[int, ...] = ()
 
     @property
     def deviations(self) -> Array:
@@ -62,40 +149,100 @@ class Calibration:
         return Inertia.about_com(self.mass, self.com, np.zeros((3, 3)))
 
 
-def fit(samples: Sequence[Sample], known: Inertia | None = None) -> Calibration:
-    """Return what the samples say by least squares; `known` is what hangs there besides, such as a tool, in its frame.
+def fit(
+    samples: Sequence[Sample], known: Inertia | None = None, drift: bool = False, left_out: Collection[int] = ()
+) -> Calibration:
+    """Return bias, mass and centre of mass by least squares, and what speaks against them.
 
-    `trouble` says so if they do not determine the numbers. Without any sample there is nothing to fit: `ArgumentError`.
+    Args:
+        samples: samples in the order in which they were taken.
+        known: what hangs there besides, such as a tool, in its frame.
+        drift: whether the bias changes linearly, in time where all samples have one, else from sample to sample.
+        left_out: numbers of samples that do not count, from 1.
+
+    Returns:
+        The calibration. `trouble` says so if the samples do not determine the numbers, if one of them does not fit the
+        others, or if the bias drifts and `drift` is not set.
+
+    Raises:
+        ArgumentError: no sample is left, or a number in `left_out` is no sample.
     """
-    if not samples:
+    for number in left_out:
+        if not 1 <= number <= len(samples):
+            raise ArgumentError(f'sample {number} is not there, must be 1 to {len(samples)}')
+    numbers = [k for k in range(1, len(samples) + 1) if k not in left_out]
+    if not numbers:
         raise ArgumentError('no samples, must be one pose at least')
-    directions = [sample.direction for sample in samples]
-    A = np.vstack([np.hstack([np.eye(6), sample.basis]) for sample in samples])
-    y = np.concatenate([sample.reading for sample in samples])
-    if known is not None:
-        y = y - np.concatenate([sample.basis @ known.parameters[:4] for sample in samples])
-    first = np.linalg.lstsq(A, y, rcond=None)[0]
-    sigma = np.tile(np.repeat(_noise(samples, y - A @ first), 3), len(samples))
-    theta, covariance, determined = _solve(A / sigma[:, None], y / sigma)
-    left = (y - A @ theta).reshape(-1, 2, 3)
-    residual = np.sqrt(np.mean(left**2, axis=(0, 2)))
-    why = orientations.trouble(directions) or ('' if determined else _UNDETERMINED)
-    return _calibration(samples, theta, covariance, residual, why)
+    chosen = [samples[k - 1] for k in numbers]
+    equations = _Equations(samples, numbers, known)
+    solution = equations.solve(drift)
+    found = _calibration(chosen, solution, equations.unit if drift else '')
+    reasons = _undetermined(chosen, equations, solution) or _contradictions(equations, numbers, found)
+    return replace(found, trouble='\n'.join(reasons), left_out=tuple(sorted(set(left_out))))
 
 
-_UNDETERMINED = 'the readings do not tell bias and weight apart: do they come in a frame that turns with the hand?'
+class _Solution(NamedTuple):
+    """A fit of [bias, m, m c], and of the drift of the bias where it has one."""
+
+    theta: Array  # (10) or (16)
+    covariance: Array
+    determined: bool
+    left: Array  # (m, 2, 3) residuals of force and moment
+    freedom: Array  # (2) residuals of force and of moment less the unknowns that they determine
+
+    @property
+    def squares(self) -> Array:
+        """The sums (2) of the squares of the residuals of force and moment."""
+        return np.asarray(np.sum(self.left**2, axis=(0, 2)))
+
+    @property
+    def residual(self) -> tuple[float, float]:
+        """The root mean squares of the residuals of force and moment."""
+        force, moment = np.sqrt(np.mean(self.left**2, axis=(0, 2)))
+        return float(force), float(moment)
 
 
-def _noise(samples: Sequence[Sample], left: Array) -> Array:
-    """Return the standard deviation of a sample's force and of its moment (2).
+class _Equations:
+    """The linear equations of samples."""
 
-    The spread within the poses says it well as long as the noise is white; what is left between them also has what
-    the model does not know. The larger of the two counts.
-    """
-    within = np.mean([(s.deviation**2 / s.count).reshape(2, 3).mean(axis=1) for s in samples], axis=0)
-    between = np.sum(left.reshape(-1, 2, 3) ** 2, axis=(0, 2))
-    freedom = np.maximum(3 * len(samples) - np.array([4, 6]), 1)
-    return np.asarray(np.sqrt(np.maximum(np.maximum(within, between / freedom), 1e-24)))
+    def __init__(self, all_samples: Sequence[Sample], numbers: Sequence[int], known: Inertia | None) -> None:
+        """`numbers` are those of the samples that count, from 1; times are before that of the last sample of all."""
+        samples = [all_samples[k - 1] for k in numbers]
+        basis = np.array([np.hstack([np.eye(6), sample.basis]) for sample in samples])
+        self.reading = np.array([sample.reading for sample in samples])
+        if known is not None:
+            self.reading = self.reading - basis[:, :, 6:] @ known.parameters[:4]
+        self._within = np.array([(s.deviation**2 / s.count).reshape(2, 3).mean(axis=1) for s in samples])
+        seconds = [sample.time for sample in all_samples if sample.time is not None]
+        timed = len(seconds) == len(all_samples)
+        self.unit = 'min' if timed else 'sample'
+        times = np.array(seconds) / 60 if timed else np.arange(float(len(all_samples)))
+        changing = (times - times.max())[[k - 1 for k in numbers], None, None] * np.eye(6)
+        self.rows = {False: basis, True: np.concatenate([basis, changing], axis=2)}
+
+    def solve(self, drift: bool, without: int | None = None) -> _Solution:
+        """Return the least-squares solution of all samples, or of all but one."""
+        kept = [k for k in range(len(self.reading)) if k != without]
+        A, y = self.rows[drift][kept], self.reading[kept].ravel()
+        A = A.reshape(-1, A.shape[2])
+        freedom = 3 * len(kept) - np.array([4, 6]) - 3 * drift
+        first = (y - A @ np.linalg.lstsq(A, y, rcond=None)[0]).reshape(-1, 2, 3)
+        variance = self.noise(first, freedom - 2)  # that of Student's distribution: few samples know their noise badly
+        sigma = np.tile(np.repeat(np.sqrt(variance), 3), len(kept))
+        theta, covariance, determined = _solve(A / sigma[:, None], y / sigma)
+        return _Solution(theta, covariance, determined, (y - A @ theta).reshape(-1, 2, 3), freedom)
+
+    def noise(self, left: Array, freedom: Array) -> Array:
+        """Return the variance of a sample's force and of its moment (2), by the residuals (m, 2, 3).
+
+        The spread within the poses says it well as long as the noise is white; what is left between them also has what
+        the model does not know. The larger of the two counts.
+        """
+        between = np.sum(left**2, axis=(0, 2)) / np.maximum(freedom, 1)
+        return np.asarray(np.maximum(np.maximum(self._within.mean(axis=0), between), SMALLEST_NOISE**2))
+
+
+SMALLEST_NOISE = 1e-12  # N, N m: of simulated readings without any
 
 
 def _solve(A: Array, y: Array) -> tuple[Array, Array, bool]:
@@ -104,18 +251,99 @@ def _solve(A: Array, y: Array) -> tuple[Array, Array, bool]:
     U, values, Vt = np.linalg.svd(A / size, full_matrices=False)
     kept = values > NEGLIGIBLE * values[0]
     back = (Vt[kept].T / values[kept]) / size[:, None]
-    return back @ (U[:, kept].T @ y), back @ back.T, bool(kept.all())
+    return back @ (U[:, kept].T @ y), back @ back.T, bool(kept.sum() == A.shape[1])
 
 
-def _calibration(samples: Sequence[Sample], theta: Array, covariance: Array, residual: Array, why: str) -> Calibration:
-    m, first_moment = float(theta[6]), theta[7:]
+def _calibration(samples: Sequence[Sample], solution: _Solution, drift_unit: str) -> Calibration:
+    theta, covariance = solution.theta, solution.covariance
+    m, first_moment = float(theta[6]), theta[7:10]
     sure = abs(m) > SURE * np.sqrt(covariance[6, 6])
     com = first_moment / m if sure else np.zeros(3)
     to_com = np.eye(10)  # the derivative of [bias, mass, com] by [bias, m, m c]
     to_com[7:, 6], to_com[7:, 7:] = (-com / m, np.eye(3) / m) if sure else (0.0, 0.0)
-    if not why and sure and m < 0:
-        why = f'the mass is {m:.3g} kg: the sensor reads the other way round, set the other `sense`'
-    return Calibration(
-        len(samples), orientations.condition([sample.direction for sample in samples]), why,
-        theta[:6], m if sure else 0.0, com, to_com @ covariance @ to_com.T, (float(residual[0]), float(residual[1])),
+    found = Calibration(
+        len(samples), condition([sample.direction for sample in samples]), '', theta[:6], m if sure else 0.0, com,
+        to_com @ covariance[:10, :10] @ to_com.T, solution.residual,
     )  # fmt: skip
+    if not drift_unit:
+        return found
+    deviations = np.sqrt(np.diag(covariance)[10:])
+    return replace(found, drift=theta[10:], drift_deviations=deviations, drift_unit=drift_unit)
+
+
+def _undetermined(samples: Sequence[Sample], equations: _Equations, solution: _Solution) -> list[str]:
+    """Return why samples do not determine the numbers, or nothing."""
+    if why := trouble([sample.direction for sample in samples]):
+        return [why]
+    if solution.determined:
+        return []
+    if equations.solve(drift=False).determined:
+        return ['the samples do not tell drift and weight apart: take more, and some in orientations of the first ones']
+    return ['the readings do not tell bias and weight apart: do they come in a frame that turns with the hand?']
+
+
+# Standard deviations of a normal distribution beyond which something is no chance.
+BAD_SAMPLE = 4.0  # once in 30 000 samples
+DRIFT = 2.5  # once in 160 sets; a drift that is overlooked costs more than one that is fitted in vain
+
+
+def _contradictions(equations: _Equations, numbers: Sequence[int], found: Calibration) -> list[str]:
+    """Return what speaks against a fit that is determined; `numbers` are those of the samples.
+
+    A bad sample and a drift hide each other. So samples are tried beside a drift, and the drift without the bad sample.
+    """
+    reasons = []
+    if found.mass < 0:
+        reasons.append(f'the mass is {found.mass:.3g} kg: the sensor reads the other way round, set the other `sense`')
+    drift, bad = found.drift is not None, _bad_sample(equations)
+    if bad is not None:
+        reasons.append(_bad_sample_line(equations, bad, numbers[bad], drift))
+    if drift:
+        return reasons
+    constant, changing = equations.solve(False, bad), equations.solve(True, bad)
+    if changing.determined and _improvement(equations, constant, changing) > DRIFT:
+        reasons.append(f'the bias drifts (--drift fits it): then {_both(constant, changing)}')
+    return reasons
+
+
+def _bad_sample(equations: _Equations) -> int | None:
+    """Return the index of the sample that fits the others worst, unless chance explains it."""
+    count = len(equations.reading)
+    whole, others = equations.solve(drift=True), [equations.solve(True, k) for k in range(count)]
+    scores = [_improvement(equations, whole, without) for without in others]
+    worst = int(np.argmax(scores))
+    return worst if scores[worst] > BAD_SAMPLE else None
+
+
+def _bad_sample_line(equations: _Equations, bad: int, number: int, drift: bool) -> str:
+    whole, others = equations.solve(drift), equations.solve(drift, bad)
+    off = np.linalg.norm((equations.reading[bad] - equations.rows[drift][bad] @ others.theta).reshape(2, 3), axis=1)
+    return (
+        f'sample {number} is off by {off[0]:.2g} N, {off[1]:.2g} N m (--leave-out {number}): '
+        f'without it {_both(whole, others)}'
+    )
+
+
+def _both(before: _Solution, after: _Solution) -> str:
+    """Say what residual and mass become."""
+    (force, moment), (less_force, less_moment) = before.residual, after.residual
+    residual = f'residual {less_force:.2g} N, {less_moment:.2g} N m, not {force:.2g} N, {moment:.2g} N m'
+    return f'{residual}; mass {after.theta[6]:.4f} kg, not {before.theta[6]:.4f}'
+
+
+def _improvement(equations: _Equations, before: _Solution, after: _Solution) -> float:
+    """Return how surely three more unknowns explain more than chance, of force or of moment: in standard deviations."""
+    if (after.freedom < 2).any():
+        return 0.0
+    gain = (before.squares - after.squares) / 3 / equations.noise(after.left, after.freedom)
+    return max(_normal_of_F(float(x), 3, int(freedom)) for x, freedom in zip(gain, after.freedom, strict=True))
+
+
+def _normal_of_F(ratio: float, upper: int, lower: int) -> float:
+    """Return the standard normal deviate as probable as a ratio of variances with these degrees of freedom.
+
+    Paulson's approximation (1942), by the cube roots of both variances.
+    """
+    a, b = 2 / (9 * upper), 2 / (9 * lower)
+    root = np.cbrt(max(ratio, 0.0))
+    return float(((1 - b) * root - (1 - a)) / np.sqrt(b * root**2 + a))

@@ -36,6 +36,7 @@ def parameter_file(calibration: Calibration, hand: str, payload: bool) -> str:
     lines = [
         f'# The {hand} wrist sensor, from {calibration.poses} poses at rest: condition number '
         f'{calibration.condition:.1f}, residual {force:.2g} N and {moment:.2g} N m.',
+        *(f'# {line}' for line in _remarks(calibration)),
         '',
         '/**/krang_dynamics:',
         '  ros__parameters:',
@@ -47,6 +48,18 @@ def parameter_file(calibration: Calibration, hand: str, payload: bool) -> str:
             remark = f'  # +- {", ".join(sure[key])}' if key in sure else '  # poses at rest say nothing of it'
             lines.append(f'        {key}: {value}{remark}')
     return '\n'.join([*lines, ''])
+
+
+def _remarks(calibration: Calibration) -> list[str]:
+    """Return what was done besides the usual, for the head of the file."""
+    remarks = []
+    if calibration.left_out:
+        remarks.append(f'Left out: sample {", ".join(map(str, calibration.left_out))}.')
+    if calibration.drift is not None:
+        drift = ', '.join(f'{x:.2g}' for x in calibration.drift)
+        remarks.append(f'The bias is that at the last sample. It drifted by [{drift}] N, N m')
+        remarks.append(f'a {calibration.drift_unit}: set it anew before use (the service `zero` of the node).')
+    return remarks
 
 
 def _sections(found: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
@@ -64,11 +77,12 @@ def table(calibration: Calibration | None, title: str, status: str, next_pose: s
         return [title, *to_do]
     force, moment = calibration.residual
     condition = f'{calibration.condition:.1f}' if calibration.condition < 1e4 else 'infinite'
-    why = calibration.trouble
+    left_out = f', without sample {", ".join(map(str, calibration.left_out))}' if calibration.left_out else ''
+    reasons = [f'  not concluded: {why}' for why in calibration.trouble.splitlines()]
     return [
-        f'{title}: {calibration.poses} {"pose" if calibration.poses == 1 else "poses"}',
+        f'{title}: {calibration.poses} {"pose" if calibration.poses == 1 else "poses"}{left_out}',
         f'  condition number {condition}   residual {force:.3f} N, {moment:.4f} N m',
-        f'  not concluded: {why}' if why else '  the poses determine the numbers',
+        *(reasons or ['  the poses determine the numbers']),
         *to_do,
         *_numbers(calibration),
     ]
@@ -82,9 +96,17 @@ def _numbers(calibration: Calibration) -> Sequence[str]:
     names += [f'centre of mass {axis}' for axis in 'xyz']
     units = [*['N'] * 3, *['N m'] * 3, 'kg', *['m'] * 3]
     found = [*calibration.bias, calibration.mass, *calibration.com]
-    rows = zip(names, found, units, calibration.deviations, strict=True)
+    rows = [*zip(names, found, units, calibration.deviations, strict=True), *_drift_rows(calibration)]
     return [f'  {name:<18}{x:>10.{_decimals(unit)}f} {unit:<4} +- {s:.{_decimals(unit)}f}' for name, x, unit, s in rows]
 
 
+def _drift_rows(calibration: Calibration) -> list[tuple[str, float, str, float]]:
+    if calibration.drift is None or calibration.drift_deviations is None:
+        return []
+    names = [f'drift {what} {axis}' for what in ('force', 'moment') for axis in 'xyz']
+    units = [f'{unit}/{calibration.drift_unit}' for unit in [*['N'] * 3, *['N m'] * 3]]
+    return [*zip(names, calibration.drift.tolist(), units, calibration.drift_deviations.tolist(), strict=True)]
+
+
 def _decimals(unit: str) -> int:
-    return 5 if unit == 'm' else 4  # a centre of mass is soon known to a tenth of a millimetre
+    return 5 if unit == 'm' or '/' in unit else 4  # a centre of mass is soon known to a tenth of a millimetre

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import errno
-import os
 import sys
 import time
 from collections.abc import Sequence
@@ -12,19 +10,30 @@ from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Any
 
-from ..calibration import orientations, results
+from ..calibration import fit as orientations
+from ..calibration import results
 from ..calibration.fit import Calibration, fit
-from ..calibration.sampler import Sampler
-from ..calibration.samples_file import read_samples, write_samples
-from ..core.errors import KrangDynamicsError, MissingError, unknown_name
-from ..core.whole_file import write_whole
-from ..messages.messages import WrenchMessage
-from ..pipeline.pipeline import pipeline_of
-from ..processing.parameter_file import read_parameters, unknown_parameters
-from ..processing.replay import take
+from ..calibration.samples import Sampler, read_samples, write_samples
+from ..core.errors import ArgumentError, KrangDynamicsError, MissingError, unknown_name
+from ..core.files import write_whole
+from ..live.engine import engine_of
+from ..live.messages import WrenchMessage
+from ..live.parameter_file import read_parameters, unknown_parameters
+from ..processing.replay import deliver
 from ..recordings.bag import Bag
 from ..recordings.recording import RecordingError
-from .common import LiveLines, command_parser, guarded, note, refuse_overwriting, say, say_error
+from .arm_option import add_arm, arm_beside, read_arm_file
+from .common import (
+    LiveLines,
+    add_overwrite,
+    check_outputs,
+    command_parser,
+    guarded,
+    note,
+    say,
+    say_error,
+    whole_number,
+)
 
 DESCRIPTION = """\
 Listens to the joint states and to the raw sensor, takes a sample whenever the arm stands still for a second in a new
@@ -43,8 +52,22 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument('--payload', action='store_true', help='find what the hand holds; the tool is known already')
     parser.add_argument('--bag', type=Path, metavar='BAG', help='a recording (mcap or sqlite3) instead of a robot')
     parser.add_argument('--params', type=Path, metavar='FILE', help="the node's parameter file; a running node's count")
+    add_arm(parser)
     parser.add_argument('--samples', type=Path, metavar='FILE', help='keep samples here, and go on with those there')
+    parser.add_argument('--fit-only', action='store_true', help='fit the samples of --samples, and wait for no others')
+    parser.add_argument(
+        '--drift', action='store_true', help='let the bias change linearly in time (or from sample to sample)'
+    )
+    parser.add_argument(
+        '--leave-out',
+        type=whole_number(1),
+        nargs='+',
+        default=[],
+        metavar='N',
+        help='samples that do not count, from 1',
+    )
     parser.add_argument('--node', default='krang_dynamics', help='name of the dynamics node (default: krang_dynamics)')
+    add_overwrite(parser)
     arguments = parser.parse_args(words[:at])
     return guarded(lambda: _Command(arguments, words[at:]).run())
 
@@ -54,23 +77,30 @@ class _Command:
 
     def __init__(self, told: argparse.Namespace, ros_arguments: Sequence[str]) -> None:
         self._told, self._ros_arguments = told, ros_arguments
-        self._lines, self._status = LiveLines(), ''
+        self._lines = LiveLines()
+        self._fitted: tuple[int, Calibration | None] = 0, None  # of how many samples
 
     def run(self) -> int:
         """Listen, then say and write what was found; return the exit code."""
         told = self._told
-        if told.output and not told.output.parent.is_dir():  # before somebody turns a hand for minutes
-            raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(told.output.parent))
-        refuse_overwriting([told.output, told.samples], [told.params, told.bag])
+        if told.fit_only and (told.bag or not told.samples):
+            raise ArgumentError('--fit-only needs --samples FILE, and no --bag: nothing else is read')
+        check_outputs([told.samples], [told.params, told.bag], overwrite=True)  # samples that are there are kept
+        check_outputs([told.output], [told.params, told.bag, told.samples], told.overwrite)
+        beside = arm_beside([told.bag]) if told.bag and not told.params else None
+        arm = read_arm_file(told.arm or beside)
         given = read_parameters(told.params, told.node.rpartition('/')[2]) if told.params else {}
         note(*(f'{told.params}: {line}' for line in (unknown_parameters(given) if given else [])))
         with ExitStack() as nodes:
-            node = nodes.enter_context(self._node()) if told.apply or not told.bag else None
-            self._begin(given | (self._of_running(node) if node else {}))
-            if told.bag:
-                self._replay(told.bag)
-            elif node:
-                node.listen(self._pipeline, self._sampler, self._changed)
+            node = nodes.enter_context(self._node()) if told.apply or not (told.bag or told.fit_only) else None
+            with self._lines:
+                self._begin((arm.values if arm else {}) | given | (self._of_running(node) if node else {}))
+                if told.bag:
+                    self._replay(told.bag)
+                elif told.fit_only:
+                    self._sampler.status = 'no more samples are taken (--fit-only)'
+                elif node:
+                    node.listen(self._engine, self._sampler, self._changed)
             return self._conclude(node)
 
     def _node(self) -> Any:
@@ -92,34 +122,36 @@ class _Command:
 
     def _begin(self, given: dict[str, Any]) -> None:
         told = self._told
-        self._pipeline = pipeline_of(given)
-        if told.hand not in self._pipeline.inputs.hands:
-            raise unknown_name('hand', told.hand, self._pipeline.inputs.hands)
-        self._sampler = Sampler(self._pipeline, told.hand)
-        joints, links = self._pipeline.dynamics.joint_names, self._pipeline.dynamics.link_names
-        if told.samples and told.samples.exists():
-            self._sampler.take_up(read_samples(told.samples, joints, links))
+        self._engine = engine_of(given)
+        if told.hand not in self._engine.inputs.hands:
+            raise unknown_name('hand', told.hand, self._engine.inputs.hands)
+        self._sampler = Sampler(self._engine, told.hand)
+        joints, links = self._engine.dynamics.joint_names, self._engine.dynamics.link_names
+        if told.samples and (told.fit_only or told.samples.exists()):
+            self._sampler.resume_with(read_samples(told.samples, joints, links))
         now = time.strftime('%Y%m%d_%H%M%S')
         self._kept = told.samples or (None if told.bag else Path(f'{told.hand}_samples_{now}.csv'))
         self._changed(False)
 
     def _replay(self, path: Path) -> None:
         """Take samples from a recording; Ctrl-C leaves what was sampled so far."""
-        hands, hand = self._pipeline.inputs.hands, self._told.hand
+        hands, hand = self._engine.inputs.hands, self._told.hand
         with Bag(path) as bag, suppress(KeyboardInterrupt):
-            topics = bag.topics(tuple(hands), imu=bool(self._pipeline.inputs.imu_joints))
+            inputs = self._engine.inputs
+            topics = bag.topics(tuple(hands), '', bool(inputs.imu_joints), inputs.topics)
             note(*(f'{path}: {line}' for line in (*bag.notes, *topics.notes)))
             if hand not in topics.wrenches:
-                raise RecordingError(f'{path}: no topic wrench/{hand}, must have the readings of the sensor')
+                topic = inputs.topics.wrenches[hand]
+                raise RecordingError(f'{path}: no topic {topic}, must have the readings of the sensor')
             for message in bag.messages(topics):
-                take(self._pipeline, message)
+                deliver(self._engine, message)
                 if isinstance(message, WrenchMessage) and message.hand == hand and self._sampler.look(message.arrival):
                     self._changed(True)
 
     def _changed(self, sampled: bool) -> None:
         """Show how things are, and keep a sample that was taken."""
         if sampled and self._kept:
-            write_samples(self._kept, self._sampler.averages, self._pipeline.dynamics.joint_names)
+            write_samples(self._kept, self._sampler.averages, self._engine.dynamics.joint_names)
         if self._lines.watched:
             self._lines.show(self._table())
         elif sampled:
@@ -128,24 +160,33 @@ class _Command:
     def _found(self) -> Calibration | None:
         hand = self._sampler.hand
         known = hand.sensor.tool if self._told.payload else hand.payload
-        return fit(self._sampler.samples, known) if self._sampler.samples else None
+        samples = self._sampler.samples
+        left_out = {number for number in self._told.leave_out if number <= len(samples)}
+        if len(samples) == len(left_out):
+            return None
+        if self._fitted[0] != len(samples):
+            self._fitted = len(samples), fit(samples, known, self._told.drift, left_out)
+        return self._fitted[1]
 
     def _table(self) -> list[str]:
         sampler = self._sampler
         title = f'{sampler.hand.name} ({sampler.hand.link}), {"payload" if self._told.payload else "tool"}'
         best = orientations.best_next([sample.direction for sample in sampler.samples])
-        words = orientations.in_words(best, sampler.hand.link, sampler.direction)
+        words = orientations.summary_text(best, sampler.hand.link, sampler.direction)
         return results.table(self._found(), title, sampler.status, words)
 
     def _conclude(self, node: Any) -> int:
         """Say and write what was found; return 0 if it was, and 1 if the poses do not determine it."""
-        told, found = self._told, self._found()
+        told, found, count = self._told, self._found(), len(self._sampler.samples)
+        if told.leave_out and max(told.leave_out) > count:
+            raise ArgumentError(f'--leave-out: sample {max(told.leave_out)} is not there, must be 1 to {count}')
         if not self._lines.watched:
             say('\n'.join(self._table()))
-        if self._kept and self._sampler.samples:
-            say(f'{len(self._sampler.samples)} samples are in {self._kept}; go on with them by --samples')
+        if self._kept and count:
+            say(f'{count} samples are in {self._kept}; go on with them by --samples {self._kept}')
         if found is None or found.trouble:
-            say_error(f'Not concluded: {found.trouble if found else "no samples"}.')
+            reasons = found.trouble.splitlines() if found else ['no samples']
+            say_error(*(f'Not concluded: {reason}.' for reason in reasons))
             return 1
         if told.output:
             write_whole(told.output, results.parameter_file(found, told.hand, told.payload))

@@ -7,11 +7,12 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from ..check.agreement import COMPARED, TOLERANCE, Finding, Findings, prove
 from ..dynamics.factory import BACKENDS, dynamics_of
-from ..proof.agreement import COMPARED, TOLERANCE, Finding, Findings, prove
 from ..robot.file_text import text_of
 from ..robot.robot import Robot
-from .common import add_robot_file, command_parser, guarded, loaded, robot_path, say, show_progress, whole_number
+from .arm_option import add_arm, read_arm_file
+from .common import add_robot_file, command_parser, guarded, loaded, progress_bar, robot_path, say, whole_number
 
 _DESCRIPTION = """\
 Are the numbers right? Draws random states of a robot and compares Pinocchio, which the node runs on, with two
@@ -28,6 +29,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run the command."""
     parser = command_parser('check', _DESCRIPTION)
     add_robot_file(parser)
+    add_arm(parser)
     parser.add_argument(
         '--urdf', type=Path, help="somebody's URDF to hold against the robot file, instead of the generated one"
     )
@@ -41,15 +43,17 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _check(arguments: argparse.Namespace) -> int:
-    path, urdf, states, seed = robot_path(arguments), arguments.urdf, arguments.states, arguments.seed
-    robot = loaded(path, arguments.base_link)
+    urdf, states, seed = arguments.urdf, arguments.states, arguments.seed
+    instead = {'robot_file': str(arguments.robot_file or ''), 'base_link': arguments.base_link}
+    arm = read_arm_file(arguments.arm, **instead)
+    path = arm.path if arm else robot_path(arguments)
+    robot = arm.robot if arm else loaded(path, arguments.base_link)
     dynamics = dynamics_of(robot, text_of(urdf) if urdf else None, arguments.backend)
     joints = '1 joint' if robot.n == 1 else f'{robot.n} joints'
     say(f'{robot.name}: {joints}, {robot.mass:.3f} kg; {states} random states, seed {seed}; bare hands and payloads.')
     say(_WHO[arguments.backend].format(robot=path.name, urdf=urdf.name if urdf else f'the URDF of {path.name}') + '\n')
-    findings = prove(
-        robot, dynamics, states, seed, lambda done: show_progress(f'{done}/{states} states' if done < states else '')
-    )
+    with progress_bar('comparing', states) as show:
+        findings = prove(robot, dynamics, states, seed, lambda done: show(f'{done} of {states} states', done))
     _print_table(findings)
     return _verdict(robot, findings)
 

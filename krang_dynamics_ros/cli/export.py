@@ -6,10 +6,21 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from ..core.errors import ArgumentError
 from ..symbolic.export import FORMATS, export, usage
 from ..symbolic.expressions import identifier
 from ..symbolic.parameters import OPEN
-from .common import add_robot_file, command_parser, guarded, loaded, note_friction, robot_path, say, show_progress
+from .common import (
+    add_overwrite,
+    add_robot_file,
+    command_parser,
+    guarded,
+    loaded,
+    note_friction,
+    progress_bar,
+    robot_path,
+    say,
+)
 
 _DESCRIPTION = """\
 Save A, C, C dq, Q, A ddq + C dq + Q, J^T f, friction, E and U of a robot as functions of q, dq, ddq, wrenches f and
@@ -29,17 +40,26 @@ def main(argv: Sequence[str] | None = None) -> int:
         'or all (the ten inertial parameters of every link and the lengths, too)',
     )
     parser.add_argument('-o', '--output', type=Path, metavar='DIR', help='folder to write to; default: ROBOT_FORMAT')
+    add_overwrite(parser)
     arguments = parser.parse_args(argv)
     chosen = (robot_path(arguments), arguments.base_link, arguments.to, arguments.output, arguments.parameters)
-    return guarded(lambda: _export(*chosen))
+    return guarded(lambda: _export(*chosen, arguments.overwrite))
 
 
-def _export(path: Path, base_link: str, to: str, folder: Path | None, leave_open: str) -> int:
+def _check_folder(folder: Path, overwrite: bool) -> None:
+    """Make a folder to write to; refuse one that holds files, unless they may be replaced."""
+    folder.mkdir(parents=True, exist_ok=True)
+    if any(folder.iterdir()) and not overwrite:
+        raise ArgumentError(f'{folder}: holds files, must be empty or new; name another, or replace by --overwrite')
+
+
+def _export(path: Path, base_link: str, to: str, folder: Path | None, leave_open: str, overwrite: bool) -> int:
     robot = loaded(path, base_link)
     name = identifier(robot.name)
     folder = folder or Path(f'{name}_{to}')
-    files = export(robot, to, folder, leave_open, show_progress)
-    show_progress('')
+    _check_folder(folder, overwrite)
+    with progress_bar(robot.name) as show:
+        files = export(robot, to, folder, leave_open, show)
     note_friction(robot)
     say(*files)
     say(f'\nIn {folder}:  {usage(to, name)}')

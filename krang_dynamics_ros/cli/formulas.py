@@ -6,9 +6,9 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from ..core.share import robot_files
+from ..core.files import robot_files
 from ..symbolic.formulas import formulas, sympy
-from .common import command_parser, guarded, loaded, note_friction, show_progress
+from .common import command_parser, guarded, loaded, note_friction, progress_bar
 
 _DESCRIPTION = """\
 Print A, C dq, Q, J^T f and friction of a small robot as formulas, in the terms of its file: to read beside a textbook's
@@ -40,8 +40,8 @@ def _print(paths: Sequence[Path]) -> int:
     unicode = (sys.stdout.encoding or '').lower().startswith('utf')
     for path in paths:
         robot = loaded(path)
-        found = formulas(robot, show_progress)
-        show_progress('')
+        with progress_bar(robot.name) as show:
+            found = formulas(robot, show)
         note_friction(robot)
         print(f'{robot.name}: q = ({", ".join(robot.joint_names)})\n')
         for quantity, matrix in found.items():

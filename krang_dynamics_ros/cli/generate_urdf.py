@@ -6,11 +6,10 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from ..core.share import PACKAGE
-from ..core.whole_file import write_whole
+from ..core.files import PACKAGE, write_whole
 from ..robot.robot import Robot
 from ..robot.urdf_writer import urdf_text
-from .common import add_robot_file, command_parser, guarded, loaded, refuse_overwriting, robot_path, say
+from .common import add_overwrite, add_robot_file, check_outputs, command_parser, guarded, loaded, robot_path, say
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -18,8 +17,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser = command_parser('generate_urdf', 'Write a robot file as URDF.')
     add_robot_file(parser)
     parser.add_argument('-o', '--output', type=Path, help='file to write; default: standard output')
+    add_overwrite(parser)
     arguments = parser.parse_args(argv)
-    return guarded(lambda: _generate(robot_path(arguments), arguments.base_link, arguments.output))
+    chosen = (robot_path(arguments), arguments.base_link, arguments.output, arguments.overwrite)
+    return guarded(lambda: _generate(*chosen))
 
 
 def described(path: Path, base_link: str = '') -> tuple[Robot, str]:
@@ -30,8 +31,8 @@ def described(path: Path, base_link: str = '') -> tuple[Robot, str]:
     )
 
 
-def _generate(path: Path, base_link: str, output: Path | None) -> int:
-    refuse_overwriting([output], [path])
+def _generate(path: Path, base_link: str, output: Path | None, overwrite: bool) -> int:
+    check_outputs([output], [path], overwrite)
     robot, text = described(path, base_link)
     if output is None:
         sys.stdout.write(text)

@@ -9,23 +9,26 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
+from ..core.files import write_whole
 from ..core.spatial import Array
-from ..core.whole_file import write_whole
-from ..identification.identified import Identified
-from ..identification.identify import identify
+from ..identification.doctor import ASSUMED, examine
+from ..identification.identify import Identified, identify
+from ..identification.payload import Payload, identify_payload, payload_parameters
 from ..identification.report import identification_report
 from ..identification.robot_file_out import check_like, robot_file_text, why_not_edited
+from ..recordings.recording import Recording
 from ..robot.file_text import is_xml, text_of
-from ..robot.robot import Robot
+from ..robot.robot import Robot, joint_units
 from ..robot.robot_file import load_robot
-from ..robot.units import joint_units
-from .common import command_parser, guarded, note, refuse_overwriting, say, show_progress
-from .recorded import add_recordings, check_folders, recordings_of, robot_file_of
+from .common import add_overwrite, check_outputs, command_parser, guarded, note, progress_bar, say
+from .recorded import add_recordings, arm_of, recordings_of, robot_file_of
 
 _DESCRIPTION = """\
 Find friction, rotor inertias and bodies of a robot in recordings of its positions and efforts; all bodies are possible,
 and drawn towards the robot file's where the motion says nothing. Which terms the model has is chosen by
-cross-validation. Writes a robot file and a report; `krang predict` then says another recording's efforts."""
+cross-validation. Writes a robot file and a report; `krang predict` then says another recording's efforts. With
+`--payload HAND` all of that is known: mass and centre of what the hand held are found, as parameters of the node."""
+INERTIA_AXES = ('xx', 'xy', 'xz', 'yy', 'yz', 'zz')
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -35,10 +38,23 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument(
         '--like', nargs='+', default=[], type=_pair, metavar='OTHER=JOINT', help='joints built as a recorded one is'
     )
-    parser.add_argument('-o', '--output', type=Path, metavar='FILE', help='robot file; default: ROBOT_identified.yaml')
+    parser.add_argument('--payload', metavar='HAND', help='find what this hand (or link) holds; all else is known')
+    parser.add_argument('--inertia', action='store_true', help='of the payload too: it takes a fast motion')
+    parser.add_argument(
+        '-o',
+        '--output',
+        type=Path,
+        metavar='FILE',
+        help='robot file; default: ROBOT_identified.yaml. Of a payload: parameter file; default: HAND_payload.yaml',
+    )
     parser.add_argument('--report', type=Path, metavar='FILE', help='default: the robot file with .html')
+    add_overwrite(parser)
     arguments = parser.parse_args(argv)
-    return guarded(lambda: _identify(arguments))
+    if arguments.inertia and not arguments.payload:
+        parser.error('--inertia is for --payload HAND: the inertias of a robot are always found')
+    if arguments.payload and (arguments.like or arguments.report):
+        parser.error('--payload HAND writes a parameter file: it has no --like and no --report')
+    return guarded(lambda: _payload(arguments) if arguments.payload else _identify(arguments))
 
 
 def _pair(text: str) -> tuple[str, str]:
@@ -50,26 +66,66 @@ def _pair(text: str) -> tuple[str, str]:
 
 def _identify(arguments: argparse.Namespace) -> int:
     started = time.monotonic()
-    path = robot_file_of(arguments)
-    robot = load_robot(path)
-    recordings = recordings_of(arguments, robot)
+    arm = arm_of(arguments)
+    path = robot_file_of(arguments, arm)
+    robot = arm.robot if arm else load_robot(path)
     output = arguments.output or Path(f'{robot.name}_identified.yaml')
+    page = arguments.report or output.with_suffix('.html')
+    check_outputs([output, page], [path, arguments.layout, *arguments.recordings], arguments.overwrite)
+    recordings = recordings_of(arguments, robot, arm)
     text = text_of(path)
     old = '' if is_xml(text) else text
-    page = arguments.report or output.with_suffix('.html')
-    refuse_overwriting([output, page], [path, arguments.layout, *arguments.recordings])
-    check_folders(output, page)
     like = dict(arguments.like)
     check_like(robot, recordings[0].joint_names, like)
     if why := why_not_edited(robot, old, recordings[0].joint_names, like):
         note(f'{path} cannot be edited, the robot will be written anew: {why}')
-    found = identify(robot, recordings, show_progress)
-    show_progress('')
+    _note_mistakes(robot, recordings)
+    with progress_bar(robot.name) as show:
+        found = identify(robot, recordings, show)
     _print(found)
     write_whole(output, robot_file_text(found, old, like))
     write_whole(page, identification_report(found))
     say(f'\nwritten: {output}, {page}  ({time.monotonic() - started:.0f} s)')
     return 0
+
+
+def _note_mistakes(robot: Robot, recordings: Sequence[Recording]) -> None:
+    """Say what recordings are taken for, and what `krang doctor` finds wrong of it at once."""
+    say(f'assumed: {ASSUMED}')
+    for recording in recordings:
+        found = examine(robot, recording, quick=True)
+        say(f'{recording.source}: {found.timing}')
+        note(*(f'{recording.source}: {finding}; `krang doctor` looks closer' for finding in found.findings))
+
+
+def _payload(arguments: argparse.Namespace) -> int:
+    arm = arm_of(arguments)
+    path = robot_file_of(arguments, arm)
+    robot = arm.robot if arm else load_robot(path)
+    output = arguments.output or Path(f'{Path(arguments.payload).name}_payload.yaml')
+    check_outputs([output], [path, arguments.layout, *arguments.recordings], arguments.overwrite)
+    recordings = recordings_of(arguments, robot, arm)
+    _note_mistakes(robot, recordings)
+    found = identify_payload(robot, arguments.payload, recordings, arguments.inertia)
+    _print_payload(found)
+    write_whole(output, payload_parameters(found))
+    say(f'\nwritten: {output}')
+    return 0
+
+
+def _print_payload(found: Payload) -> None:
+    say(f'robot file and {found.seconds:.1f} s of motion: {found.hand} ({found.link}) holds\n')
+    names = ['mass', *(f'centre of mass {axis}' for axis in 'xyz'), *(f'inertia {axis}' for axis in INERTIA_AXES)]
+    values = [found.body.m, *found.body.com, *found.inertia_about_com]
+    units = ['kg', *['m'] * 3, *['kg m^2'] * 6]
+    count = 10 if found.inertia else 4
+    for name, value, unit, deviation in zip(names[:count], values, units, found.deviations, strict=False):
+        say(f'  {name:<18}{value:>10.5f} {unit:<7}+- {deviation:.5f}')
+    say(f'\nerror of the efforts: {found.before.mean():.3f} without it, {found.after.mean():.3f} with it')
+    if found.alone:
+        say('mass by each recording alone: ' + ', '.join(f'{name} {mass:.3f} kg' for name, mass in found.alone.items()))
+    for warning in found.warnings:
+        note(warning)
 
 
 def _print(found: Identified) -> None:

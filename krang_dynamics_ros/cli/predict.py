@@ -11,17 +11,15 @@ from pathlib import Path
 import numpy as np
 
 from ..core.errors import ArgumentError
-from ..core.whole_file import whole_file
+from ..core.files import whole_file
 from ..identification.predict import Prediction, predict
 from ..recordings.readers import write_csv
-from ..recordings.recording import Recording, RecordingError
-from ..recordings.window import motion_or_rest
-from ..robot.robot import Robot
+from ..recordings.recording import Recording, RecordingError, motion_or_rest
+from ..robot.robot import Robot, joint_units
 from ..robot.robot_file import load_robot
-from ..robot.units import joint_units
-from .common import command_parser, guarded, refuse_overwriting, say
+from .common import add_overwrite, check_outputs, command_parser, guarded, say
 from .identify import ErrorTable, print_errors
-from .recorded import add_recordings, check_folders, recordings_of, robot_file_of
+from .recorded import add_recordings, arm_of, recordings_of, robot_file_of
 
 _DESCRIPTION = """\
 Predict the efforts of a recording by a robot file, such as `krang identify` writes, and print the error by joint: the
@@ -35,6 +33,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser = command_parser('predict', _DESCRIPTION)
     add_recordings(parser)
     parser.add_argument('-o', '--output', type=Path, metavar='FILE', help='write the predicted efforts as CSV')
+    add_overwrite(parser)
     arguments = parser.parse_args(argv)
     return guarded(lambda: _predict(arguments))
 
@@ -42,16 +41,15 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _predict(arguments: argparse.Namespace) -> int:
     if arguments.output and len(arguments.recordings) > 1:
         raise ArgumentError(f'{arguments.output}: is one file, must be of one recording')
-    if arguments.output:
-        check_folders(arguments.output)
-    path = robot_file_of(arguments)
-    robot = load_robot(path)
+    arm = arm_of(arguments)
+    path = robot_file_of(arguments, arm)
+    robot = arm.robot if arm else load_robot(path)
     identified = Path(f'{robot.name}_identified.yaml')
     if not arguments.robot and identified.is_file():
-        path, robot = identified, load_robot(identified)
-    refuse_overwriting([arguments.output], [path, arguments.layout, *arguments.recordings])
+        path, robot = identified, arm.robot_of(identified) if arm else load_robot(identified)
+    check_outputs([arguments.output], [path, arguments.layout, *arguments.recordings], arguments.overwrite)
     say(f'robot: {path}')
-    recordings = recordings_of(arguments, robot)
+    recordings = recordings_of(arguments, robot, arm)
     for recording in recordings:
         motion = recording if arguments.rows is not None else motion_or_rest(recording)
         rows = _rows(recording, motion, arguments.rows)

@@ -7,20 +7,18 @@ import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from ..core.limits import LARGEST
-from ..core.optional import optional
-from ..core.text import shown
+from ..core.limits import MAX_QUANTITY
 from ..dynamics.terms import TERMS
+from ..live.parameter_file import read_parameters, unknown_parameters
 from ..processing.job import FORMATS, TERMS_ASKED, Job
-from ..processing.many import Result, attempt, on_a_cluster, on_this_machine
-from ..processing.parameter_file import read_parameters, unknown_parameters
-from ..processing.places import check_places, folder_for
+from ..processing.output_folder import check_places, folder_for
+from ..processing.process import Result, attempt, on_a_cluster, on_this_machine
 from ..processing.summary import Summary
-from .common import command_parser, guarded, note, number, say, say_error, whole_number
+from .arm_option import add_arm, arm_beside, read_arm_file
+from .common import add_overwrite, command_parser, guarded, note, number, progress_bar, say, say_error, whole_number
 
-rich_console = optional('rich.console', 'process')
-bar = optional('rich.progress', 'process')
 LONGEST = 1e9  # s: thirty years
+MAX_RELATIVE = 100.0  # more says only that the effort hardly changes
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -37,22 +35,27 @@ def main(argv: Sequence[str] | None = None) -> int:
     add('-o', '--out', type=Path, default=Path('torques'), help='folder for the results; default: torques')
     add('--robot', default='', help='robot file; default: what the parameters say, or Krang')
     add('--params', type=Path, help='parameter file of dynamics_node, as it is')
+    add_arm(parser)
     add('--joint-states', default='', metavar='TOPIC', help='default: the one that there is')
     add('--terms', nargs='+', choices=TERMS, default=TERMS_ASKED, help=f'default: {" ".join(TERMS_ASKED)}')
     add('--start', type=number(0, LONGEST), default=0.0, metavar='S', help='begin so many seconds into it')
     add('--end', type=number(0, LONGEST), default=float('inf'), metavar='S', help='end so many seconds into it')
-    cutoff, help_ = number(1e-3, LARGEST), 'motion above it is noise; default: %(default)g'
+    cutoff, help_ = number(1e-3, MAX_QUANTITY), 'motion above it is noise; default: %(default)g'
     add('--cutoff', type=cutoff, default=Job.cutoff, metavar='HZ', help=help_)
-    add('--to', nargs='+', choices=FORMATS, default=Job.formats, help='kinds of files; default: parquet')
+    help_ = 'kinds of files, added to those of an earlier run; default: parquet'
+    add('--to', nargs='+', choices=FORMATS, default=Job.formats, help=help_)
     workers, each = whole_number(1), 'processes; default: one for each core'
     add('--workers', type=workers, default=os.cpu_count() or 1, metavar='N', help=each)
     add('--ray', metavar='ADDRESS', help='hand the recordings out over a Ray cluster')
+    add_overwrite(parser)
     arguments = parser.parse_args(argv)
     return guarded(lambda: _run(arguments))
 
 
 def _run(arguments: argparse.Namespace) -> int:
-    parameters = read_parameters(arguments.params) if arguments.params else {}
+    beside = None if arguments.robot or arguments.params else arm_beside(arguments.recordings)
+    arm = read_arm_file(arguments.arm or beside, robot_file=arguments.robot)
+    parameters = (arm.values if arm else {}) | (read_parameters(arguments.params) if arguments.params else {})
     if arguments.robot:
         parameters |= {'robot_file': arguments.robot, 'robot_description_topic': ''}
     if arguments.params:
@@ -61,10 +64,11 @@ def _run(arguments: argparse.Namespace) -> int:
         Job(
             recording.absolute(), folder_for(recording, arguments.out), parameters, arguments.joint_states,
             tuple(arguments.terms), arguments.start, arguments.end, arguments.cutoff, tuple(arguments.to),
+            arguments.overwrite,
         )
         for recording in arguments.recordings
     ]  # fmt: skip
-    others = (arguments.params, parameters.get('robot_file'))
+    others = (arguments.arm, arguments.params, parameters.get('robot_file'))
     check_places(jobs, [Path(path) for path in others if path])
     failed = 0
     for result in _results(jobs, arguments):
@@ -75,17 +79,14 @@ def _run(arguments: argparse.Namespace) -> int:
 
 def _results(jobs: Sequence[Job], arguments: argparse.Namespace) -> Iterator[Result]:
     """Return results as they come, with a bar on a terminal meanwhile."""
-    each = bar.TaskProgressColumn() if len(jobs) == 1 else bar.MofNCompleteColumn()
-    columns = (bar.TextColumn('{task.description}', markup=False), bar.BarColumn(), each, bar.TimeRemainingColumn())
-    console = rich_console.Console(stderr=True)
-    with bar.Progress(*columns, console=console, disable=not console.is_terminal, transient=True) as progress:
-        task = progress.add_task(shown(jobs[0].recording.name) if len(jobs) == 1 else 'recordings', total=len(jobs))
+    name = jobs[0].recording.name if len(jobs) == 1 else f'{len(jobs)} recordings'
+    with progress_bar(name, len(jobs)) as show:
         if len(jobs) == 1 and not arguments.ray:
-            yield attempt(jobs[0], lambda part: progress.update(task, completed=part), arguments.workers)
+            yield attempt(jobs[0], lambda part: show(name, part), arguments.workers)
             return
-        done = on_a_cluster(jobs, arguments.ray) if arguments.ray else on_this_machine(jobs, arguments.workers)
-        for result in done:
-            progress.advance(task)
+        results = on_a_cluster(jobs, arguments.ray) if arguments.ray else on_this_machine(jobs, arguments.workers)
+        for done, result in enumerate(results, 1):
+            show(f'{done} of {name}', done)
             yield result
 
 
@@ -99,6 +100,7 @@ def _tell(result: Result) -> None:
 def _lines(job: Job, summary: Summary, before: bool) -> Iterator[str]:
     found = f'{summary.states} states, {summary.seconds:.1f} s, by {summary.backend}'
     yield f'{job.recording.name}: {"as done before: " if before else ""}{found}; in {job.out}'
+    yield f'  assumed: {summary.assumed}'
     yield from (f'  note: {line}' for line in summary.notes)
     for name, (count, reason) in summary.refused.items():
         yield f'  {name}: {count} messages refused, the last because {reason}'
@@ -106,6 +108,7 @@ def _lines(job: Job, summary: Summary, before: bool) -> Iterator[str]:
     if not summary.errors:
         yield f'  {summary.why_no_errors}'
         return
-    yield '  joint               RMS      mean |error|   RMS / spread   (N m or N; the worst explained first)'
+    yield '  joint               RMS      mean |error|   RMS / spread   (N m or N; the largest RMS first)'
     for error in summary.errors:
-        yield f'  {error.joint:<16}{error.rms:>9.3f}{error.mean_absolute:>15.3f}{error.relative:>15.3f}'
+        relative = f'{error.relative:.3f}' if error.relative < MAX_RELATIVE else '-'  # the effort hardly changes
+        yield f'  {error.joint:<16}{error.rms:>9.3f}{error.mean_absolute:>15.3f}{relative:>15}'

@@ -1,45 +1,65 @@
-"""What the commands on recordings share: which recordings, of which robot, held how."""
+"""What the commands on recordings share: which recordings, of which robot, which joints are fixed."""
 
 from __future__ import annotations
 
 import argparse
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from ..core.errors import ArgumentError
-from ..core.share import krang_file, robot_named
-from ..recordings.bag import is_bag
+from ..core.errors import ArgumentError, unknown_name
+from ..core.files import krang_file, robot_named
+from ..recordings.bag import NAMES, is_bag
 from ..recordings.joint_bag import read_bag
 from ..recordings.readers import find_layout, read_recording, robot_beside
-from ..recordings.recording import Recording, RecordingError
-from ..recordings.standing import Track, with_others
-from ..recordings.window import motion_or_rest
+from ..recordings.recording import JointTrack, Recording, RecordingError, motion_or_rest, with_others
 from ..robot.robot import Robot
+from ..robot.robot_file import located
+from .arm_option import ArmFile, add_arm, arm_beside, read_arm_file
 from .common import note
 
 
-def add_recordings(parser: argparse.ArgumentParser) -> None:
-    """Give a command its recordings and their robot."""
+def add_recordings(parser: argparse.ArgumentParser, several: bool = True) -> None:
+    """Give a command its recordings, or its only one, and their robot."""
     parser.add_argument(
-        'recordings', nargs='+', type=Path, metavar='RECORDING', help='bag, table or folder (docs/identification.md)'
-    )
+        'recordings', nargs='+' if several else 1, type=Path, metavar='RECORDING',
+        help='bag, table or folder (docs/identification.md)',
+    )  # fmt: skip
     parser.add_argument('--robot', metavar='FILE', help="robot file or URDF, or a shipped robot's name")
+    add_arm(parser)
     parser.add_argument(
         '--layout', type=Path, metavar='FILE', help='what is where in the recordings, if that is not known'
     )
     parser.add_argument('--joint-states', default='', metavar='TOPIC', help='of a bag; default: the one that there is')
     parser.add_argument('--rows', type=_rows, metavar='A:B', help='rows that count, from 0; default: the motion')
-    parser.add_argument('--joints', nargs='+', metavar='JOINT', help='whose efforts count; default: all recorded')
+    add_joints(parser)
+
+
+def add_joints(parser: argparse.ArgumentParser) -> None:
+    """Give a command the joints that move, and those that are fixed."""
     parser.add_argument(
-        '--held',
+        '--joints', nargs='+', default=[], metavar='JOINT', help='joints that move; default: all but the fixed ones'
+    )
+    parser.add_argument(
+        '--fixed',
         nargs='+',
         default=[],
         type=joint_angle,
         metavar='JOINT=RAD',
-        help='joints that do not count; else as recorded, or zero',
+        help='joints that are fixed at a position (rad or m); fixed joints without one: as recorded, or zero',
     )
+
+
+def moving_joints(arguments: argparse.Namespace, joint_names: Sequence[str]) -> list[str]:
+    """Return the joints that move of all those of a robot: those of `--joints`, or all but those of `--fixed`."""
+    fixed = [name for name, _ in arguments.fixed]
+    for name in (*arguments.joints, *fixed):
+        if name not in joint_names:
+            raise unknown_name('joint', name, joint_names)
+    if both := [name for name in arguments.joints if name in fixed]:
+        raise ArgumentError(f'--joints and --fixed: both have {", ".join(both)}, must be in one of the two')
+    return arguments.joints or [name for name in joint_names if name not in fixed]
 
 
 def _rows(text: str) -> slice:
@@ -65,25 +85,32 @@ def joint_angle(text: str) -> tuple[str, float]:
     return name, value
 
 
-def recordings_of(arguments: argparse.Namespace, robot: Robot) -> list[Recording]:
-    """Read the recordings of the same joints, each with where the other joints stood: as `--held` says, or recorded."""
+def arm_of(arguments: argparse.Namespace) -> ArmFile | None:
+    """Return the arm file that was named, or that is in the first recording's folder unless a robot was named."""
+    beside = None if arguments.robot else arm_beside(arguments.recordings)
+    return read_arm_file(arguments.arm or beside, robot_file=arguments.robot)
+
+
+def recordings_of(arguments: argparse.Namespace, robot: Robot, arm: ArmFile | None = None) -> list[Recording]:
+    """Read recordings of the same joints, each with the positions of the others: of `--fixed`, or as recorded."""
     recordings: list[Recording] = []
     for path in arguments.recordings:
-        recording, others = _read(path, arguments, robot)
+        recording, others = _read(path, arguments, robot, arm)
         names = recordings[0].joint_names if recordings else recording.joint_names
         if set(names) != set(recording.joint_names):
             raise RecordingError(f'{path}: joints {", ".join(recording.joint_names)}, must be {", ".join(names)}')
         recording = recording.joints(names)
         check_joints(robot, recording)
-        recordings.append(_with_others(recording, others, arguments, robot))
+        recording = _with_others(recording, others, arguments, robot)
+        recordings.append(arm.with_torques(recording) if arm else recording)
     return recordings
 
 
 def _with_others(
-    recording: Recording, others: Mapping[str, Track], arguments: argparse.Namespace, robot: Robot
+    recording: Recording, others: Mapping[str, JointTrack], arguments: argparse.Namespace, robot: Robot
 ) -> Recording:
     """Return the rows that were asked for, with where the robot's other joints stood or moved in them."""
-    said = dict(arguments.held)
+    said = dict(arguments.fixed)
     unsaid = {name: others[name] for name in others if name in robot.joint_names and name not in said}
     if arguments.rows is not None:
         recording = recording.rows(arguments.rows)
@@ -92,35 +119,33 @@ def _with_others(
     return replace(recording, stood={**recording.stood, **said})
 
 
-def _read(path: Path, arguments: argparse.Namespace, robot: Robot) -> tuple[Recording, Mapping[str, Track]]:
+def _read(
+    path: Path, arguments: argparse.Namespace, robot: Robot, arm: ArmFile | None
+) -> tuple[Recording, Mapping[str, JointTrack]]:
     """Return the joints of a recording that count, and the others."""
-    chosen = arguments.joints
+    moving = moving_joints(arguments, robot.joint_names)
     if path.exists() and is_bag(path):
-        bag = read_bag(path, chosen or robot.joint_names, bool(chosen), arguments.joint_states)
+        names = arm.engine.inputs.topics if arm else NAMES
+        bag = read_bag(path, moving, bool(arguments.joints), arguments.joint_states, names)
         note(*(f'{path}: {line}' for line in bag.recording.notes))
         if bag.left_out:
             note(f'{path}: {bag.left_out} messages left out, a number in them is missing or not finite')
         return bag.recording, bag.others
     recording = read_recording(path, arguments.layout)
-    others = [name for name in recording.joint_names if chosen and name not in chosen]
-    tracks = {name: Track(recording.time, recording.joints([name]).position[:, 0]) for name in others}
-    return recording.joints(chosen) if chosen else recording, tracks
+    others = [name for name in recording.joint_names if name in robot.joint_names and name not in moving]
+    tracks = {name: JointTrack(recording.time, recording.joints([name]).position[:, 0]) for name in others}
+    return recording.joints(arguments.joints or [x for x in recording.joint_names if x not in tracks]), tracks
 
 
-def robot_file_of(arguments: argparse.Namespace) -> Path:
-    """Return the robot file that was named, or the one that the recording's layout names, or Krang's."""
+def robot_file_of(arguments: argparse.Namespace, arm: ArmFile | None = None) -> Path:
+    """Return the robot file that was named, also by an arm file, or that the recording's layout names, or Krang's."""
+    if arm is not None:
+        return located(arm.values.get('robot_file', ''))
     if arguments.robot:
         named = Path(arguments.robot)
         return named if named.exists() else robot_named(arguments.robot) or named
     first = arguments.recordings[0]
     return robot_beside(first, find_layout(first, arguments.layout)) or krang_file()
-
-
-def check_folders(*files: Path) -> None:
-    """Refuse files to be written where no folder is: said before the work, not after it."""
-    for file in files:
-        if not file.parent.is_dir():
-            raise ArgumentError(f'{file.parent}: no such folder; must be there to write into')
 
 
 def check_joints(robot: Robot, recording: Recording) -> None:

@@ -1,1 +1,1 @@
-"""Small mathematics and the errors that every other room uses."""
+"""Small mathematics and the errors that every other folder uses."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copyreg
 import itertools
 import reprlib
 from collections.abc import Iterable, Sequence
@@ -16,6 +17,10 @@ class KrangDynamicsError(Exception):
 
     def __str__(self) -> str:
         return shown_lines(super().__str__())
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Return what pickle needs to hand the error to another process, whatever the arguments of its class are."""
+        return copyreg.__newobj__, (type(self), *self.args), self.__dict__  # type: ignore[attr-defined]
 
 
 _SHORT = reprlib.Repr()

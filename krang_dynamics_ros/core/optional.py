@@ -23,6 +23,6 @@ class _Later:
         try:
             found = getattr(importlib.import_module(self._module), name)
         except ImportError:
-            raise MissingError(self._module, self._purpose, f'pip install {self._module}') from None
+            raise MissingError(self._module, self._purpose, f'pip install {self._module.partition(".")[0]}') from None
         setattr(self, name, found)
         return found

@@ -64,7 +64,7 @@ class Wrench:
 LEVER = 0.3  # m; a forearm's: where a moment counts as much as a force
 
 
-class Place(NamedTuple):
+class WrenchFrame(NamedTuple):
     """Which link feels a wrench, and how it is given: as a `Wrench` is."""
 
     link: str
@@ -72,7 +72,7 @@ class Place(NamedTuple):
     about: str = ''
 
 
-WrenchRows = Mapping[Place, Array]
+WrenchRows = Mapping[WrenchFrame, Array]
 """Wrenches of many states: by place [force; moment] (m, 6), zeros where a state has none."""
 
 

@@ -14,7 +14,7 @@ from ..robot.robot import Robot
 TOLERANCE = 1e-9  # of the smallest eigenvalue of A, its diagonal brought to one
 
 
-def rest(robot: Robot) -> Array:
+def rest_pose(robot: Robot) -> Array:
     """Return q (n) at rest: zero, or the limit next to it."""
     limits = [joint.limits for joint in robot.moving_joints]
     return np.array(

@@ -15,10 +15,10 @@ from ..core.errors import ArgumentError
 from ..core.inertia import Inertia
 from ..core.path import Step
 from ..core.spatial import Array
-from ..core.wrench import Place, Wrench, WrenchRows
+from ..core.wrench import Wrench, WrenchFrame, WrenchRows
 from ..robot.robot import Robot
 from ..symbolic.build import load_library
-from ..symbolic.calls import places
+from ..symbolic.c_wrappers import array_slices
 from ..symbolic.expressions import QUANTITIES
 from ..symbolic.parameters import setting_places, setting_values
 from .dynamics import Dynamics, Quantity
@@ -32,7 +32,7 @@ class CompiledDynamics(Dynamics):
 
     def __init__(self, robot: Robot, urdf: str, **settings: Any) -> None:
         """Build the robot's functions, or load those built before; the rest is as for `Dynamics`."""
-        self._library, place = load_library(robot), places(robot)
+        self._library, place = load_library(robot), array_slices(robot)
         self._work = np.zeros(place['output'].stop)
         p = self._work[place['p']]
         p[:] = setting_values(robot)
@@ -172,7 +172,7 @@ class CompiledDynamics(Dynamics):
             f[:, self._hand_links.index(place.link)] += self._at_links(q, place, given)
         return self._over('wrench_torque', (self.n,), q, f.reshape(len(q), -1))
 
-    def _at_links(self, q: Array, place: Place, given: Array) -> Array:
+    def _at_links(self, q: Array, place: WrenchFrame, given: Array) -> Array:
         """Return wrenches (m, 6) in their link's own axes, about its own origin."""
         if not (place.axes or place.about):
             return given

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from ..core.errors import ArgumentError, Fault, unknown_name
-from ..robot.description import Description
-from ..robot.robot import Robot
+from ..robot.adapted import Adaptation
+from ..robot.robot import Description, Robot
 from ..robot.robot_file import load_description, load_robot
 from ..robot.urdf_reader import read_description
 from ..robot.urdf_writer import urdf_text
@@ -41,8 +41,8 @@ def dynamics_of(robot: Robot, urdf: str | None = None, backend: str = 'pinocchio
     rotors = dict(zip(robot.joint_names, robot.rotor_inertia.tolist(), strict=True))
     settings: dict[str, Any] = {'gravity': robot.gravity, 'joint_names': robot.joint_names, 'rotor_inertia': rotors}
     dynamics = _dynamics(robot, urdf, backend, settings)
-    dynamics.friction.take([joint.friction for joint in robot.moving_joints])
-    dynamics.drive.take(robot)
+    dynamics.friction.set_coefficients([joint.friction for joint in robot.moving_joints])
+    dynamics.drive.set_coefficients(robot)
     return dynamics
 
 
@@ -82,15 +82,22 @@ def load_model(
     backend: str = 'pinocchio',
     base_link: str = '',
     strict_description: bool = False,
+    **adaptation: Any,
 ) -> Model:
-    """Return the model of a robot file, a URDF or xacro file, or a URDF text; of Krang if none is given."""
+    """Return the model of a robot file, a URDF or xacro file, or a URDF text; of Krang if none is given.
+
+    `adaptation` are parameters of `robot.adapted.SPECS`: what differs on the real arm.
+    """
+    adapted = Adaptation.of(adaptation)
     if robot_file and robot_description:
         raise ArgumentError(f"robot_file '{robot_file}' and robot_description are both given, must be one of the two")
     if robot_description and backend != 'pinocchio':
         raise ArgumentError(f"backend '{backend}' needs a robot file, must be 'pinocchio' for a robot_description")
     if robot_description:
-        return model_of(read_description(robot_description, base_link=base_link, strict=strict_description), backend)
-    return model_of(load_description(robot_file, base_link=base_link, strict=strict_description), backend)
+        description = read_description(robot_description, base_link=base_link, strict=strict_description)
+    else:
+        description = load_description(robot_file, base_link=base_link, strict=strict_description)
+    return model_of(adapted.of_description(description), backend)
 
 
 def model_of(description: Description, backend: str = 'pinocchio') -> Model:

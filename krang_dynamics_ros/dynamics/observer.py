@@ -1,31 +1,43 @@
-"""What the world does to the joints, from measured efforts: the generalized momentum observer.
-
-With the momentum p = A dq, dp/dt = tau - friction - Q + C^T dq + tau_ext. The observer's r follows tau_ext as a
-first-order low pass: a step of size a shows as a (1 - exp(-K t)). A. De Luca, R. Mattone, "Actuator failure detection
-and isolation using generalized momenta", ICRA 2003. Here a step in time is exact for any K dt:
-
-    r <- e^(-K dt) r + (1 - e^(-K dt)) ((p - p_before) / dt - mean of (tau - friction - Q + C^T dq))
-
-Over a step (p - p_before) / dt is the mean of A ddq + C dq + C^T dq. So with the mean of Q - C^T dq it is that of
-A ddq + C dq + Q, along the path between both states: one inverse dynamics at each of three points. The mean of efforts
-and friction is that of both ends.
-"""
+"""The observer's low pass, for what is held against it."""
 
 from __future__ import annotations
 
 from math import expm1, isfinite
-from typing import Literal, get_args
 
 import numpy as np
 
 from ..core.path import Path, Step
 from ..core.spatial import Array
+from .drives import PreslidingState
 from .dynamics import Dynamics
-from .friction import PreslidingState
+from .efforts import Efforts
 from .state import State
 
-EffortSource = Literal['joint', 'motor', 'external']
-EFFORT_SOURCES: tuple[str, ...] = get_args(EffortSource)
+
+class LowPass:
+    """x of before, as the momentum observer would show it: exact for any step, begun anew after a gap."""
+
+    def __init__(self) -> None:
+        self.forget()
+
+    def forget(self) -> None:
+        """Begin anew with the next x."""
+        self._value: Array | None = None
+        self._stamp = self.begun = 0  # ns
+
+    def follow(self, x: Array, gain: float, stamp: int, longest: float) -> Array:
+        """Go on to x (n) at a stamp (ns); return what shows of it. `gain` is K (1/s), a gap is beyond `longest` (s)."""
+        dt = (stamp - self._stamp) / 1e9
+        if self._value is None or not -longest <= dt <= longest:
+            self._value, self.begun = x.copy(), stamp
+        elif dt > 0:
+            self._value = self._value - expm1(-gain * dt) * (x - self._value)
+        else:
+            return self._value
+        self._stamp = stamp
+        return self._value
+
+
 SETTLED = 5.0  # time constants 1 / K, after which a step shows to 0.7 %
 NEVER = -1
 
@@ -33,16 +45,14 @@ NEVER = -1
 class MomentumObserver:
     """External torques (n) of one robot: what the WORLD does to the joints, N m, or N for a prismatic joint.
 
-    `source` says what `effort` means: `joint`, the torque that the links feel, by a sensor behind the gear; `motor`,
-    that of the motor, times the gear ratio: then rotors and friction are between; `external`, the thing itself, which
-    goes through as it is. `effort_scale` (n) makes N m of other units, such as amperes. `gain` is K, 1/s.
+    `efforts` says what `effort` means; where it is the external torque itself, that goes through as it is. `gain` is K,
+    1/s.
     """
 
     def __init__(self, dynamics: Dynamics) -> None:
         self.dynamics = dynamics
         self.gain = 10.0  # 1/s
-        self.source: EffortSource = 'motor'
-        self.effort_scale: Array = np.ones(dynamics.n)
+        self.efforts = Efforts(dynamics)
         self.longest = 0.1  # s: after a gap longer than this it begins anew
         self._past = PreslidingState(dynamics.friction)
         self._path = Path()
@@ -73,11 +83,11 @@ class MomentumObserver:
             if instant.dq is None:
                 self.forget()
             else:
-                self._follow(instant.q, instant.dq, self._scaled(instant), instant.stamp)
-        if state.parts is not None and state.parts.lost:
+                self._follow(instant.q, instant.dq, self._joint_torque(instant), instant.stamp)
+        if state.parts is not None and state.parts.is_too_old:
             self.forget()
-        if self.source == 'external':
-            return _any(self._scaled(state))
+        if self.efforts.source == 'external':
+            return _any(self.efforts.scaled(state))
         if self._stamp == NEVER:
             return None
         settles = 1e9 * SETTLED / self.gain  # ns
@@ -85,17 +95,17 @@ class MomentumObserver:
             return self.torque.copy()
         return _any(np.where(self._stamp - self._since >= settles, self.torque, np.nan))
 
-    def _scaled(self, state: State) -> Array:
-        """Return the efforts of a state (n; N m, N), NaN where they are not known."""
-        return np.full(self.dynamics.n, np.nan) if state.effort is None else state.effort * self.effort_scale
+    def _joint_torque(self, state: State) -> Array:
+        torque = self.efforts.torque(state)
+        return np.zeros(self.dynamics.n) if torque is None else torque  # external: only the path is followed
 
     def unsettled(self, state: State) -> float:
         """Return how long it still takes (s) until every joint with an effort is told."""
         known = np.zeros(self.dynamics.n, dtype=bool) if state.effort is None else np.isfinite(state.effort)
         left = SETTLED / self.gain - (self._stamp - self._since[known]) / 1e9
-        return max(0.0, float(left.max())) if known.any() and self.source != 'external' else 0.0
+        return max(0.0, float(left.max())) if known.any() and self.efforts.source != 'external' else 0.0
 
-    def _follow(self, q: Array, dq: Array, effort: Array, stamp: int) -> None:
+    def _follow(self, q: Array, dq: Array, torque: Array, stamp: int) -> None:
         dt = (stamp - self._stamp) / 1e9
         if self._stamp == NEVER or not -self.longest <= dt <= self.longest:
             gap = 0.0 if self._stamp == NEVER else dt
@@ -103,21 +113,21 @@ class MomentumObserver:
             self.gap = gap
         elif dt <= 0:
             return  # a part of a state that came late, or twice: the next one has it
-        input_ = self.dynamics.drive.without_offset(effort) - self._friction(q, dq)
+        input_ = torque - self._friction(q, dq)
         if self._stamp == NEVER:
             self._path.begin(q, dq)
             self._since[:] = self._latest = stamp
         else:
             step, part = self._path.step(q, dq, dt), -expm1(-self.gain * dt)
             self.acceleration += part * (step.acceleration - self.acceleration)
-            if self.source != 'external':
+            if self.efforts.source != 'external':
                 self._filter(self._mean(step) - (self._input_before + input_) / 2, part, stamp)
         self._stamp, self._input_before = stamp, input_
 
     def _mean(self, step: Step) -> Array:
         """Return the mean over a step of A ddq + C dq + Q (n), without rotors where a sensor is behind the gear."""
         torque = self.dynamics.mean_inverse_dynamics(step)
-        return torque if self.source == 'motor' else torque - self.dynamics.rotor_inertia * step.acceleration
+        return torque if self.efforts.source == 'motor' else torque - self.dynamics.rotor_inertia * step.acceleration
 
     def _filter(self, torque: Array, part: float, stamp: int) -> None:
         self.torque = self.torque + part * (torque - self.torque)
@@ -129,7 +139,7 @@ class MomentumObserver:
         """Return what is between a reading and the links: springs, and before a sensor the friction of the drive."""
         z, drive = self._past.move(q), self.dynamics.drive
         springs = drive.spring_torque(q)
-        if self.source != 'motor':
+        if self.efforts.source != 'motor':
             return springs
         return self.dynamics.friction.torque(dq, z) + drive.coupled_friction(dq) + springs
 

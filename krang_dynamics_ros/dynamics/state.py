@@ -41,7 +41,7 @@ class Parts(Protocol):
         """Return the newest state of one instant, after those on the way to it; nothing if there is no newer one."""
 
     @property
-    def lost(self) -> bool:
+    def is_too_old(self) -> bool:
         """Whether that state is too old to say anything of now: a part is too far behind the others."""
 
 

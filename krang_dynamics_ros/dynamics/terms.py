@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 
 from ..core.spatial import Array
 from ..core.wrench import WrenchRows
+from .drives import PreslidingState
 from .dynamics import Dynamics
-from .friction import PreslidingState
 from .observer import MomentumObserver
 from .state import State
 

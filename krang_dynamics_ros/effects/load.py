@@ -10,11 +10,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ..core.friction_shapes import braking
 from ..core.spatial import Array
 from ..robot.drive import LoadFriction, LoadShare
 from ..robot.robot import Joint
 from .effect import JointMotion
+from .sliding import braking
 
 CROSSING = 1.4  # times |load| / F_v: the velocity above which a drive pushes though the load helps
 TURNING = 0.1  # rad/s: within which pushing turns into braking

@@ -7,11 +7,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ..core.friction_shapes import presliding
 from ..core.spatial import Array
 from ..robot.drive import Presliding
 from ..robot.robot import Joint
 from .effect import JointMotion
+from .sliding import presliding
 
 NEGLIGIBLE = 1e-6  # N m: what a fit leaves above zero
 

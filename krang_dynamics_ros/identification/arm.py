@@ -10,9 +10,9 @@ import numpy as np
 from ..core.inertia import Inertia
 from ..core.spatial import Array
 from ..equations.newton_euler import NewtonEuler
+from ..equations.regressor import parameters_of, regressor, with_fixed_joints, with_parameters
 from ..robot.robot import Robot
 from .bodies_prior import pseudo_inertia
-from .regressor import held, parameters_of, regressor, with_parameters
 
 ROOM = 0.9  # of what fixed links may weigh at most, where the body that was found is too light for all of them
 
@@ -27,7 +27,7 @@ class Arm:
     @classmethod
     def of(cls, robot: Robot, moving: Sequence[str], stood: Mapping[str, float]) -> Arm:
         """Fix a robot's joints where they stood, but for those that move, and merge what is rigid."""
-        fixed = held(robot, stood, moving)
+        fixed = with_fixed_joints(robot, stood, moving)
         links = tuple(joint.child for joint in fixed.outward if joint.moves)
         return cls(_merged(fixed), links)
 
@@ -66,7 +66,7 @@ def with_bodies(robot: Robot, moving: Sequence[str], stood: Mapping[str, float],
 
     Where such a link would be no possible body, the links that are fixed to it become lighter, all by one factor.
     """
-    fixed = held(robot, stood, moving)
+    fixed = with_fixed_joints(robot, stood, moving)
     whole = Arm.of(robot, moving, stood)
     bodies = {link.name: link.inertia for link in robot.links}
     for k, link in enumerate(whole.links):

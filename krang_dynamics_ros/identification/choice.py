@@ -24,7 +24,7 @@ MAX_CUTOFF = 0.25  # of the rate of a recording
 SPREADS = (0.1, 0.3, 1.0, 3.0, 10.0)  # of bodies about the known ones, relative
 NEARLY = 1.01  # times the least error: of such spreads, the smallest is taken
 GROSS = 0.15  # of a joint's error: what couplings and springs must bring
-WORTH = 0.02  # of it: what other effects must bring
+MIN_IMPROVEMENT = 0.02  # of it: what other effects must bring
 EFFECTS: tuple[Effect, ...] = (
     *(CoulombEffect(v) for v in (0.005, 0.05, 0.1)),
     *(PreslidingEffect(d) for d in DISTANCES),
@@ -85,7 +85,7 @@ class Choice:
         pairs = self._gram_at(self._cutoffs[0]).pairs
         chosen = self._best_cutoff(Structure.plain(joints))
         chosen = self._coupled(chosen, pairs)  # first: a gross error hides the rest
-        chosen = self._with_effects(chosen, EFFECTS, WORTH, rounds=2)
+        chosen = self._with_effects(chosen, EFFECTS, MIN_IMPROVEMENT, rounds=2)
         chosen = self._with_effects(chosen, (SpringEffect(),), GROSS, rounds=1)
         return self._best_spread(self._best_cutoff(chosen.structure))
 

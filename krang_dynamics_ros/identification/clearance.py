@@ -1,100 +1,258 @@
-"""Whether a motion keeps clear of the floor, of what stands still and of itself, by the robot file's simple shapes.
+"""Distance of a moving robot to itself, to its base, to the floor and to keep-out boxes, along a whole path.
 
-Every shape counts as the box around it, every link by its collision shapes, or by its visual ones if it has none. The
-floor is a plane across gravity at the lowest point of what stands still. The first link of each chain always touches
-what carries it, and is held against the floor alone. Moving links are held against each other from the third joint
-between them on: nearer ones fill each other's corners, which boxes around them take for touching.
+Distances are those of the true shapes, by coal. Between two samples of a path no point of a shape comes nearer than its
+travel allows, so a few distances prove a whole path:
+
+    d(t) >= (d(a) + d(b) - travel(a, b)) / 2     for all t between a and b
+
+Links that a joint connects touch each other by their build and are not compared. Neither are shapes that are never far
+apart and touch in most poses; other shapes that are never far apart must keep half of their usual distance.
 """
 
 from __future__ import annotations
 
+import heapq
 from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
 from typing import NamedTuple
 
+import coal
 import numpy as np
 
+from ..core.errors import KrangDynamicsError
 from ..core.spatial import Array
-from ..equations.frames import all_in_base, all_local
-from ..robot.robot import Link, Robot, Shape
+from ..robot.robot import Robot
+from .collision_shapes import Bodies, CollisionShape, Shapes
 
-MARGIN = 0.03  # m, all round
-NEIGHBOURS = 2  # joints between moving links whose boxes may touch
+MARGIN = 0.03  # m: default clearance
+POSES = 100  # random poses that show how far apart two shapes can be
+TOUCHING = 0.002  # m: shapes that are usually nearer, and never far apart, touch by their build
+SHARE = 0.5  # of the usual distance of two shapes, where the largest is less than twice the margin
+KNOTS = 8  # intervals of a path that are looked at first
+SPREAD = 1.5  # rad or m: range of a joint without limits, for the random poses
+ARCS = 1.001  # of the chords between samples of a path: what moves goes in arcs
+RESOLUTION = 5e-4  # m: of the least distance of a path
+HULL_SLACK = 0.02  # m: where hulls are this much farther apart than is needed, the meshes in them are not looked at
+_REQUEST = coal.DistanceRequest()
 
 
-class Box(NamedTuple):
-    """Boxes in the base's axes: centres (states, 3), axes as columns (states, 3, 3), half sizes (3)."""
+@dataclass(eq=False)
+class Pair:
+    """Two shapes of different bodies, and the distance (m) that they must keep."""
 
-    centre: Array
-    axes: Array
-    half: Array
+    first: CollisionShape
+    second: CollisionShape
+    required: float
+    reduced: bool = False  # the margin is more than their build allows
+    blocked: int = 0  # how often they stopped a motion
+
+    def __post_init__(self) -> None:
+        self._hull = coal.ComputeDistance(self.first.hull, self.second.hull)
+        self._exact = coal.ComputeDistance(self.first.geometry, self.second.geometry)
+        flat = np.isinf(self.first.radius)  # a plane meets a mesh where it meets its hull
+        self._convex = flat or all(x.hull is x.geometry for x in (self.first, self.second))
+        self._result = coal.DistanceResult()
+
+    @property
+    def names(self) -> tuple[str, str]:
+        """Names of the links, boxes or the floor."""
+        return self.first.name, self.second.name
+
+    def distance(self, at: Poses, k: int, enough: float) -> float:
+        """Return the distance in state k, or what it is at least where that is `enough` already (m)."""
+        one, two = at.transform(self.first, k), at.transform(self.second, k)
+        self._result.clear()
+        far = float(self._hull(one, two, _REQUEST, self._result))
+        if self._convex or far >= enough:
+            return far
+        self._result.clear()
+        return float(self._exact(one, two, _REQUEST, self._result))
+
+
+class Poses:
+    """Where the bodies are in some states: a path, or single poses."""
+
+    def __init__(self, bodies: Bodies, q: Array) -> None:
+        self.rotations, self.origins = bodies.poses(q)
+        self.states = len(q)
+        self._centres: dict[int, Array] = {}
+
+    def transform(self, shape: CollisionShape, k: int) -> coal.Transform3s:
+        """Return where a shape is in state k."""
+        return coal.Transform3s(self.rotations[shape.body, k], self.origins[shape.body, k]) * shape.placement
+
+    def centre(self, shape: CollisionShape) -> Array:
+        """Return the centre (states, 3) of the sphere about a shape."""
+        found = self._centres.get(id(shape))
+        if found is None:
+            found = self._centres[id(shape)] = self.origins[shape.body] + self.rotations[shape.body] @ shape.centre
+        return found
+
+    def sphere_distance(self, pair: Pair) -> Array:
+        """Return the distance (states) between the spheres about two shapes: theirs is that at least."""
+        first, second = pair.first, pair.second
+        if np.isinf(first.radius):
+            plane = first.geometry
+            return np.asarray(self.centre(second) @ plane.n - plane.d - second.radius)
+        apart = np.linalg.norm(self.centre(first) - self.centre(second), axis=1)
+        return np.asarray(apart - first.radius - second.radius)
+
+    def travel(self, pair: Pair) -> Array:
+        """Return how far (states, from 0) any point of one shape has moved at most, seen from the other's body."""
+        own, other = (pair.second, pair.first) if pair.second.radius <= pair.first.radius else (pair.first, pair.second)
+        back = np.swapaxes(self.rotations[other.body], 1, 2)
+        centre = (back @ (self.centre(own) - self.origins[other.body])[:, :, None])[:, :, 0]
+        turn = back @ self.rotations[own.body]
+        # |R' - R| (Frobenius) = 2 sqrt(2) sin(angle / 2): a chord, as those of the centre
+        chord = np.linalg.norm(np.diff(turn, axis=0), axis=(1, 2)) / np.sqrt(2)
+        steps = np.linalg.norm(np.diff(centre, axis=0), axis=1) + own.radius * chord
+        return np.concatenate([[0.0], np.cumsum(ARCS * steps)])
+
+
+class Near(NamedTuple):
+    """Two shapes, by the names of their links, and their distance (m), which is never overestimated."""
+
+    names: tuple[str, str]
+    distance: float
 
 
 class Clearance:
-    """The shapes of a robot, of which those that stand still are known beforehand."""
+    """The pairs of shapes of a robot that must keep apart.
 
-    def __init__(self, robot: Robot) -> None:
-        """Take a robot whose joints that stand still are fixed (`regressor.held`)."""
-        self._robot = robot
-        moved = {link.name for link in robot.links if any(joint.moves for joint in robot.chain(link.name))}
-        first = {joint.child for joint in robot.moving_joints if joint.parent not in moved}
-        self._free = [link for link in robot.links if link.name in moved]
-        self._touching = first
-        self._still = self._boxes([link for link in robot.links if link.name not in moved], np.zeros((1, robot.n)))
-        self._up = -robot.gravity / (np.linalg.norm(robot.gravity) or 1.0)
-        self._floor = min((float(_lowest(box, self._up)[0]) for _, box in self._still), default=-np.inf)
+    Attributes:
+        pairs: what is checked.
+        always: names of shapes that touch by their build, which are not checked.
+    """
 
-    def keeps(self, q: Array) -> bool:
-        """Tell whether all states (states, n) keep clear."""
-        boxes = self._boxes(self._free, q)
-        for link, box in boxes:
-            if (_lowest(box, self._up) < self._floor + MARGIN).any():
-                return False
-            if link not in self._touching and any(_overlap(box, other).any() for _, other in self._still):
-                return False
-        for k, (link, box) in enumerate(boxes):
-            for other, near in boxes[k + 1 :]:
-                if self._apart(link, other) > NEIGHBOURS and _overlap(box, near).any():
-                    return False
-        return True
+    def __init__(
+        self, robot: Robot, shapes: Shapes, margin: float = MARGIN, touching: Sequence[tuple[str, str]] = ()
+    ) -> None:
+        """Take a robot whose other joints are fixed, its shapes, and pairs of links that may touch."""
+        self.margin, self._bodies = margin, shapes.bodies
+        self.always: list[tuple[str, str]] = []
+        self.pairs: list[Pair] = []
+        allowed = {frozenset(names) for names in touching}
+        at = Poses(self._bodies, _random_poses(robot))
+        for first, second in shapes.pairs():
+            if frozenset((first.name, second.name)) not in allowed:
+                self._add(Pair(first, second, margin), at)
 
-    def _apart(self, link: str, other: str) -> int:
-        """Return how many moving joints are between two links."""
-        one, two = ({j.name for j in self._robot.chain(x) if j.moves} for x in (link, other))
-        return len(one ^ two)
+    def _add(self, pair: Pair, at: Poses) -> None:
+        distances = _distances(pair, at, self.margin / SHARE)
+        largest = max(distances)
+        usual = largest if pair.first.obstacle else float(np.median(distances))
+        if usual < TOUCHING and pair.first.obstacle and not pair.first.body:
+            raise KrangDynamicsError(
+                f'{pair.first.name}: {pair.second.name} is in it in every pose (at best {largest:.3f} m away); correct '
+                'it: the floor by --floor, a box by --keep-out'
+            )
+        if usual < TOUCHING and largest < self.margin / SHARE:
+            self.always.append(pair.names)
+            return
+        pair.required = self.margin if largest >= self.margin / SHARE else min(self.margin, SHARE * usual)
+        pair.reduced = pair.required < self.margin
+        self.pairs.append(pair)
 
-    def _boxes(self, links: Sequence[Link], q: Array) -> list[tuple[str, Box]]:
-        positions = {name: q[:, k] for k, name in enumerate(self._robot.joint_names)}
-        placed = all_in_base(self._robot, all_local(self._robot, positions))
-        boxes = []
-        for link in links:
-            T = placed[link.name]
-            A = np.stack([np.stack([np.broadcast_to(x, len(q)) for x in row], -1) for row in T.A], axis=-2)
-            P = np.stack([np.broadcast_to(x, len(q)) for x in T.P], axis=-1)
-            for shape in link.collision or link.visual:
-                boxes.append((link.name, Box(P + A @ shape.position, A @ shape.rotation, _half(shape))))  # noqa: PERF401
-        return boxes
+    def blocked(self, q: Array) -> Near | None:
+        """Return what comes too near along a path (states, n) of small steps, or in a single state; None if nothing."""
+        at = Poses(self._bodies, q)
+        for k, pair in enumerate(self.pairs):
+            bound = _least_distance(pair, at, pair.required, pair.required)
+            if bound < pair.required:
+                pair.blocked += 1
+                self.pairs.insert(0, self.pairs.pop(k))  # what stopped one motion is likely to stop the next
+                return Near(pair.names, bound)
+        return None
+
+    def nearest(self, q: Array) -> tuple[Near | None, list[Near]]:
+        """Return the least distance along a path, and those of pairs that are nearer than the margin by their build."""
+        at = Poses(self._bodies, q)
+        least: Near | None = None
+        near: dict[tuple[str, str], float] = {}
+        for pair in sorted(self.pairs, key=lambda pair: float(at.sphere_distance(pair).min())):
+            enough = near.get(pair.names, self.margin) if pair.reduced else least.distance if least else np.inf
+            bound = _least_distance(pair, at, -np.inf, enough) - RESOLUTION
+            if pair.reduced and bound < self.margin:
+                near[pair.names] = min(near.get(pair.names, np.inf), bound)
+            elif least is None or bound < least.distance:
+                least = Near(pair.names, bound)
+        return least, sorted((Near(*item) for item in near.items()), key=lambda near: near.distance)
+
+    def obstacles(self) -> list[tuple[str, str]]:
+        """Return the names of what stopped most motions, the most frequent first."""
+        return [pair.names for pair in sorted(self.pairs, key=lambda pair: -pair.blocked) if pair.blocked]
 
 
-def _half(shape: Shape) -> Array:
-    if shape.kind == 'box':
-        return np.asarray(shape.size, dtype=float) / 2
-    radius = shape.size[0]
-    return np.array([radius, radius, shape.size[1] / 2 if shape.kind == 'cylinder' else radius])
+def _random_poses(robot: Robot) -> Array:
+    limits = [joint.limits for joint in robot.moving_joints]
+    lower = np.array([-SPREAD if x is None or x.lower is None else x.lower for x in limits])
+    upper = np.array([SPREAD if x is None or x.upper is None else x.upper for x in limits])
+    q = np.random.default_rng(0).uniform(lower, upper, (POSES, robot.n))
+    q[0], q[1] = np.clip(0.0, lower, upper), (lower + upper) / 2
+    return np.asarray(q)
 
 
-def _lowest(box: Box, up: Array) -> Array:
-    """Return the height (states) of the lowest corner."""
-    return np.asarray(box.centre @ up - np.abs(np.swapaxes(box.axes, 1, 2) @ up) @ box.half)
+def _distances(pair: Pair, at: Poses, enough: float) -> list[float]:
+    """Return the distances in the poses, up to the first that is `enough`."""
+    spheres = at.sphere_distance(pair)
+    if spheres.max() >= enough:
+        return [float(spheres.max())]
+    found: list[float] = []
+    while len(found) < at.states and max(found, default=-np.inf) < enough:
+        found.append(pair.distance(at, len(found), enough))
+    return found
 
 
-def _overlap(a: Box, b: Box) -> Array:
-    """Tell of every state whether two boxes come nearer than the margin: no axis parts them (Gottschalk, 1996)."""
-    n = len(a.centre)
-    A, B = a.axes, np.broadcast_to(b.axes, a.axes.shape)
-    crossed = np.cross(A[:, :, :, None], B[:, :, None, :], axis=1).reshape(n, 3, 9)
-    axes = np.concatenate([A, B, crossed], axis=2)
-    length = np.linalg.norm(axes, axis=1)
-    apart = np.abs(np.einsum('sxk,sx->sk', axes, b.centre - a.centre))
-    reach = np.einsum('sxk,sxi->ski', axes, A), np.einsum('sxk,sxi->ski', axes, B)
-    size = np.abs(reach[0]) @ (a.half + MARGIN) + np.abs(reach[1]) @ b.half
-    return np.asarray(~((apart > size) & (length > 1e-6)).any(axis=1))
+def _least_distance(pair: Pair, at: Poses, needed: float, enough: float) -> float:
+    """Return a lower bound of a pair's distance along a path.
+
+    It is the least distance, but for `RESOLUTION`; or any that is `enough`; or the first one found below `needed`.
+    """
+    spheres = at.sphere_distance(pair)
+    if at.states == 1:
+        return float(spheres[0]) if spheres[0] >= enough else pair.distance(at, 0, enough)
+    travel = at.travel(pair)
+    if (bound := float(spheres.min() - np.diff(travel).max() / 2)) >= enough:
+        return bound
+    return _Path(pair, at, travel, enough).least(needed)
+
+
+class _Path:
+    """Distances of a pair along a path, known in few states and bounded between them."""
+
+    def __init__(self, pair: Pair, at: Poses, travel: Array, enough: float) -> None:
+        self._pair, self._at, self._travel, self._enough = pair, at, travel, enough
+        self._known: dict[int, float] = {}  # distance by state
+        self._intervals: list[tuple[float, int, int]] = []  # a heap: lower bound, and the states at the ends
+
+    def least(self, needed: float) -> float:
+        """Part the interval with the lowest bound until that is enough, or the least; or a distance is too small."""
+        ends = np.unique(np.linspace(0, self._at.states - 1, KNOTS + 1).astype(int)).tolist()
+        if (bound := min(map(self._look, ends))) < needed:
+            return bound
+        for a, b in pairwise(ends):
+            self._push(a, b)
+        while True:
+            bound, a, b = self._intervals[0]
+            if bound >= self._enough or b - a == 1 or min(self._known.values()) - bound < RESOLUTION:
+                return bound
+            new = self._lowest_between(a, b)
+            if self._look(new) < needed:
+                return self._known[new]
+            heapq.heappop(self._intervals)
+            self._push(a, new)
+            self._push(new, b)
+
+    def _look(self, k: int) -> float:
+        self._known[k] = self._pair.distance(self._at, k, self._enough + HULL_SLACK)
+        return self._known[k]
+
+    def _lowest_between(self, a: int, b: int) -> int:
+        """Return the state in which the distance can be as low as its bound."""
+        way = 0.5 * (self._travel[a] + self._travel[b] + self._known[a] - self._known[b])
+        return int(np.clip(np.searchsorted(self._travel, way), a + 1, b - 1))
+
+    def _push(self, a: int, b: int) -> None:
+        one, two, way = self._known[a], self._known[b], float(self._travel[b] - self._travel[a])
+        heapq.heappush(self._intervals, (min(one, two, 0.5 * (one + two - way)), a, b))

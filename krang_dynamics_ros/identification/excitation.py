@@ -8,18 +8,22 @@ the same. In between no joint rests together with another: what dry friction doe
 
 from __future__ import annotations
 
+import math
+from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from ..core.errors import KrangDynamicsError
 from ..core.spatial import Array
+from ..dynamics.drives import PreslidingState
 from ..equations.newton_euler import NewtonEuler
-from ..robot.robot import Joint, Robot
-from ..robot.units import units_of
+from ..equations.regressor import moved_links, regressor
+from ..recordings.recording import Recording
+from ..robot.robot import Joint, Robot, units_of
+from ..simulation.simulation import STEP, Simulation
 from .clearance import Clearance
-from .regressor import moved_links, regressor
 
 HARMONICS = 12  # many: what tells inertias and rotors is acceleration, and friction lets no joint be fast
 RAMP = 2.0  # s: until the motion is as fast as it will be, and again at its end
@@ -30,6 +34,9 @@ SPREAD = 1.5  # rad: the range of a joint without limits, to both sides
 SPEED, EFFORT = 1.0, np.inf  # of a joint whose limit is not known
 SHORTEST = 2 * RAMP  # s: a motion that came to rest faster would take more effort than was looked at
 ROUNDS, LESS = 15, 1.02  # of making a motion smaller, and how much more than it must be: else it only comes near
+PATH_STATES = 2001  # of one period, for clearance; between them it is bounded
+POSES = 200  # random ones among which a clear one is sought
+SHRINKS, SHRINK = 8, 0.75  # how often and how much a drawn motion that is not clear is made smaller
 RANK = 1e-9  # of the largest pivot: a column that adds less is a combination of others
 
 
@@ -54,6 +61,10 @@ class Excitation:
             -(sin * w**2) @ self.sine.T - (cos * w**2) @ self.cosine.T,
         )
 
+    def path(self, states: int) -> Array:
+        """Return positions (states, n) once round the series, which every motion along it follows."""
+        return self.at(np.linspace(0.0, self.period, states))[0]
+
     def from_rest_to_rest(self, time: Array, duration: float) -> tuple[Array, Array, Array]:
         """Return the same (times, n) of a motion that is at rest at time 0 and at the end of its duration, s."""
         s, ds, dds = _own_time(time, duration)
@@ -75,15 +86,16 @@ def _own_time(time: Array, duration: float) -> tuple[Array, Array, Array]:
 class Search:
     """The search for a trajectory of a robot whose other joints are fixed (`regressor.held`)."""
 
-    def __init__(self, robot: Robot, period: float, seed: int) -> None:
-        """Take limits and shapes from the robot; the seed draws."""
+    def __init__(self, robot: Robot, period: float, seed: int, clearance: Clearance | None = None) -> None:
+        """Take limits from the robot; the seed draws. Without a clearance nothing keeps apart."""
         self._robot, self._period, self._rng = robot, period, np.random.default_rng(seed)
-        self._links, self._equations, self._clearance = moved_links(robot), NewtonEuler(robot), Clearance(robot)
+        self._links, self._equations, self._clearance = moved_links(robot), NewtonEuler(robot), clearance
         self._time = np.arange(STATES) / STATES * period
         self._lower, self._upper = _limit(robot, 'lower', -SPREAD), _limit(robot, 'upper', SPREAD)
         self._speed, self._effort = MARGIN * _limit(robot, 'velocity', SPEED), MARGIN * _limit(robot, 'effort', EFFORT)
         self._dry = np.array([_dry_friction(joint) for joint in robot.moving_joints])
         self._base = self._base_columns()
+        self._beyond: Counter[str] = Counter()  # joints that need too much effort for any motion, by trials
 
     def _base_columns(self) -> list[int]:
         """Return columns that stand for all others: each adds to those before it."""
@@ -111,17 +123,38 @@ class Search:
         self._refuse_stuck()
         found: Excitation | None = None
         for k in range(DRAWS + STEPS):
-            trial = self._tried(None if k < DRAWS or found is None else found, 0.3 * 0.985 ** max(0, k - DRAWS))
-            if trial is not None and (found is None or trial.condition < found.condition):
-                found = trial
+            draw = k < DRAWS or found is None
+            trial = self._tried(None if draw else found, 0.3 * 0.985 ** max(0, k - DRAWS))
+            found = self._better(found, trial, SHRINKS if draw else 0) or found
             if progress:
-                progress(f'{k + 1}/{DRAWS + STEPS}: condition number {found.condition if found else np.inf:.1f}')
+                state = f'condition number {found.condition:.1f}' if found else f'no motion yet{self._obstacles()}'
+                progress(f'{k + 1}/{DRAWS + STEPS}: {state}')
         if found is None:
             raise KrangDynamicsError(
-                f'{self._robot.name}: no motion was found within limits and clear of floor and base; '
-                'hold other joints elsewhere (--held)'
+                f'{self._robot.name}: no motion was found within limits and clear of itself, floor and base'
+                f'{self._obstacles()}; fix other joints elsewhere (--fixed), move fewer (--joints), correct the '
+                'floor (--floor), or ask for less clearance (--clearance)'
             )
         return found
+
+    def _obstacles(self) -> str:
+        """Say what stopped most trials."""
+        names = self._clearance.obstacles()[:3] if self._clearance else []
+        why = [f'mostly too near: {", ".join(" and ".join(pair) for pair in names)}'] if names else []
+        if self._beyond:
+            (joint, count), *_ = self._beyond.most_common(1)
+            why.append(f'effort of {joint} beyond its limit in {count} trials')
+        return f' ({"; ".join(why)})' if why else ''
+
+    def _better(self, found: Excitation | None, trial: Excitation | None, shrinks: int) -> Excitation | None:
+        """Return the trial, made smaller until it is clear, if it is better than what was found."""
+        for _ in range(shrinks + 1):
+            if trial is None or (found is not None and trial.condition >= found.condition):
+                return None
+            if self._clearance is None or not self._clearance.blocked(trial.path(PATH_STATES)):
+                return trial
+            trial = self._within(trial.middle, SHRINK * trial.sine, SHRINK * trial.cosine)
+        return None
 
     def _refuse_stuck(self) -> None:
         """Name the joints that cannot move because their dry friction takes all of their effort."""
@@ -140,17 +173,25 @@ class Search:
     def _tried(self, near: Excitation | None, step: float) -> Excitation | None:
         n, rng = self._robot.n, self._rng
         if near is None:
-            room = 0.25 * (self._upper - self._lower)
-            middle = rng.uniform(self._lower + room, self._upper - room)
+            middle = self._clear_middle()
             sine, cosine = rng.normal(size=(2, n, HARMONICS)) / np.arange(1, HARMONICS + 1)
         else:
             size = np.abs(near.sine).max()
             middle = near.middle + step * 0.3 * rng.normal(size=n)
             sine, cosine = (x + step * size * rng.normal(size=x.shape) for x in (near.sine, near.cosine))
-        return self._within(middle, sine, cosine)
+        return None if middle is None else self._within(middle, sine, cosine)
+
+    def _clear_middle(self) -> Array | None:
+        """Return a random pose in the middle half of the limits that keeps clear; None if none was found."""
+        room = 0.25 * (self._upper - self._lower)
+        for _ in range(POSES):
+            middle = self._rng.uniform(self._lower + room, self._upper - room)
+            if self._clearance is None or not self._clearance.blocked(middle[None]):
+                return np.asarray(middle)
+        return None
 
     def _within(self, middle: Array, sine: Array, cosine: Array) -> Excitation | None:
-        """Return the trajectory, made smaller where it must be, or nothing if it is not clear."""
+        """Return the trajectory, made smaller where it must be to stay within limits; None if that does not help."""
         for _ in range(ROUNDS):
             trial = Excitation(self._robot.joint_names, self._period, middle, sine, cosine)
             q, dq, ddq = trial.at(self._time)
@@ -161,9 +202,10 @@ class Search:
             over = np.maximum(over, reach / np.maximum(half - np.abs(middle - centre), 1e-9))
             over = np.maximum(over, np.sqrt(self._effort_over(q, dq, ddq)))
             if (over <= 1).all():
-                return self._judged(trial, q, dq, ddq)
+                return self._judged(trial)
             shrink = np.where(over > 1, 1 / (LESS * np.maximum(over, 1.0)), 1.0)[:, None]
             sine, cosine = sine * shrink, cosine * shrink
+        self._beyond[self._robot.joint_names[int(over.argmax())]] += 1  # its effort: all else shrinks with the motion
         return None
 
     def _effort_over(self, q: Array, dq: Array, ddq: Array) -> Array:
@@ -172,13 +214,13 @@ class Search:
         torque = np.abs(self._equations.inverse_dynamics(q, dq, ddq)) + friction
         return np.asarray(torque.max(axis=0) / self._effort)
 
-    def _judged(self, trial: Excitation, q: Array, dq: Array, ddq: Array) -> Excitation | None:
-        if not self._clearance.keeps(q):
-            return None
-        W = self._columns(q, dq, ddq)[:, self._base]
-        norms = np.linalg.norm(W, axis=0)
-        condition = np.inf if (norms == 0).any() else float(np.linalg.cond(W / norms))
-        return Excitation(trial.joint_names, trial.period, trial.middle, trial.sine, trial.cosine, condition)
+    def _judged(self, trial: Excitation) -> Excitation:
+        """Return the trajectory with its condition number, by the eigenvalues of W^T W."""
+        W = self._columns(*trial.at(self._time))[:, self._base]
+        W = W / np.maximum(np.linalg.norm(W, axis=0), 1e-300)
+        values = np.linalg.eigvalsh(W.T @ W)
+        condition = np.sqrt(values[-1] / values[0]) if values[0] > 0 else np.inf
+        return replace(trial, condition=float(condition))
 
 
 def _limit(robot: Robot, name: str, unknown: float) -> Array:
@@ -190,3 +232,57 @@ def _limit(robot: Robot, name: str, unknown: float) -> Array:
 def _dry_friction(joint: Joint) -> float:
     """Return what a joint's friction takes at the slowest motion, once it slides."""
     return joint.friction.coulomb + sum(part.torque for part in joint.friction.presliding)
+
+
+STIFFNESS, DAMPING = 400.0, 40.0  # 1/s^2 and 1/s, of the controller's error: critical, settled within half a second
+LEAD = 0.5  # s: the record begins when the robot is on its way and ends before it rests, where friction may be anything
+ENCODER = 1e-5  # rad or m: what a position is rounded to
+
+
+def run(
+    robot: Robot,
+    excitation: Excitation,
+    duration: float,
+    rate: float,
+    noise: float,
+    seed: int = 0,
+    progress: Callable[[str], None] | None = None,
+) -> Recording:
+    """Record a simulated robot, of the excitation's joints alone, that follows it by computed torque.
+
+    `noise` of the efforts is in parts of each one's spread; `rate` in Hz.
+    """
+    lead, between = round(LEAD * rate), max(1, math.ceil(1 / rate / STEP - 1e-6))
+    h = 1 / rate / between  # s: a step; rows stand at whole ones, whatever the rate
+    steps = (round(duration * rate) + 2 * lead) * between
+    instants = np.asarray(np.arange(steps + 1) * h, dtype=float)
+    q, dq, _ = excitation.from_rest_to_rest(instants, steps * h)
+    simulation = Simulation(robot, q[0])
+    dry = PreslidingState(simulation.dynamics.friction)
+    position, effort = np.zeros((2, steps, robot.n))
+    for k in range(steps):
+        acceleration = (dq[k + 1] - dq[k]) / h
+        acceleration += STIFFNESS * (q[k] - simulation.q) + DAMPING * (dq[k] - simulation.dq)
+        effort[k] = _torque(simulation, acceleration, dq[k + 1], dry.move(q[k + 1]))
+        simulation.step(effort[k], h=h)
+        position[k] = simulation.q
+        if progress and k % (100 * between) == 0:
+            progress(f'simulated: {k * h:.0f} of {steps * h:.0f} s')
+    rows = slice(lead * between, steps - lead * between, between)
+    time, position, effort = instants[rows], position[rows], effort[rows]
+    rng = np.random.default_rng(seed)
+    effort = effort + noise * effort.std(axis=0) * rng.normal(size=effort.shape)
+    rounded = np.asarray(np.round(position / ENCODER) * ENCODER, dtype=float)
+    return Recording('simulated', robot.joint_names, time - time[0], rounded, None, effort)
+
+
+def _torque(simulation: Simulation, acceleration: Array, dq: Array, z: Array) -> Array:
+    """Return the torque (n) that accelerates as wanted, by the model, and what friction takes at velocity dq.
+
+    The simulation's friction is that of the velocity with which a step ends; so are the velocity here, and the position
+    that is recorded with this torque. Half a millisecond of viscous friction looks like 5 % of a rotor of Krang's.
+    """
+    dynamics = simulation.dynamics
+    torque = dynamics.inverse_dynamics(simulation.q, simulation.dq, acceleration)
+    drive = dynamics.drive.spring_torque(simulation.q) + dynamics.drive.coupled_friction(dq)
+    return np.asarray(torque + drive + dynamics.friction.torque(dq, z))

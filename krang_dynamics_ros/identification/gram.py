@@ -1,10 +1,11 @@
-"""Gram matrices of all columns that a model may have, by fold and joint: every trial is then small linear algebra."""
+"""A quick fit that says which load the joints carry and how viscous they are, before effects of the load are fitted."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,9 +15,41 @@ from ..effects.coupling import CouplingEffect
 from ..effects.effect import Effect
 from ..effects.load import crossing_of
 from .bodies_prior import BodiesPrior
-from .pilot import pilot_fit
 from .samples import Run, Samples
 from .structure import LIBRARY, Structure
+
+ERROR = 0.1  # of the spread of the effort: what the quick fit leaves unexplained
+COULOMB_VELOCITY = 0.02  # rad/s
+SMALL = 1e-4  # precision of each joint's factors: they are free
+
+
+class PreliminaryFit(NamedTuple):
+    """Bodies (10 links) and viscous friction (joints)."""
+
+    phi: Array
+    viscous: Array
+
+
+def preliminary_fit(samples: Samples, prior: BodiesPrior) -> PreliminaryFit:
+    """Fit bodies, rotors, viscous and Coulomb friction and offsets to smoothed efforts, by ridge regression."""
+    q, dq, ddq = (x[:, samples.counted] for x in samples.whole)
+    own = np.stack([ddq, dq, np.tanh(dq / COULOMB_VELOCITY), np.ones_like(q)], axis=-1)
+    p, n, c = samples.Y.shape[2], samples.effort.shape[1], own.shape[2]
+    M, b = np.zeros((p + n * c, p + n * c)), np.zeros(p + n * c)
+    M[:p, :p] = prior.hessian
+    b[:p] = prior.hessian @ prior.phi
+    new_rows = min(1.0, 2 * samples.cutoff / samples.rate)
+    weights = new_rows / np.square(np.maximum(ERROR * samples.effort.std(axis=0), 1e-9))
+    effort = samples.smooth_effort - samples.known_effort
+    for j, weight in enumerate(weights):
+        at = np.r_[0:p, p + j * c : p + (j + 1) * c]
+        X = np.concatenate([samples.Y[:, j], own[:, j]], axis=1)
+        M[np.ix_(at, at)] += weight * X.T @ X
+        b[at] += weight * X.T @ effort[:, j]
+    M[np.arange(p, len(M)), np.arange(p, len(M))] += SMALL
+    x = np.linalg.solve(M, b)
+    return PreliminaryFit(x[:p], x[p:].reshape(n, c)[:, 1])
+
 
 PRIOR_FLOOR = 1e-12  # added to the mean square of a column
 EMPTY = 1e-10  # mean square of a column that is none
@@ -57,7 +90,7 @@ class Gram:
     @classmethod
     def of(cls, samples: Samples, runs: Sequence[Run], prior: BodiesPrior, pairs: Sequence[CouplingEffect]) -> Gram:
         """Build them with the load of a pilot fit."""
-        pilot = pilot_fit(samples, prior)
+        pilot = preliminary_fit(samples, prior)
         load, crossing = samples.load(runs, pilot.phi), crossing_of(pilot.viscous)
         X = Columns(samples, pairs, load, crossing).X
         return cls.of_columns(X, samples, prior, pairs, load, crossing)

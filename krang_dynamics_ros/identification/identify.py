@@ -1,24 +1,215 @@
-"""From recordings and a robot to the robot's parameters."""
+"""From recordings and a robot to its parameters: the robot with new numbers, held-out errors, standard deviations."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import cache
+from dataclasses import dataclass, replace
+from functools import cache, cached_property
 
 import numpy as np
 
+from ..core.inertia import Inertia
 from ..core.optional import optional
+from ..core.spatial import Array, upper_triangle
 from ..effects.coupling import CouplingEffect
-from ..recordings.recording import Recording, RecordingError
-from ..recordings.window import motion_only
-from ..robot.robot import Robot
-from .arm import Arm
+from ..recordings.derivatives import smoothing_spline
+from ..recordings.recording import Recording, RecordingError, motion_only
+from ..robot.drive import Friction
+from ..robot.robot import Joint, Robot
+from .arm import Arm, with_bodies
 from .bodies_prior import BodiesPrior
-from .choice import CUTOFFS, MAX_CUTOFF, Choice
+from .choice import CUTOFFS, MAX_CUTOFF, Choice, Trial
+from .fit import Fit, last_fit
 from .gram import Gram
-from .identified import Identified
-from .last_fit import last_fit
 from .samples import Run, Samples, samples_of, with_moved
+from .structure import Structure
+
+DETERMINED = 0.5  # of the prior's standard deviation: a number that stays above is the prior's, not the data's
+UNEXPLAINED = 0.9  # error on rows left out from which a joint is named: a constant would say as much
+SHORT = 10.0  # s of motion: from less, hardly more than friction and the heavy links is learnt
+RANK = 1e-9  # of the largest singular value: smaller ones are combinations that no motion shows
+RANDOM_STATES = 200
+
+
+@dataclass(frozen=True, eq=False)
+class Identified:
+    """What was found. Joints are those whose efforts count, in their order."""
+
+    robot: Robot  # whole, with its new numbers
+    joint_names: tuple[str, ...]
+    links: tuple[str, ...]  # one for each joint that moved: its body, with what is fixed to it
+    changed_links: tuple[str, ...]  # these, and links that are lighter now so that these are possible
+    fit: Fit
+    samples: Samples
+    base_rank: int  # how many combinations of the bodies' numbers any motion could show
+    duration: float  # s of motion
+    trials: tuple[Trial, ...]
+    sources: tuple[str, ...]
+
+    @classmethod
+    def of(cls, robot: Robot, runs: Sequence[Run], samples: Samples, fit: Fit, trials: Sequence[Trial]) -> Identified:
+        """Put what was fitted into the robot."""
+        first = runs[0]
+        names = tuple(first.recording.joint_names[j] for j in first.counted)
+        found = with_bodies(robot, first.recording.joint_names, first.recording.stood, fit.phi)
+        changed = [link.name for link in found.links if link.inertia is not robot.link_of[link.name].inertia]
+        return cls(
+            replace(_with_effects(found, names, fit), cutoff=fit.structure.cutoff), names, first.arm.links,
+            tuple(changed), fit, samples, base_rank(first), sum(run.recording.duration for run in runs),
+            tuple(trials), tuple(run.recording.source for run in runs),
+        )  # fmt: skip
+
+    @property
+    def structure(self) -> Structure:
+        """The effects that were chosen."""
+        return self.fit.structure
+
+    @cached_property
+    def errors(self) -> Array:
+        """RMSE over standard deviation (joints) of the raw effort on rows left out."""
+        return self._relative(self.samples.effort - self.fit.left_out)
+
+    @cached_property
+    def smooth_errors(self) -> Array:
+        """The same with both efforts smoothed at the cut-off, in parts of the raw effort's standard deviation."""
+        return self._relative(self._smooth(self.samples.effort - self.fit.left_out))
+
+    @property
+    def floor(self) -> Array:
+        """What no smooth motion explains of the efforts (joints): raw errors cannot be less."""
+        return self.samples.floor
+
+    def _relative(self, residual: Array) -> Array:
+        return np.asarray(np.sqrt(np.square(residual).mean(axis=0)) / self.samples.spread)
+
+    def _smooth(self, values: Array) -> Array:
+        s = self.samples
+        parts = [(s.time[s.run == k], values[s.run == k]) for k in np.unique(s.run)]
+        return np.concatenate([smoothing_spline(t, x, s.cutoff)(t) for t, x in parts])
+
+    @property
+    def warnings(self) -> list[str]:
+        """What a person should know before the numbers are used."""
+        bad = [
+            f'{name} ({error:.2f})'
+            for name, error in zip(self.joint_names, self.errors, strict=True)
+            if error >= UNEXPLAINED
+        ]
+        lighter = [link for link in self.changed_links if link not in self.links]
+        return [
+            *([f'not explained: {", ".join(bad)}; a constant says as much. The mean counts it'] if bad else []),
+            *(
+                [f'{self.duration:.1f} s of motion, less than {SHORT:g} s: expect much of it from the robot file']
+                if self.duration < SHORT
+                else []
+            ),
+            *(
+                [f'lighter than in the robot file, as their joint carries less: {", ".join(lighter)}']
+                if lighter
+                else []
+            ),
+            *(f'{name}: {words}' for name, words in self.beyond_limits.items()),
+        ]
+
+    @property
+    def beyond_limits(self) -> dict[str, str]:
+        """What to say of joints whose recorded efforts are more than the robot file's limits allow, by name."""
+        limits = {joint.name: joint.limits.effort for joint in self.robot.joints if joint.limits}
+        peaks = zip(self.joint_names, np.abs(self.samples.effort).max(axis=0), strict=True)
+        return {
+            name: f'efforts of up to {peak:.4g} were recorded, and limits.effort is {limit:g}: correct it'
+            for name, peak in peaks
+            if (limit := limits.get(name)) is not None and peak > limit
+        }
+
+    def factors(self, joint: int) -> list[tuple[str, float, float]]:
+        """Return name, value and standard deviation of each number of a joint's effects; shares as shares."""
+        names, at = self.structure.names(joint), self.fit.layout.factors[joint]
+        deviations = np.sqrt(np.diag(self.fit.certainty.covariance)[at])
+        values = self.fit.x[at] + [name in ('pushing', 'braking') for name in names]
+        return [(n, float(v), float(d)) for n, v, d in zip(names, values, deviations, strict=True)]
+
+    def coupling_deviation(self, k: int) -> Array:
+        """Return the standard deviations of v and c of a coupling."""
+        return np.asarray(np.sqrt(np.diag(self.fit.certainty.covariance)[self.fit.layout.coupling(k)]))
+
+    def body_deviation(self, k: int) -> tuple[Array, Array]:
+        """Return the standard deviations (10) of mass, centre of mass and inertia about it, and the prior's."""
+        at = slice(10 * k, 10 * k + 10)
+        D = derivative_by_parameters(self.robot.link_of[self.links[k]].inertia.parameters)
+        both = self.fit.certainty.covariance[at, at], self.fit.certainty.beforehand[at, at]
+        found, known = (np.sqrt(np.diag(D @ C @ D.T)) for C in both)
+        return found, known
+
+    def is_determined(self, k: int) -> Array:
+        """Tell of a link's ten numbers (10) whether the data determine them, or the prior alone does."""
+        found, known = self.body_deviation(k)
+        return np.asarray(found < DETERMINED * known)
+
+    @property
+    def combinations(self) -> int:
+        """How many combinations of the bodies' numbers the recording says more of than the prior."""
+        root = np.linalg.cholesky(self.fit.certainty.beforehand)
+        return int((np.linalg.eigvalsh(root.T @ self.fit.certainty.information @ root) > 1).sum())
+
+    @property
+    def combinations_text(self) -> str:
+        """Say what was learnt of the bodies."""
+        return (
+            f'{self.combinations} of {self.base_rank} combinations that any motion could show are known better than '
+            'before'
+        )
+
+
+def base_rank(run: Run) -> int:
+    """Return the rank of the bodies' regressor over random states: the number of base parameters."""
+    rng = np.random.default_rng(0)
+    q, dq, ddq = rng.normal(size=(3, RANDOM_STATES, run.arm.robot.n))
+    Y = run.arm.regressor(q, dq, ddq)[:, list(run.counted)]
+    Y = Y.reshape(-1, Y.shape[2])
+    size = np.linalg.norm(Y, axis=0)
+    values = np.linalg.svd(Y / np.where(size > 0, size, 1.0), compute_uv=False)
+    return int((values > RANK * values[0]).sum())
+
+
+def _with_effects(robot: Robot, names: Sequence[str], fit: Fit) -> Robot:
+    """Return the robot whose joints have the effects that were found, and only these."""
+    joints = tuple(_joint(robot, joint, names, fit) for joint in robot.joints)
+    others = tuple(pair for pair in robot.couplings if not set(pair.joints) <= set(names))
+    pairs = [pair.value(names, fit.coupling_factors(k).tolist()) for k, pair in enumerate(fit.structure.couplings)]
+    couplings = tuple(pair for pair in pairs if pair.viscous or pair.coulomb)
+    return replace(robot, joints=joints, couplings=(*others, *couplings))
+
+
+def _joint(robot: Robot, joint: Joint, names: Sequence[str], fit: Fit) -> Joint:
+    """Return a joint with its effects; of one that follows, they are in those of the joint that it follows."""
+    follows = robot.mimics[joint.name].joint if joint.name in robot.mimics else ''
+    if joint.name not in names and follows not in names:
+        return joint
+    motor = replace(joint.motor, rotor_inertia=0.0, viscous=0.0, effort_offset=0.0)
+    joint = replace(joint, motor=motor, friction=Friction(), spring=None)
+    if follows:
+        return joint
+    j = names.index(joint.name)
+    factors, at = fit.factors(j).tolist(), 0
+    for effect in fit.structure.joints[j]:
+        own = factors[at : at + len(effect.names)]
+        joint, at = effect.write(joint, own, float(fit.crossing[j])), at + len(own)
+    return joint
+
+
+def derivative_by_parameters(phi: Array) -> Array:
+    """Return the derivative (10, 10) of mass, com and inertia about it by the ten parameters."""
+
+    def written(parameters: Array) -> Array:
+        body = Inertia.from_parameters(parameters)
+        return np.concatenate([[body.m], body.com, upper_triangle(body.I_G)])
+
+    step = 1e-6 * np.maximum(np.abs(phi), max(1e-3 * abs(phi[0]), 1e-9))
+    return np.stack(
+        [(written(phi + h * e) - written(phi - h * e)) / (2 * h) for h, e in zip(step, np.eye(10), strict=True)], axis=1
+    )
+
 
 threadpools = optional('threadpoolctl', 'identification')
 MIN_MOTION = 1e-3  # rad or m: a joint that moves less tells nothing of its friction

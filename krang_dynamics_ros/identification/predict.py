@@ -4,21 +4,21 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from ..core.spatial import Array
-from ..dynamics.friction import FrictionModel
+from ..dynamics.drives import FrictionModel
 from ..effects.coupling import CoupledFriction
 from ..effects.presliding import presliding_history
 from ..effects.spring import spring_torque
 from ..equations.newton_euler import NewtonEuler
+from ..equations.regressor import with_fixed_joints
 from ..recordings.derivatives import Smoothed, smoothing_spline
-from ..recordings.recording import Recording
-from ..recordings.window import stands_still
+from ..recordings.recording import Recording, stands_still
 from ..robot.robot import Robot
-from .regressor import held
 from .samples import with_moved
 
 CUTOFF = 5.0  # Hz, for a robot that was not identified
@@ -83,17 +83,29 @@ def _rms(values: Array) -> Array:
     return np.asarray(np.sqrt(np.square(values).mean(axis=0)))
 
 
-def predict(robot: Robot, recording: Recording) -> Prediction:
-    """Predict the effort in every row; a row that a logger repeated gets what the row before it got."""
+class Prepared(NamedTuple):
+    """A robot whose other joints are fixed, and the smooth motion of a recording of it: first the joints that count."""
+
+    arm: Robot
+    whole: Recording
+    smoothed: Smoothed
+
+
+def prepare(robot: Robot, recording: Recording) -> Prepared:
+    """Fix the joints that did not move where they stood, and smooth the others at the robot's cut-off."""
     whole = with_moved(recording, [*recording.moved])
     stood = {name: q for name, q in recording.stood.items() if name not in whole.joint_names}
-    arm = held(robot, stood, whole.joint_names)
     cutoff = min(robot.cutoff or CUTOFF, MAX_CUTOFF * recording.rate)
-    smoothed = Smoothed(whole, cutoff)
+    return Prepared(with_fixed_joints(robot, stood, whole.joint_names), whole, Smoothed(whole, cutoff))
+
+
+def predict(robot: Robot, recording: Recording, prepared: Prepared | None = None) -> Prediction:
+    """Predict the effort in every row; a row that a logger repeated gets what the row before it got."""
+    arm, whole, smoothed = prepared or prepare(robot, recording)
     torque = _torque(arm, whole, smoothed)[:, : len(recording.joint_names)]
     row = np.cumsum(smoothed.new) - 1  # of the motion, by row of the recording
     dq = smoothed.motion.dq[:, : len(recording.joint_names)]
-    return Prediction(recording, torque[row], dq[row], cutoff)
+    return Prediction(recording, torque[row], dq[row], smoothed.cutoff)
 
 
 def _torque(arm: Robot, recording: Recording, smoothed: Smoothed) -> Array:
@@ -118,7 +130,7 @@ def sign_velocity(dq: Array, over: ArrayLike) -> Array:
 
 def _friction(arm: Robot, smoothed: Smoothed) -> FrictionModel:
     friction = FrictionModel(arm.viscous, arm.coulomb)
-    friction.take([joint.friction for joint in arm.moving_joints])
+    friction.set_coefficients([joint.friction for joint in arm.moving_joints])
     friction.coulomb_velocity = sign_velocity(smoothed.motion.dq, friction.coulomb_velocity)
     return friction
 

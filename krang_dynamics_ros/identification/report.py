@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from ..core.spatial import Array, upper_triangle
-from ..recordings.report_page import Line, Page
+from ..reports.page import HELP, Line, Page
+from ..robot.robot import joint_units
 from ..robot.robot_writer import number
-from ..robot.units import joint_units
-from .identified import Identified
+from .identify import Identified
 from .robot_file_out import factor_label, factor_unit
 
 POINTS = 1500  # at most in a chart: more are hidden behind each other
@@ -73,7 +73,7 @@ def _errors(page: Page, found: Identified) -> None:
 
 def _charts(page: Page, found: Identified) -> None:
     page.heading('Measured and predicted')
-    page.paragraph('A click on a name shows or hides its line: the difference, and each part of the model.')
+    page.paragraph(f'{HELP} Hidden at first: the difference, and each part of the model.')
     for j in np.argsort(-found.errors):
         name = found.joint_names[j]
         effort = joint_units(found.robot)[name].effort

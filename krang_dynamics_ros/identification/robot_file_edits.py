@@ -17,7 +17,7 @@ from ..core.errors import KrangDynamicsError
 from ..core.spatial import upper_triangle
 from ..robot.drive import Coupling, Spring
 from ..robot.robot import Joint, Link
-from ..robot.robot_writer import couplings_text, friction_text, motor_text, number, numbers, spring_text
+from ..robot.robot_writer import couplings_data, flow_text, friction_data, motor_data, number, rounded, spring_data
 
 DIGITS = 6  # significant: beyond what any recording says, and a body that is possible stays so
 
@@ -72,7 +72,7 @@ def _identified(text: str, root: yaml.MappingNode, cutoff: float) -> Edit:
 
 def _couplings(text: str, root: yaml.MappingNode, couplings: Sequence[Coupling]) -> list[Edit]:
     """Put the friction of joints together in place of what stood there, else behind the robot's name."""
-    new = couplings_text(couplings, DIGITS)
+    new = flow_text(couplings_data(couplings, DIGITS))
     for key, node in root.value:
         if key.value == 'couplings':
             return [_value(text, key, node, new)]
@@ -100,7 +100,7 @@ def _body(text: str, node: yaml.Node, link: Link) -> list[Edit]:
 
 
 def _list(values: Sequence[float]) -> str:
-    return numbers(float(f'{value:.{DIGITS}g}') for value in values)
+    return flow_text([rounded(value, DIGITS) for value in values])
 
 
 def _value(text: str, key: yaml.Node, node: yaml.Node, new: str) -> Edit:
@@ -113,18 +113,20 @@ def _value(text: str, key: yaml.Node, node: yaml.Node, new: str) -> Edit:
 
 def _gear(text: str, node: yaml.MappingNode, joint: Joint) -> list[Edit]:
     """Put motor, friction and a spring into a joint's mapping; a spring that is there and gone is zero."""
-    new = {'motor': motor_text(joint.motor, DIGITS), 'friction': friction_text(joint.friction, DIGITS)}
+    new = {'motor': motor_data(joint.motor, DIGITS), 'friction': friction_data(joint.friction, DIGITS)}
     if joint.spring or any(key.value == 'spring' for key, _ in node.value):
-        new['spring'] = spring_text(joint.spring or Spring(0.0, 0.0), DIGITS)
-    edits = [_value(text, key, value, new.pop(key.value)) for key, value in node.value if key.value in new]
+        new['spring'] = spring_data(joint.spring or Spring(0.0, 0.0), DIGITS)
+    old = [(key, value) for key, value in node.value if key.value in new]
+    edits = [_value(text, key, value, flow_text(new.pop(key.value))) for key, value in old]
     if not new:
         return edits
     if node.flow_style:
-        added = ''.join(f', {key}: {value}' for key, value in new.items())
+        indent = ' ' * (node.start_mark.column + 1)
+        added = ''.join(f',\n{indent}{key}: {flow_text(value)}' for key, value in new.items())
         close = node.end_mark.index - 1
         return [*edits, Edit(close, close, added)]
     first = node.value[0][0].start_mark
-    added = ''.join(f'{key}: {value}\n{" " * first.column}' for key, value in new.items())
+    added = ''.join(f'{key}: {flow_text(value)}\n{" " * first.column}' for key, value in new.items())
     return [*edits, Edit(first.index, first.index, added)]
 
 

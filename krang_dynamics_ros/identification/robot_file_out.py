@@ -12,12 +12,11 @@ from ..core.errors import KrangDynamicsError
 from ..core.inertia import Inertia
 from ..core.spatial import Array
 from ..robot.drive import Coupling, Friction
-from ..robot.robot import Joint, Link, Robot
+from ..robot.robot import Joint, Link, Robot, Units, joint_units
 from ..robot.robot_file import read_robot
 from ..robot.robot_writer import number, robot_text
-from ..robot.units import Units, joint_units
 from .arm import Arm
-from .identified import Identified
+from .identify import Identified
 from .robot_file_edits import edited
 
 

@@ -1,4 +1,4 @@
-"""What `calibrate` needs of ROS: the running node's parameters, joint states and readings as they come."""
+"""Parameters of another node, asked for and set by a program that waits for the answer."""
 
 from __future__ import annotations
 
@@ -12,15 +12,66 @@ import numpy as np
 import rclpy
 from geometry_msgs.msg import WrenchStamped
 from rclpy.experimental import EventsExecutor
+from rclpy.node import Node
+from rclpy.parameter import Parameter, parameter_value_to_python
+from rclpy.parameter_client import AsyncParameterClient
 from rclpy.signals import SignalHandlerOptions
 from sensor_msgs.msg import Imu, JointState
 
-from ..calibration.sampler import Sampler
-from ..core.errors import ArgumentError
-from ..messages.fields import imu_of, stamp_of, wrench_of
-from ..pipeline.pipeline import Pipeline
-from .remote_parameters import RemoteParameters
+from ..calibration.samples import Sampler
+from ..core.errors import ArgumentError, KrangDynamicsError
+from ..live.engine import Engine
+from ..live.messages import imu_of, stamp_of, wrench_of
 from .topics import INPUT
+
+DISCOVERY = 4.0  # s: a node announces itself every 3 s, and its first announcements may be lost
+SERVICE_TIMEOUT = 5.0  # s for an answer
+
+
+class RemoteError(KrangDynamicsError):
+    """Another node that is not there, does not answer, or refuses."""
+
+
+class RemoteParameters:
+    """The parameters of one node."""
+
+    def __init__(self, node: Node, target: str) -> None:
+        """`node` asks; `target` is the other one's name, in the same namespace unless it has one."""
+        self._node, self.target = node, target
+        self._client = AsyncParameterClient(node, target)
+
+    def find(self) -> None:
+        """Wait for discovery; raise `RemoteError` if the node is not there."""
+        if not self._client.wait_for_services(DISCOVERY):
+            raise RemoteError(f'there is no node {self.target}, looked for {DISCOVERY:g} s')
+
+    def values(self, names: Sequence[str]) -> dict[str, Any]:
+        """Return the values of those that the node has."""
+        answers = self._answer(self._client.get_parameters(list(names))).values
+        found = {name: parameter_value_to_python(value) for name, value in zip(names, answers, strict=False)}
+        return {name: _plain(value) for name, value in found.items() if value is not None}
+
+    def all_values(self) -> dict[str, Any]:
+        """Return the values of all parameters that the node has."""
+        return self.values(self._answer(self._client.list_parameters()).result.names)
+
+    def set(self, values: Mapping[str, Any]) -> None:
+        """Set parameters as one, or raise `RemoteError` with the node's reason."""
+        parameters = [Parameter(name, value=value) for name, value in values.items()]
+        result = self._answer(self._client.set_parameters_atomically(parameters)).result
+        if not result.successful:
+            raise RemoteError(f'{self.target} refuses: {result.reason}')
+
+    def _answer(self, future: Any) -> Any:
+        rclpy.spin_until_future_complete(self._node, future, timeout_sec=SERVICE_TIMEOUT)
+        if not future.done():
+            raise RemoteError(f'{self.target} does not answer within {SERVICE_TIMEOUT:g} s')
+        return future.result()
+
+
+def _plain(value: Any) -> Any:
+    return value if isinstance(value, (bool, int, float, str)) else list(value)
+
 
 SHOW = 0.2  # s between two looks at the table
 GLOBAL = ('robot_file', 'robot_description', 'gravity', 'end_effectors', 'imu_joint', 'state_timeout')
@@ -53,9 +104,9 @@ class Calibrator:
         """Set parameters of the running node, or raise `RemoteError` with its reason."""
         self._remote.set(values)
 
-    def listen(self, pipeline: Pipeline, sampler: Sampler, changed: Callable[[bool], None]) -> None:
+    def listen(self, engine: Engine, sampler: Sampler, changed: Callable[[bool], None]) -> None:
         """Take samples until SIGINT or SIGTERM. `changed` is called now and then, with True after a sample."""
-        _Ears(self._node, pipeline, sampler, changed)
+        _Subscriptions(self._node, engine, sampler, changed)
         ended: list[int] = []
         before = {name: signal.signal(name, lambda number, _: ended.append(number)) for name in _SIGNALS}
         executor = EventsExecutor()
@@ -74,15 +125,16 @@ class Calibrator:
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
-class _Ears:
-    """The subscriptions: each message goes to the pipeline; after a reading, the sampler looks."""
+class _Subscriptions:
+    """The subscriptions: each message goes to the engine; after a reading, the sampler looks."""
 
-    def __init__(self, node: Any, pipeline: Pipeline, sampler: Sampler, changed: Callable[[bool], None]) -> None:
-        self._node, self._pipeline, self._sampler, self._changed = node, pipeline, sampler, changed
-        node.create_subscription(JointState, 'joint_states', self._on_joint_state, INPUT)
-        node.create_subscription(WrenchStamped, f'wrench/{sampler.hand.name}', self._on_wrench, INPUT)
-        if pipeline.inputs.imu_joints:
-            node.create_subscription(Imu, 'imu', self._on_imu, INPUT)
+    def __init__(self, node: Any, engine: Engine, sampler: Sampler, changed: Callable[[bool], None]) -> None:
+        self._node, self._engine, self._sampler, self._changed = node, engine, sampler, changed
+        topics = engine.inputs.topics
+        node.create_subscription(JointState, topics.joint_states, self._on_joint_state, INPUT)
+        node.create_subscription(WrenchStamped, topics.wrenches[sampler.hand.name], self._on_wrench, INPUT)
+        if engine.inputs.imu_joints:
+            node.create_subscription(Imu, topics.imu, self._on_imu, INPUT)
 
     def _now(self) -> int:
         return int(self._node.get_clock().now().nanoseconds)
@@ -90,23 +142,23 @@ class _Ears:
     def _on_joint_state(self, message: JointState) -> None:
         columns = (np.asarray(message.position), np.asarray(message.velocity), np.asarray(message.effort))
         if (stamp := self._stamp(message, 'joint_states')) is not None:
-            self._pipeline.take_joint_state(message.name, *columns, stamp, self._now())
+            self._engine.on_joint_state(message.name, *columns, stamp, self._now())
 
     def _on_wrench(self, message: WrenchStamped) -> None:
         now, hand = self._now(), self._sampler.hand.name
         if (stamp := self._stamp(message, 'wrench')) is not None:
-            self._pipeline.inputs.take_wrench(hand, *wrench_of(message), stamp, now)
+            self._engine.inputs.on_wrench(hand, *wrench_of(message), stamp, now)
         if self._sampler.look(now):
             self._changed(True)
 
     def _on_imu(self, message: Imu) -> None:
         if (stamp := self._stamp(message, 'imu')) is not None:
-            self._pipeline.inputs.take_imu(*imu_of(message), stamp, self._now())
+            self._engine.inputs.on_imu(*imu_of(message), stamp, self._now())
 
     def _stamp(self, message: Any, what: str) -> int | None:
         """Return a message's stamp (ns); None, with a refusal noted, if it is no time."""
         try:
             return stamp_of(message)
         except ArgumentError as error:
-            self._pipeline.refuse(what, self._sampler.hand.name, str(error))
+            self._engine.refuse(what, self._sampler.hand.name, str(error))
             return None

@@ -10,19 +10,26 @@ from functools import partial
 from rclpy.node import Node
 
 from ..core.errors import listed
+from ..core.parameters import ParameterSpec
 from ..dynamics.factory import Model, load_model
 from ..dynamics.terms import Torques
-from ..pipeline.dynamics_parameters import MODEL
-from ..pipeline.pipeline import Pipeline
+from ..live import external, parameters
+from ..live.assumptions import assumptions
+from ..live.engine import Engine
+from ..live.parameters import MODEL
 from ..robot.robot import Robot
-from .description_input import Described, DescriptionInput
+from .arguments import node_arguments
 from .diagnostics import Reporter
-from .dynamics_diagnostics import DynamicsHealth
-from .dynamics_inputs import DynamicsInputs
-from .dynamics_outputs import DynamicsOutputs
+from .dynamics.description_input import Described, DescriptionInput
+from .dynamics.diagnostics import DynamicsHealth
+from .dynamics.inputs import DynamicsInputs
+from .dynamics.outputs import DynamicsOutputs
 from .parameters import NodeSettings, warn_of_unknown
-from .run import run
-from .shutdown import told_to_end
+from .run import run, stop_requested
+
+_DESCRIPTION = (
+    'Computes joint torques from joint states and wrenches, each term on its own topic (docs/dynamics_node.md).'
+)
 
 
 class DynamicsNode(Node):
@@ -49,18 +56,20 @@ class DynamicsNode(Node):
 
     def _begin(self, settings: NodeSettings, model: Model) -> Reporter:
         """Listen and publish, for a robot that is known."""
-        pipeline = Pipeline(settings, model)
+        engine = Engine(settings, model)
         warn_of_unknown(self)
-        outputs = DynamicsOutputs(self, settings, pipeline)
+        outputs = DynamicsOutputs(self, settings, engine)
         settings.follow()
-        inputs = DynamicsInputs(self, pipeline, self._on_torques)
-        self._outputs, self._health = outputs, DynamicsHealth(pipeline, inputs.now, inputs.clock)
+        inputs = DynamicsInputs(self, engine, self._on_torques)
+        self._outputs, self._health = outputs, DynamicsHealth(engine, inputs.now, inputs.clock)
         reporter = Reporter(self, model.dynamics.name)
         reporter.add(self._health.statuses)
         reporter.add(outputs.commands.statuses)
         reporter.add(outputs.external.statuses)
         self.get_logger().info(f'{model.dynamics.name}: {model.dynamics.n} joints; waiting for {inputs.topic}')
-        if not pipeline.inputs.hands:
+        for line in assumptions(settings, model):
+            self.get_logger().info(f'assumed: {line}')
+        if not engine.inputs.hands:
             self.get_logger().info(offered_hands(model.robot))
         return reporter
 
@@ -74,10 +83,10 @@ class DynamicsNode(Node):
         """Whether no command goes out any more."""
         return self._outputs is None or self._outputs.commands.stopped
 
-    def go_on(self) -> None:
+    def resume_commands(self) -> None:
         """Go on with the robot that there is: commands can be enabled again, unless the node ends."""
-        if self._outputs is not None and not told_to_end():
-            self._outputs.commands.go_on()
+        if self._outputs is not None and not stop_requested():
+            self._outputs.commands.resume_commands()
 
     def _restart_with(self, described: Described) -> None:
         """Hand on to a node that knows nothing of this one's robot: so no torque mixes two."""
@@ -104,10 +113,14 @@ def offered_hands(robot: Robot) -> str:
     return f'no end effectors, so no wrenches; the ends of the tree are {listed(ends)}. To have one: {line}'
 
 
+def _documented() -> list[ParameterSpec]:
+    return [*parameters.documented(), *external.documented()]
+
+
 def main(args: Sequence[str] | None = None) -> int:
-    """Run the node."""
-    return run(DynamicsNode, args)
+    """Run the node; `args` are the words behind its name, by default those of this process."""
+    return run(DynamicsNode, node_arguments('dynamics_node', _DESCRIPTION, _documented, args))
 
 
 if __name__ == '__main__':
-    sys.exit(main(sys.argv))
+    sys.exit(main())

@@ -11,6 +11,7 @@ import yaml
 
 from ..core.errors import ArgumentError
 from ..dynamics.factory import load_model
+from ..robot.adapted import SPECS as ADAPTATION
 
 TOPIC = 'robot_description_topic'
 CHOICES = ('robot_file', 'robot_description', TOPIC, 'base_link')  # the parameters that say which robot it is
@@ -45,7 +46,8 @@ def launched_robot(node: str, params_file: str, robot_file: str = '', topic: str
     instead = {key: '' for key in CHOICES if said.get(key)}
     if TOPIC in chosen:
         return LaunchedRobot('', text['base_link'], instead | chosen)
-    model = load_model(text['robot_file'], text['robot_description'], base_link=text['base_link'])
+    adaptation = {spec.name: said[spec.name] for spec in ADAPTATION if spec.name in said}
+    model = load_model(text['robot_file'], text['robot_description'], base_link=text['base_link'], **adaptation)
     return LaunchedRobot(model.urdf, model.dynamics.base, instead | chosen)
 
 

@@ -9,8 +9,8 @@ from rclpy.node import Node
 from rclpy.topic_endpoint_info import TopicEndpointInfo
 
 from ..core.errors import TakenError
-from ..outputs.controller_watch import NAMELESS
-from .shutdown import told_to_end
+from ..live.controller_watch import NAMELESS
+from .run import stop_requested
 
 LOOKING = 4.0  # s: a node announces itself every 3 s, and its first announcements may be lost
 
@@ -41,13 +41,13 @@ def others(node: Node, topic: str) -> list[str]:
     return names
 
 
-def refuse_company(node: Node, topic: str) -> None:
+def ensure_only_publisher(node: Node, topic: str) -> None:
     """Wait for discovery, unless told to end; raise `TakenError` if somebody else publishes the topic."""
     domain = os.environ.get('ROS_DOMAIN_ID', '0')
     node.get_logger().info(f'looking for {LOOKING:g} s whether another robot is on ROS domain {domain}')
     end = time.monotonic() + LOOKING
     names: list[str] = []
-    while time.monotonic() < end and (not names or NAMELESS in names) and not told_to_end():
+    while time.monotonic() < end and (not names or NAMELESS in names) and not stop_requested():
         time.sleep(0.05)
         names = others(node, topic)
     if names:

@@ -10,12 +10,13 @@ from rclpy.node import Node
 from rclpy.parameter import Parameter
 
 from ..core.errors import KrangDynamicsError, did_you_mean
+from ..core.parameters import ParameterSpec, Settings
 from ..core.text import shown
-from ..pipeline.settings import Settings
-from ..pipeline.spec import Spec
+from ..live.parameter_file import OF_COMMANDS
+from ..live.parameters import MODEL
 
 
-def descriptor(spec: Spec) -> ParameterDescriptor:
+def descriptor(spec: ParameterSpec) -> ParameterDescriptor:
     """Return what `ros2 param describe` shows."""
     described = ParameterDescriptor(description=spec.meaning, read_only=not spec.live)
     if spec.choices:
@@ -27,7 +28,7 @@ def descriptor(spec: Spec) -> ParameterDescriptor:
     return described
 
 
-def declare(node: Node, specs: Iterable[Spec]) -> dict[str, Any]:
+def declare(node: Node, specs: Iterable[ParameterSpec]) -> dict[str, Any]:
     """Declare parameters and return their values, overridden or default, checked."""
     values = {}
     for spec in specs:
@@ -41,10 +42,17 @@ def given_to(node: Node) -> dict[str, Any]:
     return {name: parameter.value for name, parameter in node._parameter_overrides.items()}
 
 
+OF_ROBOT = {*(spec.name for spec in MODEL), 'gravity', 'robot.adds'}
+
+
 def warn_of_unknown(node: Node) -> None:
-    """Say so if a parameter was given that nobody declared: ROS would pass over a misspelt one in silence."""
+    """Warn of parameters that no declaration has: ROS would pass over a misspelt one in silence.
+
+    An arm file describes the robot to every node: not each of them uses all of it.
+    """
     for name in given_to(node):
-        if not node.has_parameter(name) and not name.startswith('qos_overrides'):
+        of_robot = name in OF_ROBOT or name.startswith(('qos_overrides', *OF_COMMANDS))
+        if not node.has_parameter(name) and not of_robot:
             hint = did_you_mean(name, node._parameters)
             node.get_logger().warning(f"parameter '{shown(name)}' is unknown and has no effect. {hint}")
 
@@ -56,13 +64,13 @@ class NodeSettings(Settings):
         super().__init__()
         self._node = node
 
-    def _first(self, spec: Spec) -> Any:
+    def _first(self, spec: ParameterSpec) -> Any:
         return self._node.declare_parameter(spec.name, spec.default, descriptor(spec)).value
 
     def follow(self) -> None:
         """Let parameters be set from now on; until then the node is still being made."""
         self._node.add_on_set_parameters_callback(self._on_set)
-        self._node.add_post_set_parameters_callback(lambda changes: self.take(_values(changes)))
+        self._node.add_post_set_parameters_callback(lambda changes: self.update(_values(changes)))
 
     def _on_set(self, changes: list[Parameter]) -> SetParametersResult:
         try:

@@ -6,6 +6,7 @@ import sys
 import time
 from array import array
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -20,27 +21,35 @@ from std_msgs.msg import Float64MultiArray
 from std_srvs.srv import Trigger
 
 from ..core.errors import ArgumentError, listed
-from ..core.names import names_fault
-from ..core.spatial import Array
+from ..core.limits import names_fault
+from ..core.parameters import named
+from ..core.spatial import Array, frozen
 from ..core.text import shown_lines
 from ..core.wrench import Wrench
-from ..messages.fields import SECOND, stamp_of
-from ..pipeline.spec import named
+from ..live.firmware import FirmwareTorque
+from ..live.messages import SECOND, stamp_of
+from ..robot.adapted import SPECS as ADAPTATION
+from ..robot.adapted import Adaptation
 from ..robot.robot_file import load_robot
-from ..simulation.followers import Followers
+from ..robot.urdf_writer import urdf_text
 from ..simulation.sensors import joint_effort
-from ..simulation.simulated_robot import SimulatedRobot
+from ..simulation.simulated_robot import Followers, SimulatedRobot
 from ..simulation.simulation import ROTOR, Simulation
+from .arguments import node_arguments
 from .diagnostics import Reporter
-from .other_publishers import others, publishers, refuse_company
+from .other_publishers import ensure_only_publisher, others, publishers
 from .parameters import NodeSettings, warn_of_unknown
 from .run import run
-from .simulator_diagnostics import SimulatorHealth
-from .simulator_hands import SimulatorHands
-from .simulator_parameters import PARAMETERS
+from .simulator.diagnostics import SimulatorHealth
+from .simulator.hands import SimulatorHands
+from .simulator.parameters import PARAMETERS, documented, gravity_of
 from .topics import INPUT
 
 COMMANDS = QoSProfile(depth=1)  # reliable, as the effort controllers of ros2_control listen
+
+_DESCRIPTION = (
+    'Simulates a robot behind the topics of a real one: torques in, joint states and wrist sensors out (docs/demo.md).'
+)
 
 
 class SimulatorNode(Node):
@@ -53,11 +62,12 @@ class SimulatorNode(Node):
         self.robot = self._simulated_robot()
         simulation = self.robot.simulation
         self._hands = SimulatorHands(self, self._values, simulation)
+        self._add_firmware()
         warn_of_unknown(self)
         self._random = np.random.default_rng()
         self._followers = Followers(simulation.robot)
         self._create_topics()
-        refuse_company(self, 'joint_states')
+        ensure_only_publisher(self, self._values['joint_states_topic'])
         friction = self._friction()
         self._health = SimulatorHealth(self.robot, self._values['time_factor'], friction)
         self._reporter = Reporter(self, simulation.robot.name)
@@ -77,7 +87,11 @@ class SimulatorNode(Node):
 
     def _simulated_robot(self) -> SimulatedRobot:
         values = self._values
-        simulation = Simulation(load_robot(values['robot_file'], values['base_link']))
+        robot = Adaptation.of({spec.name: values[spec.name] for spec in ADAPTATION}).of_robot(
+            load_robot(values['robot_file'], values['base_link'])
+        )
+        gravity = values.declare([gravity_of(robot)])['gravity']
+        simulation = Simulation(replace(robot, gravity=frozen(gravity)))
         if simulation.rotors_added:
             joints = listed(simulation.rotors_added)
             self.get_logger().warning(
@@ -85,10 +99,10 @@ class SimulatorNode(Node):
             )
         for name in ('viscous', 'coulomb'):
             setattr(simulation.dynamics, name, getattr(simulation.dynamics, name) + values[name])
-        simulation.place_joints(list(simulation.robot.start), list(simulation.robot.start.values()))
+        simulation.set_joint_positions(list(simulation.robot.start), list(simulation.robot.start.values()))
         if names := named(values['start.names']):
             try:
-                simulation.place_joints(names, values['start.positions'])
+                simulation.set_joint_positions(names, values['start.positions'])
             except ArgumentError as error:
                 raise ArgumentError(f'start.names, start.positions: {error}') from None
         timeout, brakes = values['timeout'], values['brakes']
@@ -97,12 +111,19 @@ class SimulatorNode(Node):
             command_joints=named(values['command_joints']),
         )  # fmt: skip
 
+    def _add_firmware(self) -> None:
+        robot = self.robot.simulation.robot
+        firmware = FirmwareTorque(self._values, robot.joint_names, urdf_text(robot), robot.end_effectors)
+        if firmware.adds_anything:
+            self.robot.firmware = firmware
+            self.get_logger().info(f'its firmware adds {listed(firmware.adds)} to every command')
+
     def _friction(self) -> str:
         units = {'viscous': 'N m s/rad', 'coulomb': 'N m'}
         return ', '.join(f'{name} {self._values[name]:g} {unit}' for name, unit in units.items() if self._values[name])
 
     def _create_topics(self) -> None:
-        self._states = self.create_publisher(JointState, 'joint_states', 10)
+        self._states = self.create_publisher(JointState, self._values['joint_states_topic'], 10)
         self._message = JointState(name=list(self._followers.names))
         self._ticker = self.create_publisher(Clock, '/clock', 10) if self._values['publish_clock'] else None
         self.create_subscription(JointState, 'torque', self._on_torque, INPUT)
@@ -133,13 +154,13 @@ class SimulatorNode(Node):
 
     def _on_torque(self, message: JointState) -> None:
         try:
-            self.robot.take(message.name, np.asarray(message.effort), stamp_of(message))
+            self.robot.on_torque(message.name, np.asarray(message.effort), stamp_of(message))
         except ArgumentError as error:
             self.robot.torques.refusals.note(str(error))
 
     def _on_command(self, message: Float64MultiArray) -> None:
         refused = self.robot.command_refusals.count
-        self.robot.take_command(message.data)
+        self.robot.on_command(message.data)
         if self.robot.command_refusals.count != refused:
             self.get_logger().warning(self.robot.command_refusals.reason, throttle_duration_sec=1.0)
 
@@ -154,7 +175,8 @@ class SimulatorNode(Node):
     def _look_round(self) -> None:
         """Say so, once, if a second robot or a second source of torques has come."""
         self._health.sources = publishers(self, 'torque')
-        found = [f'joint_states also come from {name}' for name in others(self, 'joint_states')]
+        topic = self._values['joint_states_topic']
+        found = [f'{topic} also come from {name}' for name in others(self, topic)]
         if len(self._health.sources) > 1:
             found.append(f'torques come from {" and ".join(self._health.sources)}')
         if found and found != self._company:
@@ -166,7 +188,7 @@ class SimulatorNode(Node):
         passed, self._last = now - self._last, now
         self._health.went(passed)
         on_hands, pushes = self._hands.pushes()
-        self.robot.go_on(passed * self._values['time_factor'], pushes)
+        self.robot.advance(passed * self._values['time_factor'], pushes)
         stamp = self._stamp()
         self._publish(pushes, stamp)
         self._hands.publish(on_hands, stamp)
@@ -200,9 +222,9 @@ class SimulatorNode(Node):
 
 
 def main(args: Sequence[str] | None = None) -> int:
-    """Run the node."""
-    return run(SimulatorNode, args)
+    """Run the node; `args` are the words behind its name, by default those of this process."""
+    return run(SimulatorNode, node_arguments('simulator_node', _DESCRIPTION, documented, args))
 
 
 if __name__ == '__main__':
-    sys.exit(main(sys.argv))
+    sys.exit(main())

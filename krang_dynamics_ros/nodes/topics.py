@@ -21,7 +21,7 @@ from std_msgs.msg import Float64MultiArray, MultiArrayDimension
 
 from ..core.errors import ArgumentError
 from ..core.spatial import Array
-from ..messages.fields import SECOND
+from ..live.messages import SECOND
 
 # Best effort takes what any sender offers; ten deep, so that parts of a state do not push each other out.
 INPUT = QoSProfile(depth=10, reliability=ReliabilityPolicy.BEST_EFFORT)
@@ -46,10 +46,11 @@ def wrench_message(frame_id: str, stamp: Time, numbers: Sequence[float]) -> Wren
 class Topic:
     """One output. `wanted` follows the subscribers, at no cost per message."""
 
-    def __init__(self, node: Node, kind: type, name: str) -> None:
+    def __init__(self, node: Node, kind: type, name: str, on_change: Callable[[], None] | None = None) -> None:
+        """`on_change` is called after each change of `wanted`."""
         events = PublisherEventCallbacks(matched=self._matched)
         options = QoSOverridingOptions.with_default_policies()
-        self.wanted = False
+        self.wanted, self._on_change = False, on_change
         self.message: Any = kind()
         self._publisher = node.create_publisher(
             kind, name, OUTPUT, event_callbacks=events, qos_overriding_options=options
@@ -57,6 +58,8 @@ class Topic:
 
     def _matched(self, info: Any) -> None:
         self.wanted = info.current_count > 0
+        if self._on_change is not None:
+            self._on_change()
 
     def publish(self) -> None:
         """Send the message as it stands."""
@@ -139,8 +142,8 @@ class NumbersTopic(Topic):
 class WrenchTopic(Topic):
     """A wrench in a frame."""
 
-    def __init__(self, node: Node, name: str) -> None:
-        super().__init__(node, WrenchStamped, name)
+    def __init__(self, node: Node, name: str, on_change: Callable[[], None] | None = None) -> None:
+        super().__init__(node, WrenchStamped, name, on_change)
         self._template = Template(self.message, 6, _set_wrench)
 
     def send(self, numbers: Array, frame_id: str, stamp: int) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,28 +15,26 @@ from rclpy.node import Node
 from rclpy.publisher import Publisher
 
 from ..core.errors import KrangDynamicsError, MissingError
+from ..core.parameters import NONE, ParameterSpec, named
 from ..core.spatial import Array
 from ..dynamics.dynamics import Dynamics
-from ..pipeline.spec import NONE, Spec, named
+from ..live.parameters import JOINT_STATES_TOPIC
+from ..page.panel import limits_of
+from ..page.server import VISER, Access
+from ..page.snapshot import Line, Load, Snapshot
+from ..robot.mesh_files import MeshFiles
 from ..robot.urdf_reader import read_description
-from ..viewer.access import VISER, Access
-from ..viewer.joint_groups import limits_of
-from ..viewer.mesh_files import MeshFiles
-from ..viewer.snapshot import Line, Load, Snapshot
-from .description_listener import DescriptionListener
-from .dynamics_client import DynamicsClient
-from .health_listener import HealthListener
-from .listener import RobotListener
+from .arguments import node_arguments
 from .other_publishers import publishers
-from .page_controls import PageControls
-from .parameters import declare, warn_of_unknown
-from .polling import PolledTopics
+from .page.clients import DynamicsClient, SimulatorClient
+from .page.controls import PageControls
+from .page.listener import DescriptionListener, HealthListener, PolledTopics, RobotListener
+from .parameters import declare, given_to, warn_of_unknown
 from .run import run
-from .simulator_client import SimulatorClient
 from .topics import wrench_message
 
 if TYPE_CHECKING:
-    from ..viewer.page import Page
+    from ..page.page import Page
 
 PICTURES = 30.0  # a second
 REST = 4.0  # times what a picture took, until the next: on a busy machine robot and dynamics come before pictures
@@ -43,12 +42,19 @@ WITHOUT_HANDS = 3.0  # s: then a robot is drawn though no dynamics node says wha
 UP = (0.0, 0.0, 1.0)  # where nobody says what gravity is
 
 PARAMETERS = (
-    Spec('host', '127.0.0.1', 'address of the page; with `0.0.0.0` the whole network can look, push and switch'),
-    Spec('port', 8080, 'port of the page', least=1, most=65535),
-    Spec('allowed_hosts', NONE, 'further names of this machine that browsers may use, for example that of a proxy'),
-    Spec('mesh_folders', NONE, 'folders with meshes, or with packages of meshes, in addition to those of ROS'),
-    Spec('dynamics_node', 'krang_dynamics', 'name of the node whose `total_terms` the page sets'),
+    ParameterSpec(
+        'host', '127.0.0.1', 'address of the page; with `0.0.0.0` the whole network can look, push and switch'
+    ),
+    ParameterSpec('port', 8080, 'port of the page', least=1, most=65535),
+    ParameterSpec(
+        'allowed_hosts', NONE, 'further names of this machine that browsers may use, for example that of a proxy'
+    ),
+    ParameterSpec('mesh_folders', NONE, 'folders with meshes, or with packages of meshes, in addition to those of ROS'),
+    JOINT_STATES_TOPIC,
+    ParameterSpec('dynamics_node', 'krang_dynamics', 'name of the node whose `total_terms` the page sets'),
 )
+
+_DESCRIPTION = 'Shows the robot and its torques as a page in the browser (docs/demo.md).'
 
 
 class ViewerNode(Node):
@@ -61,7 +67,7 @@ class ViewerNode(Node):
         access = Access(values['host'], named(values['allowed_hosts']))
         self.page = self._new_page(values, access)
         self._dynamics = DynamicsClient(self, values['dynamics_node'])
-        self._topics = PolledTopics(self)
+        self._topics, self._joint_states = PolledTopics(self), values['joint_states_topic']
         self._robot: RobotListener | None = None
         self._description = DescriptionListener(self, lambda: self._robot is not None and self._robot.alive)
         self._health_of = HealthListener(self)
@@ -79,10 +85,12 @@ class ViewerNode(Node):
 
     def _new_page(self, values: Mapping[str, Any], access: Access) -> Page:
         try:
-            from ..viewer.page import Page  # noqa: PLC0415 (viser is not on every ROS machine)
+            from ..page.page import Page  # noqa: PLC0415 (viser is not on every ROS machine)
         except ModuleNotFoundError as error:
             raise MissingError(str(error.name), 'the page', f'pip install viser=={VISER}') from None
-        meshes = MeshFiles(named(values['mesh_folders']))
+        robot_file = str(given_to(self).get('robot_file') or '')  # of an arm file: its meshes may be beside it
+        beside = [str(Path(robot_file).absolute().parent)] if robot_file else []
+        meshes = MeshFiles([*named(values['mesh_folders']), *beside])
         return Page(values['host'], values['port'], access, self._on_refused, meshes)
 
     def _on_refused(self, reason: str) -> None:
@@ -102,7 +110,7 @@ class ViewerNode(Node):
     # What is heard ----------------------------------------------------------------------------------------------------
 
     def _look_round(self) -> None:
-        self._robots = publishers(self, 'joint_states')
+        self._robots = publishers(self, self._joint_states)
         self._description.look_round()
         if not self._description.several:  # or the wrong one might answer
             self._dynamics.poll()
@@ -126,7 +134,7 @@ class ViewerNode(Node):
             self.get_logger().error(f'robot_description: {error}')
             return
         self._topics.forget()
-        self._robot = RobotListener(self._topics, dynamics, there)
+        self._robot = RobotListener(self._topics, dynamics, there, self._joint_states)
         self._controls.limits = limits_of(robot)
         self._push_topics = {link: self._push_topic(hand) for hand, link in there.items()}
 
@@ -139,7 +147,7 @@ class ViewerNode(Node):
         lines = self._health_of.lines(self._dynamics_node, 'dynamics node')
         if simulated and len(self._robots) == 1:
             lines = [*self._health_of.lines(self._robots[0], 'simulator'), *lines]
-        for topic, nodes in (('joint_states', self._robots), ('robot_description', self._description.sources)):
+        for topic, nodes in ((self._joint_states, self._robots), ('robot_description', self._description.sources)):
             if simulated and len(nodes) > 1:
                 who = f'{topic} comes from {" and ".join(nodes)}; end one of them'
                 lines = [Line('error', 'two robots', who), *lines]
@@ -180,9 +188,9 @@ def _up(gravity: Sequence[float]) -> tuple[float, ...]:
 
 
 def main(args: Sequence[str] | None = None) -> int:
-    """Run the node."""
-    return run(ViewerNode, args)
+    """Run the node; `args` are the words behind its name, by default those of this process."""
+    return run(ViewerNode, node_arguments('viewer_node', _DESCRIPTION, lambda: PARAMETERS, args))
 
 
 if __name__ == '__main__':
-    sys.exit(main(sys.argv))
+    sys.exit(main())

@@ -1,1 +1,1 @@
-"""Recordings put through the node's own pipeline: every torque term, and what only they can have."""
+"""Recordings put through the node's own engine: every torque term, and what only they can have."""

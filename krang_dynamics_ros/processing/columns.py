@@ -1,21 +1,88 @@
-"""What a recording means: every torque term over time, the whole Gamma, and what is left of the measured efforts."""
+"""States cut into stretches that can be worked on apart: a core, and beside it what derivatives need to see."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from itertools import groupby
+from itertools import groupby, pairwise
 
 import numpy as np
 from numpy.linalg import LinAlgError
 
 from ..core.spatial import Array
 from ..dynamics.dynamics import Dynamics
+from ..dynamics.efforts import Efforts
 from ..dynamics.terms import TERMS
 from ..recordings.derivatives import smoothing_spline
-from .states import States
-from .stretches import Stretch
+from .replay import BLOCK, States, joined
+
+GAP = 10.0  # times the common step: what is further apart belongs to two movements
+
+
+@dataclass
+class Stretch:
+    """States, of which those of `core` are what is asked for; the others stand beside them in other stretches."""
+
+    states: States
+    core: slice
+
+
+def stretches(blocks: Iterable[States], margin: float) -> Iterator[Stretch]:
+    """Return the same states in stretches, with `margin` seconds on both sides where there are so many.
+
+    Where everything began anew, or time leaves a gap, a movement ends: no stretch looks across.
+    """
+    waiting: States | None = None  # states whose stretches are not out yet, after `before` of margin
+    before = 0
+    for block in blocks:
+        for part in _movements(block):
+            if waiting is not None and not _goes_on(waiting, part):
+                yield from _rest(waiting, before)
+                waiting, before = None, 0
+            waiting = part if waiting is None else joined([waiting, part])
+        while waiting is not None and (out := _core(waiting, before, margin)) is not None:
+            stretch, keep_from, before = out
+            yield stretch
+            waiting = waiting[keep_from:]
+    if waiting is not None:
+        yield from _rest(waiting, before)
+
+
+def _movements(block: States) -> Iterator[States]:
+    """Return the parts of a block between which time breaks."""
+    steps = np.diff(block.stamp)
+    usual = float(np.median(steps[steps > 0])) if (steps > 0).any() else 0.0
+    anew = np.diff(block.resets) != 0
+    breaks = np.flatnonzero(anew | (steps < 0) | (steps > GAP * usual)) + 1
+    starts = [0, *breaks.tolist(), len(block)]
+    for start, end in pairwise(starts):
+        yield block[start:end]
+
+
+def _goes_on(before: States, after: States) -> bool:
+    step = int(after.stamp[0] - before.stamp[-1])
+    steps = np.diff(before.stamp) if len(before) > 1 else np.diff(after.stamp)
+    usual = float(np.median(steps[steps > 0])) if (steps > 0).any() else np.inf
+    return before.resets[-1] == after.resets[0] and 0 <= step <= GAP * usual
+
+
+def _core(waiting: States, before: int, margin: float) -> tuple[Stretch, int, int] | None:
+    """Return the next stretch, from where its successor's margin begins and how long that is; None: not enough yet."""
+    end = before + BLOCK
+    if len(waiting) <= end:
+        return None
+    beyond = int(np.searchsorted(waiting.stamp, waiting.stamp[end] + margin * 1e9))
+    if beyond >= len(waiting):
+        return None
+    keep = int(np.searchsorted(waiting.stamp, waiting.stamp[end] - margin * 1e9))
+    return Stretch(waiting[:beyond], slice(before, end)), keep, end - keep
+
+
+def _rest(waiting: States, before: int) -> Iterator[Stretch]:
+    if len(waiting) > before:
+        yield Stretch(waiting, slice(before, len(waiting)))
+
 
 OF_GAMMA = ('gravity', 'coriolis', 'friction', 'wrench')  # besides A ddq
 FEW = 128  # states
@@ -37,7 +104,7 @@ MEASURED = (
     Column('velocity', 'rad/s', 'm/s', 'as recorded'),
 )
 EFFORT = Column('effort', 'N m', 'N', 'as recorded')
-EFFORT_SCALED = Column('effort', '', '', 'as recorded; times the parameter effort_scale it is N m (N)')
+EFFORT_SCALED = Column('effort', '', '', 'as recorded; torque by effort_scale, effort_offset, effort_without')
 SMOOTH = (
     Column('smooth_position', 'rad', 'm', 'smoothed without delay'),
     Column('smooth_velocity', 'rad/s', 'm/s', 'its derivative'),
@@ -51,34 +118,25 @@ SOURCES = {
 SOURCES['external'] = SOURCES['motor']
 
 
-@dataclass(frozen=True)
-class Efforts:
-    """What recorded efforts mean, as the parameters `effort_source` and `effort_scale` (n) say it."""
-
-    source: str = 'motor'
-    scale: Array | float = 1.0  # N m (N) for one of them
-
-    @property
-    def scaled(self) -> bool:
-        """Whether they are of another unit, or sign."""
-        return bool(np.any(self.scale != 1.0))
-
-
 def columns(terms: Sequence[str], efforts: Efforts) -> tuple[Column, ...]:
     """Return all columns, those of the wanted terms among them."""
     wanted = tuple(Column(name, 'N m', 'N', f'{TERMS[name].formula}, as the node has it') for name in terms)
     model = Column('model', 'N m', 'N', SOURCES[efforts.source])
-    meaning = 'effort times effort_scale - model' if efforts.scaled else 'effort - model'
+    meaning = (
+        'effort - model'
+        if efforts.as_read
+        else 'torque of the effort (effort_scale, effort_offset, effort_without) - model'
+    )
     if efforts.source == 'external':
         meaning = 'empty: effort is an external torque, no part of the model'
     residual = Column('residual', 'N m', 'N', meaning)
-    return (*MEASURED, EFFORT_SCALED if efforts.scaled else EFFORT, *wanted, *SMOOTH, INERTIA, model, residual)
+    return (*MEASURED, EFFORT if efforts.as_read else EFFORT_SCALED, *wanted, *SMOOTH, INERTIA, model, residual)
 
 
 class Computer:
     """Turns stretches of a recording into columns."""
 
-    def __init__(self, dynamics: Dynamics, terms: Sequence[str], cutoff: float, efforts: Efforts = Efforts()) -> None:
+    def __init__(self, dynamics: Dynamics, terms: Sequence[str], cutoff: float, efforts: Efforts) -> None:
         """`cutoff` (Hz): motion above it counts as noise."""
         self._dynamics, self._terms, self._cutoff, self._efforts = dynamics, terms, cutoff, efforts
         self._compute = {name: TERMS[name].start_rows(dynamics) for name in {*terms, *OF_GAMMA}}
@@ -92,7 +150,7 @@ class Computer:
         found = {'position': core.q, 'velocity': core.dq, 'effort': core.effort}
         found |= {'smooth_position': q, 'smooth_velocity': dq, 'acceleration': ddq}
         found |= {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
-        found['measured'] = core.effort * self._efforts.scale
+        found['measured'] = self._efforts.torques(core.q, core.dq, core.effort)
         known = np.nan if self._efforts.source == 'external' else 1.0
         return found | {'residual': known * (found['measured'] - found['model'])}
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from ..core.errors import KrangDynamicsError
-from ..core.share import share
-from ..pipeline.pipeline import Pipeline, pipeline_of
+from ..core.files import share
+from ..live.engine import Engine, engine_of
 from ..recordings.bag import Bag
 from ..recordings.table import TableFile, is_table
 from ..robot.file_text import text_of
@@ -33,16 +33,21 @@ class Job:
     end: float = float('inf')
     cutoff: float = 20.0  # Hz; motion above it counts as noise
     formats: tuple[str, ...] = ('parquet',)  # of FORMATS
+    overwrite: bool = True  # whether results of another job may be replaced
 
     @property
     def digest(self) -> str:
-        """What tells whether results are those of this job, of these very files, and of this version of ours."""
+        """What tells whether results are those of this job, of these very files, and of this version of ours.
+
+        The kinds of files are no part of it: another kind adds to the results.
+        """
         stats = [(path.name, path.stat().st_size, path.stat().st_mtime_ns) for path in _files(self.recording)]
         robot = (
             '' if self.parameters.get('robot_description') else text_of(located(self.parameters.get('robot_file', '')))
         )
         ours = share('package.xml').read_text(encoding='utf-8')  # it says the version
-        return hashlib.sha256(repr((stats, asdict(self), robot, ours)).encode()).hexdigest()
+        asked = asdict(replace(self, formats=(), overwrite=True))
+        return hashlib.sha256(repr((stats, asked, robot, ours)).encode()).hexdigest()
 
     @property
     def margin(self) -> float:
@@ -54,14 +59,14 @@ class Job:
         return (TableFile if is_table(self.recording) else Bag)(self.recording)
 
 
-def session(parameters: Mapping[str, Any]) -> tuple[Pipeline, str]:
-    """Return the node's pipeline for these parameters, and its back end: compiled C where that can be had."""
+def session(parameters: Mapping[str, Any]) -> tuple[Engine, str]:
+    """Return the node's engine for these parameters, and its back end: compiled C where that can be had."""
     if 'backend' in parameters:
-        return pipeline_of(parameters), str(parameters['backend'])
+        return engine_of(parameters), str(parameters['backend'])
     try:
-        return pipeline_of({**parameters, 'backend': 'compiled'}), 'compiled'
+        return engine_of({**parameters, 'backend': 'compiled'}), 'compiled'
     except KrangDynamicsError:  # no compiler, no CasADi, a robot that C is not made for; or no robot at all
-        return pipeline_of(parameters), 'pinocchio'
+        return engine_of(parameters), 'pinocchio'
 
 
 def _files(recording: Path) -> list[Path]:

@@ -1,40 +1,193 @@
-"""A long bag in portions, which several processes work on at once.
-
-Every portion begins a little earlier than its rows, so that the pipeline knows what it would have known there. Where
-more than that is remembered, there is one portion: presliding friction, the observer, a payload that was told.
-"""
+"""A portion of a recording's time: its messages through the engine, its rows into files, and what was found in it."""
 
 from __future__ import annotations
 
 import signal
-from collections.abc import Callable, Sequence
-from concurrent.futures import ProcessPoolExecutor
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
-from dataclasses import replace
+from contextlib import ExitStack
+from dataclasses import dataclass, field, replace
 from functools import partial
 from multiprocessing import get_context
-from operator import itemgetter
 from pathlib import Path
-from typing import Any
 
-from ..core.errors import KrangDynamicsError
+import numpy as np
+
+from ..core.spatial import Array
 from ..dynamics.terms import TERMS
-from ..pipeline.pipeline import Pipeline
+from ..live.engine import Engine
+from ..live.messages import JointStateRun, Message, Refusals
 from ..recordings.bag import EARLIEST, LATEST, Bag, Topics
 from ..recordings.recording import RecordingError
 from ..recordings.table import TableFile
-from .job import Job
-from .portion import Found, Portion, work
-from .replay import states
-from .thinned import POINTS
+from ..recordings.timing import TimingSums, VelocityRatio
+from .columns import Computer, Stretch, columns, stretches
+from .job import Job, session
+from .replay import States, states
+from .summary import POINTS, Downsampled, ErrorSums
+from .writers import Table, TorqueBag
+
+
+@dataclass(frozen=True)
+class Portion:
+    """Times of arrival (ns) from `start` to before `end`; what came shortly before and after is looked at besides."""
+
+    start: int
+    end: int
+    lead: int = 0  # ns before it
+    trail: int = 0  # ns after it
+    number: int | None = None  # None: it is all that is asked for
+    zero: int | None = None  # stamp of the recording's first state, if that is in another portion
+    points: int = POINTS  # in a chart
+
+
+@dataclass
+class PortionResult:
+    """What was found in a portion, but for its rows."""
+
+    errors: ErrorSums
+    downsampled: Downsampled
+    timing: TimingSums
+    velocities: VelocityRatio
+    states: int = 0
+    first: int | None = None  # arrival of the first and the last state, ns
+    last: int = 0
+    heard: int = 0
+    jumps: int = 0
+    repeated: int = 0
+    accelerated: int = 0
+    refused: dict[str, Refusals] = field(default_factory=dict)
+    nothing: str = ''  # why there is no state
+
+
+def work(job: Job, portion: Portion, folder: Path, progress: Callable[[float], None] = lambda _: None) -> PortionResult:
+    """Do a portion of a job: its rows go into files in a folder."""
+    with job.open() as recording:
+        return _Work(job, portion, recording, session(job.parameters)[0], progress).into(folder)
+
+
+class _Work:
+    def __init__(
+        self,
+        job: Job,
+        portion: Portion,
+        recording: Bag | TableFile,
+        engine: Engine,
+        progress: Callable[[float], None],
+    ) -> None:
+        self._job, self._portion, self._recording, self._engine = job, portion, recording, engine
+        self._progress = progress
+        self._topics = topics_for(job, engine, recording)
+        downsampled = Downsampled((*job.terms, 'inertia', 'residual', 'model', 'effort'), portion.points)
+        self._efforts = engine.external.efforts
+        names = engine.dynamics.joint_names
+        self._found = PortionResult(ErrorSums(names), downsampled, TimingSums(), VelocityRatio(len(names)))
+
+    def into(self, folder: Path) -> PortionResult:
+        """Write the rows, and return what was found."""
+        computer = Computer(self._engine.dynamics, self._job.terms, self._job.cutoff, self._efforts)
+        terms = tuple(dict.fromkeys((*self._job.terms, 'friction')))  # to be computed one by one, if they remember
+        with ExitStack() as open_files:
+            files = self._open(open_files, folder)
+            for stretch in stretches(states(self._engine, self._messages(), terms), self._job.margin):
+                ours = self._ours(stretch)
+                if len(ours.states[ours.core]):
+                    self._write(ours.states[ours.core], computer.columns(ours), files)
+        self._found.nothing = '' if self._found.states else self._nothing()
+        return self._found
+
+    def _messages(self) -> Iterator[Message | JointStateRun]:
+        """Return the messages, and count those of the portion itself."""
+        portion, inputs, payloads = self._portion, self._engine.inputs, self._engine.payloads
+        if portion.lead:
+            yield from self._recording.runs(self._topics, portion.start - portion.lead, portion.start)
+        refused = {'joint states': inputs.states.refusals}
+        refused |= {f'wrench {name}': hand.refusals for name, hand in inputs.hands.items()}
+        refused |= {f'payload {name}': refusals for name, refusals in payloads.refusals.items()}
+        for refusals in refused.values():
+            refusals.count = 0
+        timeline = inputs.states.timeline
+        heard, jumps, repeated = inputs.heard, timeline.time_resets, inputs.states.repeated
+        yield from self._recording.runs(self._topics, portion.start, portion.end)
+        self._found.refused = {name: replace(refusals) for name, refusals in refused.items() if refusals.count}
+        self._found.heard, self._found.jumps = inputs.heard - heard, timeline.time_resets - jumps
+        self._found.repeated = inputs.states.repeated - repeated
+        if portion.trail:
+            yield from self._recording.runs(self._topics, portion.end, portion.end + portion.trail)
+
+    def _ours(self, stretch: Stretch) -> Stretch:
+        """Return a stretch whose core is of the portion."""
+        arrival = stretch.states.arrival[stretch.core]
+        inside = np.flatnonzero((arrival >= self._portion.start) & (arrival < self._portion.end))
+        first, last = (int(inside[0]), int(inside[-1]) + 1) if len(inside) else (0, 0)
+        return Stretch(stretch.states, slice(stretch.core.start + first, stretch.core.start + last))
+
+    def _open(self, open_files: ExitStack, folder: Path) -> list[Table | TorqueBag]:
+        robot, dynamics = self._engine.model.robot, self._engine.dynamics
+        sliding = [joint.kind == 'prismatic' for joint in robot.moving_joints]
+        files: list[Table | TorqueBag] = []
+        for kind in self._job.formats:
+            if kind == 'bag':
+                space, frame_id = self._topics.joint_states.rpartition('/')[0], dynamics.link_names[-1]
+                terms = (*self._job.terms, 'model')
+                files.append(TorqueBag(folder / 'torques', space, frame_id, dynamics.joint_names, terms))
+            else:
+                path = table_path(folder, kind, self._portion.number)
+                wanted = columns(self._job.terms, self._efforts)
+                files.append(Table(path, dynamics.joint_names, sliding, wanted, self._portion.zero))
+            open_files.callback(files[-1].close)
+        return files
+
+    def _write(self, core: States, found: Mapping[str, Array], files: list[Table | TorqueBag]) -> None:
+        for file in files:
+            file.write(core, found)
+        self._found.timing.add(core.stamp)
+        self._found.velocities.add((core.stamp - core.stamp[0]) * 1e-9, core.q, core.dq)
+        self._found.errors.add(found['measured'], found['residual'])
+        self._found.downsampled.add(core, {**found, 'effort': found['measured']})
+        self._found.states += len(core)
+        self._found.accelerated += int(np.isfinite(found['acceleration']).all(axis=1).sum())
+        self._found.first = int(core.arrival[0]) if self._found.first is None else self._found.first
+        self._found.last = int(core.arrival[-1])
+        contents = self._recording.contents
+        start, end = max(self._portion.start, contents.start), min(self._portion.end, contents.end)
+        self._progress(min(max((self._found.last - start) / max(end - start, 1), 0.0), 1.0))
+
+    def _nothing(self) -> str:
+        """Say why there is not one state."""
+        inputs = self._engine.inputs
+        if not inputs.heard:
+            return 'has no joint states in the time that was asked for'
+        names, known = inputs.states.joint_names, ~np.isnan(inputs.states.position)
+        missing = [name for name, there in zip(names, known, strict=True) if not there]
+        if inputs.states.refusals.count:
+            return f'all joint states were refused: {inputs.states.refusals.reason}'
+        return f'never all joints were known at once; missing: {", ".join(missing[:10])}'
+
+
+def topics_for(job: Job, engine: Engine, recording: Bag | TableFile) -> Topics:
+    """Return the topics of a recording that a job listens to."""
+    inputs = engine.inputs
+    return recording.topics(tuple(inputs.hands), job.joint_states, bool(inputs.imu_joints), inputs.topics)
+
+
+def table_path(folder: Path, kind: str, number: int | None) -> Path:
+    """Return where a table goes: a file, or one of a folder of that name."""
+    whole = folder / f'torques.{kind}'
+    if number is None:
+        return whole
+    whole.mkdir(exist_ok=True)
+    return whole / f'part-{number:04}.{kind}'
+
 
 LARGE = 60_000  # messages of joint states in a portion, about
 MOST = 1000  # portions, however many messages a bag says that it has
-FEWEST_POINTS = 100
+MIN_POINTS = 100
 LATER = ('pyarrow.parquet', 'rosbags.rosbag2', 'rosbags.typesys')  # what is imported when it is first used
 
 
-def portions(job: Job, pipeline: Pipeline, recording: Bag | TableFile, topics: Topics) -> list[Portion]:
+def portions(job: Job, engine: Engine, recording: Bag | TableFile, topics: Topics) -> list[Portion]:
     """Return the portions of a job, whatever the number of processes is."""
     contents, begin = recording.contents, recording.begin if job.start or job.end < float('inf') else 0
     start = begin + int(job.start * 1e9) if job.start else EARLIEST
@@ -44,14 +197,14 @@ def portions(job: Job, pipeline: Pipeline, recording: Bag | TableFile, topics: T
     messages = contents.topics.get(topics.joint_states, ('', 0))[1]
     share = (inner_end - inner_start) / max(contents.end - contents.start, 1)
     count = min(int(messages * share / LARGE), MOST, inner_end - inner_start)
-    remember = any(TERMS[term].start_rows(pipeline.dynamics) is None for term in {*job.terms, 'friction'})
+    remember = any(TERMS[term].start_rows(engine.dynamics) is None for term in {*job.terms, 'friction'})
     if count < 2 or remember or topics.payloads or 'bag' in job.formats or isinstance(recording, TableFile):
         return [whole]
-    first = next(states(pipeline, recording.runs(topics, start, end)), None)
-    lead = int((job.margin + 2 * pipeline.inputs.longest_memory) * 1e9)
+    first = next(states(engine, recording.runs(topics, start, end)), None)
+    lead = int((job.margin + 2 * engine.inputs.longest_memory) * 1e9)
     within = [inner_start + (inner_end - inner_start) * k // count for k in range(1, count)]
     edges = [start, *within, end]  # by what the bag says of its time, so nothing depends on that at either end
-    points = max(POINTS // count, FEWEST_POINTS)
+    points = max(POINTS // count, MIN_POINTS)
     zero = None if first is None else int(first.stamp[0])
     inner = [
         Portion(edges[k], edges[k + 1], lead, int(job.margin * 1e9), k, zero, points) for k in range(count)
@@ -61,75 +214,30 @@ def portions(job: Job, pipeline: Pipeline, recording: Bag | TableFile, topics: T
 
 def in_portions(
     job: Job, parts: Sequence[Portion], folder: Path, progress: Callable[[float], None], workers: int
-) -> list[Found]:
-    """Do all portions, in so many processes, this one among them; return what was found in each, in their order."""
-    count = min(workers, len(parts))
-    next_one = _context().Value('i', 0)
-    if count == 1:
-        found = _keep_on(job, parts, folder, progress, next_one)
-    else:
-        with pool(count - 1, _begin, next_one) as processes:
-            futures = [processes.submit(_help, job, parts, folder) for _ in range(count - 1)]
-            found = _keep_on(job, parts, folder, progress, next_one)
-            try:
-                found += [one for future in futures for one in future.result()]
-            except BrokenProcessPool:
-                raise RecordingError(f'{job.recording}: a process was ended; is there enough memory?') from None
-    for _, result in found:
-        if isinstance(result, str):
-            raise RecordingError(result)
-    progress(1.0)
-    return [result for _, result in sorted(found, key=itemgetter(0)) if not isinstance(result, str)]
-
-
-def _keep_on(
-    job: Job, parts: Sequence[Portion], folder: Path, progress: Callable[[float], None], next_one: Any
-) -> list[tuple[int, Found | str]]:
-    """Do one portion after the other, of those that nobody has begun; return each with its number.
-
-    A fault is returned as text, for not every error of ours can go from one process to another; then all end.
-    """
-    found: list[tuple[int, Found | str]] = []
-    while True:
-        with next_one.get_lock():
-            k, next_one.value = next_one.value, next_one.value + 1
-        if k >= len(parts):
-            return found
+) -> list[PortionResult]:
+    """Do all portions, in so many processes; return the result of each, in their order."""
+    count = len(parts)
+    if workers == 1:
+        return [work(job, part, folder, partial(_progress, progress, k, count)) for k, part in enumerate(parts)]
+    with pool(min(workers, count)) as processes:
+        futures = [processes.submit(work, job, part, folder) for part in parts]
         try:
-            found.append((k, work(job, parts[k], folder, partial(_progress, progress, k, len(parts)))))
-        except KrangDynamicsError as error:
-            found.append((k, str(error)))
-            next_one.value = len(parts)
+            for done, future in enumerate(as_completed(futures), 1):
+                future.result()
+                progress(done / count)
+        except BrokenProcessPool:
+            raise RecordingError(f'{job.recording}: a process was ended; is there enough memory?') from None
+        finally:  # after a fault no other portion is begun
+            processes.shutdown(cancel_futures=True)
+    return [future.result() for future in futures]
 
 
 def _progress(progress: Callable[[float], None], k: int, count: int, share: float) -> None:
     progress((k + share) / count)
 
 
-_next_one: Any = None  # in a process that helps: the number of the portion to begin next, which all share
-
-
-def _begin(next_one: Any) -> None:
-    global _next_one  # noqa: PLW0603 (a process that helps has one for its whole life)
-    _next_one = next_one
-
-
-def _help(job: Job, parts: Sequence[Portion], folder: Path) -> list[tuple[int, Found | str]]:
-    return _keep_on(job, parts, folder, lambda _: None, _next_one)
-
-
-def pool(workers: int, begin: Callable[..., None] | None = None, *shared: Any) -> ProcessPoolExecutor:
+def pool(workers: int) -> ProcessPoolExecutor:
     """Return processes that Ctrl-C ends at once; they share what they import, which saves time and memory."""
-    return ProcessPoolExecutor(workers, _context(), initializer=_started, initargs=(begin, *shared))
-
-
-def _started(begin: Callable[..., None] | None, *shared: Any) -> None:
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
-    if begin is not None:
-        begin(*shared)
-
-
-def _context() -> Any:
     context = get_context('forkserver')
     context.set_forkserver_preload([work.__module__, *LATER])
-    return context
+    return ProcessPoolExecutor(workers, context, initializer=signal.signal, initargs=(signal.SIGINT, signal.SIG_DFL))

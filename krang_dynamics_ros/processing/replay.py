@@ -1,16 +1,20 @@
-"""A recording's messages given to the node's own pipeline, at the times at which they came."""
+"""Messages of a recording through the node's own engine: the states that it would have had, many at a time."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import chain
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..core.inertia import Inertia
 from ..core.spatial import Array
-from ..core.wrench import Place
+from ..core.wrench import WrenchFrame, WrenchRows
 from ..dynamics.terms import TERMS, Torques
-from ..messages.messages import (
+from ..live.engine import Engine
+from ..live.messages import (
     JointStateMessage,
     JointStateRun,
     Message,
@@ -18,28 +22,81 @@ from ..messages.messages import (
     RefusedMessage,
     WrenchMessage,
 )
-from ..pipeline.payloads import Told
-from ..pipeline.pipeline import Pipeline
-from .states import BLOCK, States, blocks
+from ..live.payloads import PayloadSpec
+
+BLOCK = 4096  # states
+
+
+@dataclass
+class States:
+    """States (m) in the order in which they came. What is not known is NaN."""
+
+    stamp: NDArray[np.int64]  # (m), ns
+    arrival: NDArray[np.int64]  # (m), ns
+    q: Array  # (m, n)
+    dq: Array  # (m, n)
+    effort: Array  # (m, n), as measured
+    wrenches: WrenchRows  # what the robot applies
+    payload: Sequence[Mapping[str, Inertia]]  # (m), by link: one object for all states that have the same
+    resets: NDArray[np.int64]  # (m), how often everything began anew before
+    torques: dict[str, Array] = field(default_factory=dict)  # (m, n), of the terms that remember states before
+
+    def __len__(self) -> int:
+        return len(self.stamp)
+
+    def __getitem__(self, rows: slice) -> States:
+        """Return some of the states."""
+        torques = {term: torque[rows] for term, torque in self.torques.items()}
+        wrenches = {place: vectors[rows] for place, vectors in self.wrenches.items()}
+        arrays = (self.stamp[rows], self.arrival[rows], self.q[rows], self.dq[rows], self.effort[rows])
+        return States(*arrays, wrenches, self.payload[rows], self.resets[rows], torques)
+
+
+def joined(parts: Sequence[States]) -> States:
+    """Return the states of all parts, one after the other."""
+    if len(parts) == 1:
+        return parts[0]
+    columns = zip(*((part.stamp, part.arrival, part.q, part.dq, part.effort) for part in parts), strict=True)
+    stamp, arrival, q, dq, effort = (np.concatenate(column) for column in columns)
+    places = dict.fromkeys(place for part in parts for place in part.wrenches)
+    wrenches = {
+        place: np.concatenate([part.wrenches.get(place, np.zeros((len(part), 6))) for part in parts])
+        for place in places
+    }
+    torques = {term: np.concatenate([part.torques[term] for part in parts]) for term in parts[0].torques}
+    payload = [*chain.from_iterable(part.payload for part in parts)]
+    resets = np.concatenate([part.resets for part in parts])
+    return States(stamp, arrival, q, dq, effort, wrenches, payload, resets, torques)
+
+
+def blocks(parts: Iterable[States]) -> Iterator[States]:
+    """Return the same states in parts of `BLOCK` at least."""
+    waiting: list[States] = []
+    for part in parts:
+        waiting.append(part)
+        if sum(map(len, waiting)) >= BLOCK:
+            yield joined(waiting)
+            waiting = []
+    if waiting:
+        yield joined(waiting)
+
 
 ONE_BY_ONE = 64  # joint states at most, before it is tried again to take many at once
 
 
-def states(
-    pipeline: Pipeline, messages: Iterable[Message | JointStateRun], terms: Sequence[str] = ()
-) -> Iterator[States]:
+def states(engine: Engine, messages: Iterable[Message | JointStateRun], terms: Sequence[str] = ()) -> Iterator[States]:
     """Return the states that a node would have had, in blocks; of `terms` those that remember states before with them.
 
     A message's time of arrival is the recording's; a node's clock is nothing else. Joint states without any fault are
     taken many at once; where a term remembers, or a payload is on its way, they come one by one as in the node.
     """
-    remembering = [term for term in terms if TERMS[term].start_rows(pipeline.dynamics) is None]
-    return blocks(_Replay(pipeline, remembering).states(messages))
+    remembering = [term for term in terms if TERMS[term].start_rows(engine.dynamics) is None]
+    return blocks(_Replay(engine, remembering).states(messages))
 
 
 class _Replay:
-    def __init__(self, pipeline: Pipeline, remembering: Sequence[str]) -> None:
-        self._pipeline, self._singles = pipeline, Singles(pipeline, remembering)
+    def __init__(self, engine: Engine, remembering: Sequence[str]) -> None:
+        self._engine, self._singles = engine, Singles(engine, remembering)
         self._alone = bool(remembering)
         self._patience = 1  # joint states to be taken one by one
 
@@ -53,7 +110,7 @@ class _Replay:
         yield from self._singles.flush()
 
     def _one(self, message: Message) -> None:
-        torques = take(self._pipeline, message)
+        torques = deliver(self._engine, message)
         if torques is not None:
             self._singles.add(torques, message.arrival)
 
@@ -79,29 +136,29 @@ class _Replay:
     def _many(self, run: JointStateRun) -> States | None:
         """Take the first joint states of a run at once; None if they must come one by one."""
         columns = (run.position, run.velocity, run.effort)
-        taken = self._pipeline.take_joint_states(run.names, columns, run.stamp, run.arrival, run.wrenches)
+        taken = self._engine.on_joint_states(run.names, columns, run.stamp, run.arrival, run.wrenches)
         if taken is None:
             return None
         (q, dq, effort), contacts = taken
         stamp, arrival = run.stamp[: len(q)], run.arrival[: len(q)]
-        payload = [self._pipeline.payloads.carried] * len(q)
-        resets = np.full(len(q), self._pipeline.inputs.states.timeline.resets)
+        payload = [self._engine.payloads.carried] * len(q)
+        resets = np.full(len(q), self._engine.inputs.states.timeline.resets)
         return States(np.where(stamp == 0, arrival, stamp), arrival, q, dq, effort, contacts, payload, resets)
 
 
 class Singles:
     """States that come one by one."""
 
-    def __init__(self, pipeline: Pipeline, terms: Sequence[str]) -> None:
-        self._pipeline, self._terms = pipeline, terms
-        self._unknown = np.full(pipeline.dynamics.n, np.nan)
+    def __init__(self, engine: Engine, terms: Sequence[str]) -> None:
+        self._engine, self._terms = engine, terms
+        self._unknown = np.full(engine.dynamics.n, np.nan)
         self._begin()
 
     def _begin(self) -> None:
         self._times: list[tuple[int, int, int]] = []  # stamp, arrival, resets
         self._columns: list[tuple[Array, ...]] = []  # position, velocity, effort, terms
         self._payload: list[Mapping[str, Inertia]] = []
-        self._wrenches: dict[Place, dict[int, Array]] = {}  # by row
+        self._wrenches: dict[WrenchFrame, dict[int, Array]] = {}  # by row
 
     def __len__(self) -> int:
         return len(self._times)
@@ -112,12 +169,12 @@ class Singles:
         if not torques.state.instants:
             return
         state, row = torques.state.instants[-1], len(self._times)
-        self._times.append((state.stamp or arrival, arrival, self._pipeline.inputs.states.timeline.resets))
+        self._times.append((state.stamp or arrival, arrival, self._engine.inputs.states.timeline.resets))
         found = (state.q, state.velocities, state.effort, *terms)
         self._columns.append(tuple(self._unknown if x is None else x.copy() for x in found))
-        self._payload.append(self._pipeline.payloads.carried)
+        self._payload.append(self._engine.payloads.carried)
         for wrench in state.wrenches:
-            rows = self._wrenches.setdefault(Place(wrench.link, wrench.axes, wrench.about), {})
+            rows = self._wrenches.setdefault(WrenchFrame(wrench.link, wrench.axes, wrench.about), {})
             rows[row] = rows.get(row, 0.0) + wrench.vector
 
     def flush(self) -> Iterator[States]:
@@ -133,19 +190,19 @@ class Singles:
             self._begin()
 
 
-def take(pipeline: Pipeline, message: Message) -> Torques | None:
+def deliver(engine: Engine, message: Message) -> Torques | None:
     """Give a message to what a node would have given it to; return the torques of a state that is then known."""
     if isinstance(message, JointStateMessage):
-        torques = pipeline.take_joint_state(*message)
-        pipeline.place_payloads(message.arrival)
+        torques = engine.on_joint_state(*message)
+        engine.attach_payloads(message.arrival)
         return torques
     if isinstance(message, WrenchMessage):
-        pipeline.inputs.take_wrench(*message)
+        engine.inputs.on_wrench(*message)
     elif isinstance(message, PayloadMessage):
-        told = Told(message.mass, message.com, message.inertia)
-        pipeline.take_payload(message.hand, message.frame, told, message.arrival)
+        told = PayloadSpec(message.mass, message.com, message.inertia)
+        engine.on_payload(message.hand, message.frame, told, message.arrival)
     elif isinstance(message, RefusedMessage):
-        pipeline.refuse(message.what, message.hand, message.reason)
-    elif pipeline.inputs.imu_joints:
-        pipeline.inputs.take_imu(*message)
+        engine.refuse(message.what, message.hand, message.reason)
+    elif engine.inputs.imu_joints:
+        engine.inputs.on_imu(*message)
     return None

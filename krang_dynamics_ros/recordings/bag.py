@@ -1,20 +1,67 @@
-"""A ROS 2 bag (mcap or sqlite3), read without ROS."""
+"""Messages as they come from a bag, joint states of one layout put together."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
 from ..core.optional import optional
-from ..messages.joint_state_cdr import JointStateReader
-from ..messages.message_cdr import READERS, read_or_refuse
-from ..messages.messages import JointStateRun, Message
+from ..live.messages import READERS, JointStateReader, JointStateRun, Message, WrenchMessage, read_or_refuse
+from ..live.robot_inputs import InputTopics
 from .recording import RecordingError, reading
-from .run_collector import RunCollector
+
+RUN = 1024  # joint states that are put together at most
+
+
+class RunCollector:
+    """Holds back joint states, and the wrenches between them, until something else comes or there are enough."""
+
+    def __init__(self, reader: JointStateReader) -> None:
+        self._reader = reader
+        self._raws: list[bytes] = []
+        self._arrivals: list[int] = []
+        self._wrenches: list[tuple[int, WrenchMessage]] = []
+
+    def joint_state(self, raw: bytes, arrival: int) -> Iterator[Message | JointStateRun]:
+        """Take in a joint state; return what is not held back any longer."""
+        if self._raws and (len(self._raws) >= RUN or len(raw) != len(self._raws[0])):
+            yield from self.rest()
+        self._raws.append(raw)
+        self._arrivals.append(arrival)
+
+    def other(self, message: Message) -> Iterator[Message | JointStateRun]:
+        """Take in another message; return what is not held back any longer."""
+        if isinstance(message, WrenchMessage) and self._raws:
+            self._wrenches.append((len(self._raws), message))
+        else:
+            yield from self.rest()
+            yield message
+
+    def rest(self) -> Iterator[Message | JointStateRun]:
+        """Return all that is held back."""
+        raws, arrivals, wrenches = self._raws, self._arrivals, self._wrenches
+        self._raws, self._arrivals, self._wrenches = [], [], []
+        if not raws:
+            return
+        run = self._run(raws, arrivals)
+        if run is not None:
+            yield replace(run, wrenches=wrenches)
+            return
+        for k, (raw, arrival) in enumerate(zip(raws, arrivals, strict=True)):
+            yield read_or_refuse(self._reader.read, 'joint_states', '', raw, arrival)
+            yield from (message for before, message in wrenches if before == k + 1)
+
+    def _run(self, raws: Sequence[bytes], arrivals: Sequence[int]) -> JointStateRun | None:
+        """Return all of them at once; None where one cannot be read, or is of another layout."""
+        try:
+            return self._reader.read_run(raws, arrivals)
+        except Exception:  # it is read by itself then, and says why
+            return None
+
 
 rosbag2 = optional('rosbags.rosbag2', 'recordings')
 typesys = optional('rosbags.typesys', 'recordings')
@@ -128,9 +175,11 @@ class Bag:
         with reading(self.path):
             return next((arrival for _, arrival, _ in self._reader.messages(self._connections, 0, LATEST)), 0)
 
-    def topics(self, hands: Sequence[str], joint_states: str = '', imu: bool = False) -> Topics:
+    def topics(
+        self, hands: Sequence[str], joint_states: str = '', imu: bool = False, names: InputTopics | None = None
+    ) -> Topics:
         """Return the topics to listen to."""
-        return topics_of(self.contents, hands, joint_states, imu)
+        return topics_of(self.contents, hands, joint_states, imu, names or NAMES)
 
     def messages(self, topics: Topics, start: int | None = None, end: int | None = None) -> Iterator[Message]:
         """Return the messages of these topics from `start` to before `end` (ns), in the order in which they came."""
@@ -183,18 +232,34 @@ def is_bag(path: Path) -> bool:
     return (path / METADATA).exists() or path.suffix in FILES
 
 
-def topics_of(contents: Contents, hands: Sequence[str], joint_states: str = '', imu: bool = False) -> Topics:
+NAMES = InputTopics()  # the usual ones
+
+
+def topics_of(
+    contents: Contents, hands: Sequence[str], joint_states: str = '', imu: bool = False, names: InputTopics = NAMES
+) -> Topics:
     """Return the topics to listen to: the joint states that are named, or likely, and those of that robot's hands.
 
-    With `imu` its IMU too. Topics of these names and of another type are left out, and a note says so.
+    With `imu` its IMU too. `names` are those that the robot's parameters have; where the recording has no such topic,
+    the usual name counts. Topics of these names and of another type are left out, and a note says so.
     """
-    named = joint_states or _joint_states_of(contents)
+    named = joint_states or _joint_states_of(contents, names.joint_states)
     robots = {topic.rpartition('/')[0] for topic in (named, *filter(_is_likely, contents.of_kind('joint_states')))}
+    own = names.wrenches
     of_hands = {
-        what: {hand: topic for hand in hands if (topic := _topic_of(contents, what, f'{what}/{hand}', named, robots))}
+        what: {
+            hand: topic
+            for hand in hands
+            if (what == 'wrench' and hand in own and (topic := _topic_of(contents, what, own[hand], named, robots)))
+            or (topic := _topic_of(contents, what, f'{what}/{hand}', named, robots))
+        }
         for what in ('wrench', 'payload')
     }
-    of_base = _topic_of(contents, 'imu', 'imu', named, robots) if imu else ''
+    of_base = ''
+    if imu:
+        of_base = _topic_of(contents, 'imu', names.imu, named, robots) or _topic_of(
+            contents, 'imu', 'imu', named, robots
+        )
     asked = {f'{what}/{hand}': what for what in of_hands for hand in hands} | ({'imu': 'imu'} if imu else {})
     notes = tuple(note for end, what in asked.items() for note in _of_other_types(contents, what, end))
     return Topics(named, of_hands['wrench'], of_base, of_hands['payload'], notes)
@@ -211,11 +276,12 @@ def _is_likely(topic: str) -> bool:
     return topic.endswith('joint_states')
 
 
-def _joint_states_of(contents: Contents) -> str:
+def _joint_states_of(contents: Contents, name: str = NAMES.joint_states) -> str:
     """Return the likeliest topic of joint states; of several that are as likely none."""
     found = contents.of_kind('joint_states')
-    usual = Topics().joint_states
-    candidates = [usual] if usual in found else [*filter(_is_likely, found)] or found
+    usual = '/' + name.lstrip('/')
+    candidates = [usual] if usual in found else [topic for topic in found if topic.endswith(usual)]
+    candidates = candidates or [*filter(_is_likely, found)] or found
     if len(candidates) > 1:
         raise RecordingError(
             f'{contents.source}: joint states are on {", ".join(candidates)}, must be of one robot; '
@@ -230,6 +296,7 @@ def _topic_of(contents: Contents, what: str, end: str, joint_states: str, robots
     `robots` are the namespaces with joint states: what is in another one's is not taken, unless that is within ours.
     """
     own = joint_states.rpartition('/')[0]
+    end = end.lstrip('/')
     ends = [topic for topic in contents.of_kind(what) if topic.endswith(f'/{end}')]
     owner = {
         topic: max((one for one in robots if topic.startswith(f'{one}/')), key=len, default=None) for topic in ends

@@ -9,32 +9,46 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..core.spatial import Array
-from ..messages.messages import JointStateMessage, RefusedMessage
-from .bag import TYPES, Bag, Contents, topics_of
-from .recording import Recording, RecordingError
-from .standing import Track
+from ..live.alignment import Aligned, Alignment
+from ..live.messages import JointStateMessage, RefusedMessage
+from ..live.robot_inputs import InputTopics
+from .bag import NAMES, TYPES, Bag, Contents, topics_of
+from .recording import JointTrack, Recording, RecordingError
 
+QUANTITIES = ('position', 'velocity', 'effort')
+LONGEST = 0.1  # s between samples of a joint that comes in parts, as `state_timeout` of the node
 STILL = 1e-3  # rad or m: a joint that moves less all the time stands still
+
+
+Stamps = NDArray[np.int64]
 
 
 class BagJoints(NamedTuple):
     """The joints of a bag that count, all others, and how many rows were left out because a number was not finite."""
 
     recording: Recording
-    others: Mapping[str, Track]
+    others: Mapping[str, JointTrack]
     left_out: int
 
 
-def read_bag(path: Path, names: Sequence[str], chosen: bool = False, joint_states: str = '') -> BagJoints:
+def read_bag(
+    path: Path,
+    names: Sequence[str],
+    chosen: bool = False,
+    joint_states: str = '',
+    topic_names: InputTopics = NAMES,
+) -> BagJoints:
     """Return the joints of a bag that move, or all of `names` if they were chosen, and all others.
 
-    Of `names` those count that are in the bag. A row is a message that has all of its joints: of joints that come in
-    parts nobody knows where they are at one instant. `joint_states` is the topic, by default the one that is likely.
+    Of `names` those count that are in the bag. A row is a message that has all of them; joints that come in parts are
+    brought to common instants, as in the node. `joint_states` is the topic, by default the one that is likely, by the
+    names that the robot's parameters have.
     """
     with Bag(path) as bag:
-        topics = topics_of(bag.contents, (), joint_states)
+        topics = topics_of(bag.contents, (), joint_states, names=topic_names)
         told, notes = [*bag.messages(topics)], bag.notes
         messages = [x for x in told if isinstance(x, JointStateMessage)]
         refused = [x for x in told if isinstance(x, RefusedMessage)]
@@ -47,14 +61,21 @@ def read_bag(path: Path, names: Sequence[str], chosen: bool = False, joint_state
     if not moving:
         raise RecordingError(f'{source}: the robot stands still, which determines nothing; record it while it moves')
     rows = [x for x in messages if len(x.position) == len(x.names) and set(moving) <= set(x.names)]
-    if not rows:
-        parts = '; '.join(sorted({', '.join(message.names) for message in messages}))
-        raise RecordingError(f'{source}: joints come in parts ({parts}), must be of one part; name them by --joints')
+    table = _table(path, moving, rows) if rows else _table_of_parts(path, moving, messages)
     if refused:
         notes.append(f'{len(refused)} joint states refused, the last because {refused[-1].reason}')
-    recording, begin = _table(path, moving, rows)
-    others = {name: Track(track.time - begin, track.position) for name, track in seen.items() if name not in moving}
-    return BagJoints(replace(recording, notes=tuple(notes)), others, len(rows) - len(recording))
+    if not rows:
+        notes.append(f'joints come in parts, which were brought to {len(table.recording)} common instants')
+    others = {
+        name: JointTrack(track.time - table.begin, track.position) for name, track in seen.items() if name not in moving
+    }
+    return BagJoints(replace(table.recording, notes=tuple(notes)), others, table.left_out)
+
+
+class _Table(NamedTuple):
+    recording: Recording
+    begin: float  # s
+    left_out: int  # messages with a number that is missing or not finite
 
 
 def _on(topic: str, contents: Contents) -> str:
@@ -67,7 +88,7 @@ def _stamp(message: JointStateMessage) -> int:
     return message.stamp or message.arrival
 
 
-def _tracks(messages: Sequence[JointStateMessage]) -> dict[str, Track]:
+def _tracks(messages: Sequence[JointStateMessage]) -> dict[str, JointTrack]:
     """Return the finite positions of every joint; times (s) are since the epoch of the stamps."""
     seen: dict[str, tuple[list[float], list[float]]] = {}
     for message in messages:
@@ -77,12 +98,12 @@ def _tracks(messages: Sequence[JointStateMessage]) -> dict[str, Track]:
                 times, positions = seen.setdefault(name, ([], []))
                 times.append(at)
                 positions.append(q)
-    return {name: Track(np.array(times), np.array(positions)) for name, (times, positions) in seen.items()}
+    return {name: JointTrack(np.array(times), np.array(positions)) for name, (times, positions) in seen.items()}
 
 
-def _table(path: Path, moving: Sequence[str], rows: Sequence[JointStateMessage]) -> tuple[Recording, float]:
-    """Return the rows whose positions and efforts are finite as a recording, and when (s) it begins."""
-    position, velocity, effort = (_columns(moving, rows, name) for name in ('position', 'velocity', 'effort'))
+def _table(path: Path, moving: Sequence[str], rows: Sequence[JointStateMessage]) -> _Table:
+    """Return the rows whose positions and efforts are finite as a recording."""
+    position, velocity, effort = (_columns(moving, rows, name) for name in QUANTITIES)
     if position is None:
         raise RecordingError(f'{path}: joint states without positions, must have them')
     _refuse_never_finite(path, moving, {'position': position, 'effort': effort})
@@ -90,12 +111,80 @@ def _table(path: Path, moving: Sequence[str], rows: Sequence[JointStateMessage])
     if effort is not None:
         good &= np.isfinite(effort).all(axis=1)
         effort = effort[good]
-    if velocity is not None:
-        velocity = velocity[good] if np.isfinite(velocity[good]).all() else None  # it is not what is needed
     stamps = np.array([_stamp(message) for message in rows], dtype=np.int64)[good]
+    velocity = None if velocity is None else velocity[good]
+    recording, begin = _recording(path, moving, stamps, position[good], velocity, effort)
+    return _Table(recording, begin, len(rows) - len(recording))
+
+
+def _recording(
+    path: Path, moving: Sequence[str], stamps: Stamps, position: Array, velocity: Array | None, effort: Array | None
+) -> tuple[Recording, float]:
+    """Return the recording, without velocities that are not all known, and when (s) it begins."""
+    if velocity is not None and not np.isfinite(velocity).all():
+        velocity = None  # it is not what is needed
     begin = stamps[0] if len(stamps) else 0
     time = (stamps - begin) * 1e-9
-    return Recording(str(path), tuple(moving), time, position[good], velocity, effort), float(begin * 1e-9)
+    return Recording(str(path), tuple(moving), time, position, velocity, effort), float(begin * 1e-9)
+
+
+def _table_of_parts(path: Path, moving: Sequence[str], messages: Sequence[JointStateMessage]) -> _Table:
+    """Return common instants of joints that come in several messages, as the node makes them of parts."""
+    parts = [x for x in messages if set(moving) & set(x.names)]
+    numbers = np.stack([_numbers(moving, part) for part in parts])  # (messages, 3, joints)
+    with_effort = bool(np.isfinite(numbers[:, 2]).any())
+    _refuse_never_finite(path, moving, {'position': numbers[:, 0], 'effort': numbers[:, 2] if with_effort else None})
+    needed = numbers[:, [0, 2] if with_effort else [0]]
+    there = np.array([[name in part.names for name in moving] for part in parts])
+    good = np.isfinite(np.where(there[:, None], needed, 0.0)).all(axis=(1, 2))
+    stamps = np.array([_stamp(part) for part in parts], dtype=np.int64)
+    aligned = _aligned(path, moving, stamps[good], there[good], numbers[good])
+    if not aligned:
+        named = '; '.join(sorted({', '.join(message.names) for message in parts}))
+        raise RecordingError(
+            f'{path}: joints come in parts ({named}) that are never known within {LONGEST:g} s of each other, '
+            'must be; name those of one part by --joints'
+        )
+    instants = np.array([one.instant for one in aligned], dtype=np.int64)
+    position, velocity, effort = np.stack([one.numbers for one in aligned], axis=1)
+    recording, begin = _recording(path, moving, instants, position, velocity, effort if with_effort else None)
+    return _Table(recording, begin, int((~good).sum()))
+
+
+def _aligned(
+    path: Path, moving: Sequence[str], stamps: Stamps, there: NDArray[np.bool_], numbers: Array
+) -> list[Aligned]:
+    """Return all instants at which all joints are known; `there` says which joints (messages, joints) a message has."""
+    alignment, found, newest = Alignment(len(moving)), [], np.zeros(len(moving), dtype=np.int64)
+    for stamp, joints, values in zip(stamps.tolist(), map(np.flatnonzero, there), numbers, strict=True):
+        before = int(newest[joints].max())
+        _refuse_back(path, moving[int(joints[0])], before, stamp)
+        if stamp == before:
+            continue  # it holds no new value
+        newest[joints] = stamp
+        alignment.add(joints, [quantity[joints] for quantity in values], stamp, stamp)
+        found += alignment.next(LONGEST)
+    return found
+
+
+def _numbers(moving: Sequence[str], message: JointStateMessage) -> Array:
+    """Return position, velocity and effort (3, joints) of one message, NaN where it has none."""
+    found = np.full((3, len(moving)), np.nan)
+    for row, quantity in zip(found, QUANTITIES, strict=True):
+        values = getattr(message, quantity)
+        if len(values) == len(message.names):
+            at = dict(zip(message.names, values.tolist(), strict=True))
+            row[:] = [at.get(name, np.nan) for name in moving]
+    return found
+
+
+def _refuse_back(path: Path, name: str, before: int, stamp: int) -> None:
+    """Refuse stamps (ns) of a joint that go back: it is two recordings, or another clock."""
+    if stamp < before:
+        raise RecordingError(
+            f'{path}: time of {name} goes from {before * 1e-9:.10g} s back to {stamp * 1e-9:.10g} s, '
+            'must never decrease'
+        )
 
 
 def _refuse_never_finite(path: Path, moving: Sequence[str], columns: Mapping[str, Array | None]) -> None:

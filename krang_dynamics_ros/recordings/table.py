@@ -18,7 +18,8 @@ from numpy.typing import NDArray
 from ..core.errors import listed
 from ..core.optional import optional
 from ..core.spatial import Array
-from ..messages.messages import JointStateRun
+from ..live.messages import JointStateRun
+from ..live.robot_inputs import InputTopics
 from .bag import Contents, Topics
 from .readers import TABLES
 from .recording import RecordingError, reading
@@ -60,7 +61,9 @@ class TableFile:
     def __exit__(self, *_: object) -> None:
         """Nothing stays open."""
 
-    def topics(self, hands: Sequence[str], joint_states: str = '', imu: bool = False) -> Topics:
+    def topics(
+        self, hands: Sequence[str], joint_states: str = '', imu: bool = False, names: InputTopics | None = None
+    ) -> Topics:
         """Return what stands for the topics of a bag: the file itself."""
         return Topics(self.path.name)
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from ..core.spatial import Array
+
 
 @dataclass(frozen=True)
 class Motor:
@@ -95,3 +97,18 @@ class Friction:
     def beyond_report(self) -> bool:
         """Whether eq. (17) is not all of it."""
         return bool(self.coulomb_velocity or self.presliding)
+
+
+def motor_torque(torque: Array, gear_ratio: Array) -> Array:
+    """Return what the motors must give (n) for torques at the joints: tau_m = Gamma / N."""
+    return torque / gear_ratio
+
+
+def motor_inertia(A: Array, gear_ratio: Array) -> Array:
+    """Return the inertia matrix (n, n) that the motors feel: A_ij / (N_i N_j)."""
+    return A / gear_ratio[:, None] / gear_ratio
+
+
+def joint_positions(theta_m: Array, gear_ratio: Array) -> Array:
+    """Return the joint positions or velocities (n) that belong to those of the motors."""
+    return theta_m / gear_ratio

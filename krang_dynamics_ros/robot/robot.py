@@ -10,11 +10,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from math import isclose
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 
-from ..core.errors import RobotError, unknown_name
+from ..core.errors import Fault, RobotError, unknown_name
 from ..core.inertia import Inertia
 from ..core.spatial import Array, frozen
 from .drive import Coupling, Friction, Motor, Spring
@@ -278,3 +278,36 @@ class Robot:
             if mimic := self.mimics.get(joint.name):
                 values[mimic.joint] += share(mimic.multiplier) * number(joint)
         return np.array([values[name] for name in self.joint_names])
+
+
+@dataclass(frozen=True, eq=False)
+class Description:
+    """A robot, the URDF to hand on to others, and what is odd in it though it is taken as it stands."""
+
+    robot: Robot
+    urdf: str
+    warnings: tuple[Fault, ...] = ()
+
+
+class Units(NamedTuple):
+    """What a joint's numbers are in; `inertia` is that of its rotor, as the joint feels it."""
+
+    position: str
+    velocity: str
+    effort: str
+    inertia: str
+    viscous: str
+
+
+TURNING = Units('rad', 'rad/s', 'N m', 'kg m^2', 'N m s/rad')
+SLIDING = Units('m', 'm/s', 'N', 'kg', 'N s/m')
+
+
+def units_of(joint: Joint) -> Units:
+    """Return the units of a joint's numbers."""
+    return SLIDING if joint.kind == 'prismatic' else TURNING
+
+
+def joint_units(robot: Robot) -> dict[str, Units]:
+    """Return the units of all joints by name."""
+    return {joint.name: units_of(joint) for joint in robot.joints}

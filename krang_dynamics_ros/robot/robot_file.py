@@ -10,20 +10,18 @@ from typing import Any, cast
 import numpy as np
 
 from ..core.errors import ArgumentError, Fault, RobotError, fault, listed
+from ..core.files import krang_file, robot_named
 from ..core.inertia import Inertia
 from ..core.limits import MAX_PRESLIDING
-from ..core.share import krang_file, robot_named
 from ..core.spatial import Array, frozen, is_rotation, rotation_from_rpy, symmetric
-from .description import Description
 from .drive import Coupling, Friction, LoadFriction, LoadShare, Motor, Presliding, Spring
 from .file_text import is_there, is_xml, text_of
 from .mimic import Mimic, mimic_faults
-from .robot import Joint, JointKind, Limits, Link, Robot, Shape
+from .robot import Description, Joint, JointKind, Limits, Link, Robot, Shape
 from .tree import mass_faults, tree_faults
 from .urdf_reader import read_description
 from .urdf_writer import urdf_text
-from .yaml_parsing import UNREADABLE, parse
-from .yaml_reading import MISSING, Section
+from .yaml_reading import MISSING, UNREADABLE, Section, parse
 
 KINDS = ('revolute', 'prismatic', 'fixed')
 SHAPES = {'box': 3, 'cylinder': 2, 'sphere': 1}
@@ -68,10 +66,16 @@ def located(path: str | Path = '') -> Path:
 def read_robot(text: str, source: str = 'robot') -> Robot:
     """Read a robot from YAML text; `source` names it in the error."""
     data, faults = parse(text)
+    if _is_parameter_file(data):
+        raise ArgumentError(f'{source}: is a ROS parameter file, must be a robot; give an arm file as --arm {source}')
     robot = None if data is UNREADABLE else _robot(data, faults)
     if robot is None or faults:
         raise RobotError(source, faults)
     return robot
+
+
+def _is_parameter_file(data: Any) -> bool:
+    return isinstance(data, dict) and any(isinstance(x, dict) and 'ros__parameters' in x for x in data.values())
 
 
 def _robot(data: Any, faults: list[Fault]) -> Robot | None:

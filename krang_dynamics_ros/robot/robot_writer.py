@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
-import json
+import re
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import asdict
+from typing import Any
 
 import numpy as np
+import yaml
 
 from ..core.errors import Fault, RobotError, fault
 from ..core.spatial import upper_triangle
 from .drive import Coupling, Friction, Motor, Spring
-from .mimic import Mimic
 from .robot import Joint, Link, Robot
+from .yaml_reading import plain_value
+
+WIDTH = 120  # characters of a line, about
+
+Data = Mapping[str, Any]
 
 
 def robot_text(robot: Robot, note: str = '') -> str:
@@ -21,25 +28,8 @@ def robot_text(robot: Robot, note: str = '') -> str:
     """
     if faults := [*_unsaid(robot)]:
         raise RobotError(f"robot '{robot.name}' as a robot file", faults)
-    lines = [f'# {note}'] if note else []
-    lines += [f'name: {_word(robot.name)}', '', f'gravity: {numbers(robot.gravity)}  # m/s^2']
-    if robot.cutoff:
-        lines += ['', f'identified: {{cutoff: {number(robot.cutoff)}}}']
-    lines += ['', 'links:']
-    for link in robot.links:
-        lines += _link(link)
-    lines += ['', 'joints:']
-    for joint in robot.joints:
-        lines += _joint(joint)
-    if robot.end_effectors:
-        hands = ', '.join(f'{_word(hand)}: {_word(link)}' for hand, link in robot.end_effectors.items())
-        lines += ['', f'end_effectors: {{{hands}}}']
-    if robot.start:
-        start = ', '.join(f'{_word(joint)}: {number(position)}' for joint, position in robot.start.items())
-        lines += ['', f'start: {{{start}}}']
-    if robot.couplings:
-        lines += ['', f'couplings: {couplings_text(robot.couplings)}']
-    return '\n'.join(lines) + '\n'
+    head = f'# {note}\n' if note else ''
+    return head + re.sub(r'\n(?=\S)', '\n\n', _dump(_sections(robot), flow=None))
 
 
 def _unsaid(robot: Robot) -> Iterator[Fault]:
@@ -51,125 +41,132 @@ def _unsaid(robot: Robot) -> Iterator[Fault]:
             yield Fault(f'joints.{joint.name}.limits', 'no lower and upper', 'must be given for a prismatic joint')
 
 
-def _link(link: Link) -> list[str]:
+def _sections(robot: Robot) -> Data:
+    sections = {
+        'name': robot.name,
+        'gravity': robot.gravity.tolist(),
+        'identified': {'cutoff': robot.cutoff} if robot.cutoff else {},
+        'links': {link.name: _link(link) for link in robot.links},
+        'joints': {joint.name: _joint(joint) for joint in robot.joints},
+        'end_effectors': {**robot.end_effectors},
+        'start': {**robot.start},
+        'couplings': couplings_data(robot.couplings),
+    }
+    return {key: value for key, value in sections.items() if value}
+
+
+def _link(link: Link) -> Data:
     body = link.inertia
     if not body.m:
-        return [f'  {_word(link.name)}: {{}}']
-    return [
-        f'  {_word(link.name)}:',
-        f'    mass: {number(body.m)}',
-        f'    com: {numbers(body.com)}',
-        f'    inertia: {numbers(upper_triangle(body.I_G))}',
-    ]
+        return {}
+    return {'mass': body.m, 'com': body.com.tolist(), 'inertia': upper_triangle(body.I_G).tolist()}
 
 
-def _joint(joint: Joint) -> list[str]:
-    rows = ', '.join(numbers(row) for row in joint.rotation)
-    lines = [
-        f'  {_word(joint.name)}:',
-        f'    {{type: {joint.kind}, parent: {_word(joint.parent)}, child: {_word(joint.child)},',
-        f'     xyz: {numbers(joint.position)}, rotation: [{rows}]',
-    ]
+def _joint(joint: Joint) -> Data:
+    data = {
+        'type': joint.kind, 'parent': joint.parent, 'child': joint.child,
+        'xyz': joint.position.tolist(), 'rotation': joint.rotation.tolist(),
+    }  # fmt: skip
     if joint.moves:
-        lines[-1] += f', axis: {numbers(joint.axis)}'
+        data['axis'] = joint.axis.tolist()
         if joint.limits is not None:
-            known = {key: getattr(joint.limits, key) for key in ('effort', 'velocity', 'lower', 'upper')}
-            limits = ', '.join(f'{key}: {number(value)}' for key, value in known.items() if value is not None)
-            lines += [f'     limits: {{{limits}}}']
-            lines[-2] += ','
+            data['limits'] = {key: value for key, value in asdict(joint.limits).items() if value is not None}
         if joint.motor != Motor():
-            lines[-1] += ','
-            lines += [f'     motor: {motor_text(joint.motor)}']
+            data['motor'] = motor_data(joint.motor)
         if joint.friction != Friction():
-            lines[-1] += ','
-            lines += [f'     friction: {friction_text(joint.friction)}']
+            data['friction'] = friction_data(joint.friction)
         if joint.spring:
-            lines[-1] += ','
-            lines += [f'     spring: {spring_text(joint.spring)}']
+            data['spring'] = asdict(joint.spring)
         if joint.mimic:
-            lines[-1] += ','
-            lines += [f'     mimic: {_mimic_text(joint.mimic)}']
-    lines[-1] += '}'
-    return lines
+            data['mimic'] = asdict(joint.mimic)
+    return data
 
 
-def motor_text(motor: Motor, digits: int | None = None) -> str:
-    """Return a joint's motor as YAML, what was measured with so many significant digits."""
-    fields = {'gear_ratio': number(motor.gear_ratio), 'rotor_inertia': number(motor.rotor_inertia, digits)}
+def motor_data(motor: Motor, digits: int | None = None) -> Data:
+    """Return a joint's motor as a robot file has it, what was measured with so many significant digits."""
+    data = {'gear_ratio': motor.gear_ratio, 'rotor_inertia': rounded(motor.rotor_inertia, digits)}
     if motor.viscous:
-        fields['viscous'] = number(motor.viscous, digits)
+        data['viscous'] = rounded(motor.viscous, digits)
     if motor.effort_offset:
-        fields['effort_offset'] = number(motor.effort_offset, digits)
-    return _mapping(fields)
+        data['effort_offset'] = rounded(motor.effort_offset, digits)
+    return data
 
 
-def friction_text(friction: Friction, digits: int | None = None) -> str:
-    """Return a joint's friction as YAML, what was measured with so many significant digits."""
-    fields = {'viscous': number(friction.viscous, digits), 'coulomb': number(friction.coulomb, digits)}
+def friction_data(friction: Friction, digits: int | None = None) -> Data:
+    """Return a joint's friction as a robot file has it, what was measured with so many significant digits."""
+    data: dict[str, Any] = {
+        'viscous': rounded(friction.viscous, digits), 'coulomb': rounded(friction.coulomb, digits)
+    }  # fmt: skip
     if friction.coulomb_velocity:
-        fields['coulomb_velocity'] = number(friction.coulomb_velocity)
+        data['coulomb_velocity'] = friction.coulomb_velocity
     if friction.presliding:
-        parts = [
-            _mapping({'torque': number(part.torque, digits), 'distance': number(part.distance)})
-            for part in friction.presliding
-        ]
-        fields['presliding'] = f'[{", ".join(parts)}]'
+        parts = friction.presliding
+        data['presliding'] = [{'torque': rounded(part.torque, digits), 'distance': part.distance} for part in parts]
     if friction.load:
-        names = ('pushing', 'braking', 'crossing', 'velocity')
-        fields['load'] = _mapping({name: number(getattr(friction.load, name), digits) for name in names})
+        data['load'] = {name: rounded(value, digits) for name, value in asdict(friction.load).items()}
     if friction.load_friction:
         factor, velocity = friction.load_friction.factor, friction.load_friction.velocity
-        fields['load_friction'] = _mapping({'factor': number(factor, digits), 'velocity': number(velocity)})
-    return _mapping(fields)
+        data['load_friction'] = {'factor': rounded(factor, digits), 'velocity': velocity}
+    return data
 
 
-def spring_text(spring: Spring, digits: int | None = None) -> str:
-    """Return a joint's spring as YAML."""
-    return _mapping({'cosine': number(spring.cosine, digits), 'sine': number(spring.sine, digits)})
+def spring_data(spring: Spring, digits: int | None = None) -> Data:
+    """Return a joint's spring as a robot file has it."""
+    return {'cosine': rounded(spring.cosine, digits), 'sine': rounded(spring.sine, digits)}
 
 
-def couplings_text(couplings: Iterable[Coupling], digits: int | None = None) -> str:
-    """Return coupled friction as YAML."""
-    items = [
-        _mapping({
-            'first': _word(pair.joints[0]), 'second': _word(pair.joints[1]), 'sign': str(pair.sign),
-            'viscous': number(pair.viscous, digits), 'coulomb': number(pair.coulomb, digits),
-            'velocity': number(pair.velocity),
-        })
+def couplings_data(couplings: Iterable[Coupling], digits: int | None = None) -> list[Data]:
+    """Return coupled friction as a robot file has it."""
+    return [
+        {
+            'first': pair.joints[0], 'second': pair.joints[1], 'sign': pair.sign,
+            'viscous': rounded(pair.viscous, digits), 'coulomb': rounded(pair.coulomb, digits),
+            'velocity': pair.velocity,
+        }
         for pair in couplings
     ]  # fmt: skip
-    return f'[{", ".join(items)}]'
 
 
-def _mimic_text(mimic: Mimic) -> str:
-    return _mapping(
-        {'joint': _word(mimic.joint), 'multiplier': number(mimic.multiplier), 'offset': number(mimic.offset)}
-    )
+def flow_text(data: object) -> str:
+    """Return data as YAML in one line, in brackets."""
+    return _dump(data, flow=True, width=float('inf')).strip()
 
 
-def _mapping(fields: Mapping[str, str]) -> str:
-    return '{' + ', '.join(f'{key}: {value}' for key, value in fields.items()) + '}'
-
-
-def numbers(values: Iterable[float]) -> str:
-    """Return a list of numbers as YAML."""
-    return '[' + ', '.join(number(value) for value in values) + ']'
+def rounded(value: float, digits: int | None = None) -> float:
+    """Return a number with so many significant digits, all if none are given; zero has no sign."""
+    return float(value if digits is None else f'{value:.{digits}g}') + 0.0
 
 
 def number(value: float, digits: int | None = None) -> str:
     """Return a number as YAML: the shortest text that reads back as it, or so many significant digits of it."""
-    if digits is None:
-        return np.format_float_positional(float(value) + 0.0, trim='-')
-    rounded = float(f'{value + 0.0:.{digits}g}')
-    text = np.format_float_positional(rounded, trim='-')
-    return text if len(text) < digits + 6 else f'{rounded:.{digits - 1}e}'
+    short = rounded(value, digits)
+    texts = np.format_float_positional(short, trim='-'), np.format_float_scientific(short, trim='0')
+    return min(texts, key=len)
 
 
-def _word(text: str) -> str:
-    """Return a name, in quotes where YAML would take it for something else."""
-    plain = text.replace('_', 'a').replace('-', 'a').isalnum() and text[0].isalpha()
-    return (
-        text
-        if plain and text.lower() not in ('null', 'true', 'false', 'yes', 'no', 'on', 'off', 'y', 'n')
-        else json.dumps(text, ensure_ascii=False)
+class _Dumper(yaml.SafeDumper):
+    """Writes lists in brackets, and quotes what `yaml_reading` would take for something else than a text."""
+
+    def _text(self, text: str) -> yaml.ScalarNode:
+        style = None if plain_value(text) == text else '"'
+        return self.represent_scalar('tag:yaml.org,2002:str', text, style=style)
+
+    def _number(self, value: float) -> yaml.ScalarNode:
+        text = number(value)
+        return self.represent_scalar(f'tag:yaml.org,2002:{"float" if "." in text else "int"}', text)
+
+    def _list(self, values: list[object]) -> yaml.SequenceNode:
+        return self.represent_sequence('tag:yaml.org,2002:seq', values, flow_style=True)
+
+
+_Dumper.add_representer(str, _Dumper._text)
+_Dumper.add_representer(float, _Dumper._number)
+_Dumper.add_representer(list, _Dumper._list)
+
+
+def _dump(data: object, flow: bool | None, width: float = WIDTH) -> str:
+    """Return data as YAML, mappings in brackets or not; None: only those without others in them."""
+    text: str = yaml.dump(
+        data, Dumper=_Dumper, default_flow_style=flow, width=width, sort_keys=False, allow_unicode=True
     )
+    return text

@@ -1,26 +1,215 @@
-"""Somebody's robot description (URDF) as a `Robot`: the one place where URDF is read.
-
-What the numbers of a robot cannot be computed from is refused, all faults at once. What is only odd is taken as it
-stands and warned of: vendors' files are full of inertias that no body can have, and gravity does not care. Sensors,
-transmissions and other tools' elements are passed over.
-"""
+"""A robot description (URDF) as a `Robot`: the only place where URDF is read."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from contextlib import suppress
+from dataclasses import replace
 from xml.etree import ElementTree as ET
 
-from ..core.errors import DescriptionError, Fault, did_you_mean, listed
+import numpy as np
+
+from ..core.errors import DescriptionError, Fault, did_you_mean, fault, listed
+from ..core.inertia import Inertia
+from ..core.spatial import Array, frozen, rotation_from_rpy, symmetric, upper_triangle
 from ..core.text import shown
-from . import urdf_parts as parts
-from .description import Description
-from .mimic import mimic_faults
-from .robot import Link, Robot
+from .drive import Friction
+from .mimic import Mimic, mimic_faults
+from .robot import Description, Joint, JointKind, Limits, Link, Robot, Shape, ShapeKind
 from .tree import Edge, mass_faults, tree_faults
-from .urdf_shapes import Looks
 from .urdf_writer import urdf_text
 from .xml_reading import EnoughError, Reader, parse_xml
+
+_SIZES: dict[ShapeKind, tuple[tuple[str, int], ...]] = {
+    'box': (('size', 3),),
+    'cylinder': (('radius', 1), ('length', 1)),
+    'capsule': (('radius', 1), ('length', 1)),
+    'sphere': (('radius', 1),),
+}
+Color = tuple[float, ...]
+
+
+class Looks:
+    """The shapes of a URDF's links, in the colours that its materials have."""
+
+    def __init__(self, root: ET.Element, warnings: list[Fault]) -> None:
+        self._warnings = warnings
+        self._reader = Reader()  # whose faults are only warnings
+        self._named: dict[str, Color] = {}
+        for material in root.findall('material'):
+            self._color(material, 'materials')
+
+    def of(self, link: ET.Element, name: str) -> tuple[tuple[Shape, ...], tuple[Shape, ...]]:
+        """Return the visual and the collision shapes of a link."""
+        kinds = [
+            [self._shape(element, f'links.{name}.{kind}[{k}]') for k, element in enumerate(link.findall(kind))]
+            for kind in ('visual', 'collision')
+        ]
+        visual, collision = (tuple(shape for shape in shapes if shape is not None) for shapes in kinds)
+        return visual, collision
+
+    def _shape(self, element: ET.Element, path: str) -> Shape | None:
+        color = self._color(element.find('material'), path)
+        position, rotation = read_origin(self._reader, element, path)
+        kind, size, mesh = self._geometry(element.find('geometry'), f'{path}.geometry')
+        odd, self._reader.faults = self._reader.faults, []
+        self._warnings += odd
+        return None if odd or kind is None else Shape(kind, size, position, rotation, color, mesh)
+
+    def _geometry(self, geometry: ET.Element | None, path: str) -> tuple[ShapeKind | None, tuple[float, ...], str]:
+        shape = next(iter(() if geometry is None else geometry), None)
+        if shape is None:
+            return None, (), ''  # an empty one, or a shape of some simulator's own
+        if shape.tag == 'mesh':
+            scale = self._reader.numbers(shape, 'scale', 3, f'{path}.mesh', '1 1 1')
+            return 'mesh', tuple(scale.tolist()), self._mesh(shape, path)
+        kind = next((kind for kind in _SIZES if kind == shape.tag), None)
+        if kind is None:
+            return None, (), ''
+        numbers = [self._reader.numbers(shape, key, count, f'{path}.{kind}') for key, count in _SIZES[kind]]
+        size = np.concatenate(numbers)
+        if (size < 0).any():
+            self._reader.faults.append(fault(f'{path}.{kind}', size.tolist(), 'must not be negative'))
+        return kind, tuple(size.tolist()), ''
+
+    def _mesh(self, shape: ET.Element, path: str) -> str:
+        file = shape.get('filename', '')
+        if not file.strip():
+            self._reader.faults.append(Fault(f'{path}.mesh.filename', 'missing', 'must be a file'))
+        return file
+
+    def _color(self, material: ET.Element | None, path: str) -> Color | None:
+        """Return a material's colour, its own or that of its name; what is between 0 and 1 of it."""
+        if material is None:
+            return None
+        name, color = material.get('name', ''), material.find('color')
+        if color is None or 'rgba' not in color.attrib:
+            return self._named.get(name)
+        faults = len(self._reader.faults)
+        rgba = self._reader.numbers(color, 'rgba', 4, f'{path}.material.color')
+        if len(self._reader.faults) > faults:
+            self._warnings.append(self._reader.faults.pop())
+            return None
+        found = tuple(np.clip(rgba, 0.0, 1.0).tolist())
+        return self._named.setdefault(name, found) if name else found
+
+
+KINDS: dict[str, JointKind] = {
+    'revolute': 'revolute', 'continuous': 'revolute', 'prismatic': 'prismatic', 'fixed': 'fixed',
+}  # fmt: skip
+FREE = ('floating', 'planar')
+_INERTIA = ('ixx', 'ixy', 'ixz', 'iyy', 'iyz', 'izz')
+_NOTHING = Inertia()
+_NOWHERE = frozen([0.0, 0.0, 0.0])
+_UNTURNED = frozen(np.eye(3))
+
+
+def read_origin(reader: Reader, element: ET.Element | None, path: str) -> tuple[Array, Array]:
+    """Return position and rotation of what has an <origin>, or need not have one."""
+    origin = None if element is None else element.find('origin')
+    if origin is None:
+        return _NOWHERE, _UNTURNED
+    position, rpy = (reader.numbers(origin, key, 3, f'{path}.origin', '0 0 0') for key in ('xyz', 'rpy'))
+    return frozen(position), frozen(rotation_from_rpy(rpy)) if rpy.any() else _UNTURNED
+
+
+def read_inertia(reader: Reader, link: ET.Element, name: str) -> Inertia:
+    """Return a link's inertia, none without an <inertial>; warn of one that no body can have."""
+    inertial, path = link.find('inertial'), f'links.{name}.inertial'
+    if inertial is None:
+        return _NOTHING
+    mass = reader.number(inertial.find('mass'), 'value', f'{path}.mass')
+    com, turn = read_origin(reader, inertial, path)
+    tensor = inertial.find('inertia')
+    entries = np.array([reader.number(tensor, key, f'{path}.inertia') for key in _INERTIA])
+    if mass < 0:
+        reader.refuse(f'{path}.mass', mass, 'must not be negative')
+    if not np.isfinite([mass, *com, *turn.flat, *entries]).all() or mass < 0:
+        return _NOTHING
+    moments = turn @ symmetric(entries) @ turn.T
+    body = Inertia.about_com(mass, com, symmetric(upper_triangle(moments)))
+    impossible = '' if not (mass or entries.any()) else body.impossibility()
+    if impossible:
+        reader.warnings.append(fault(f'{path}.inertia', entries.tolist(), impossible))
+    return body
+
+
+def read_joint(reader: Reader, element: ET.Element, edge: Edge) -> Joint:
+    """Return a joint; what is wrong with it is noted."""
+    name, parent, child, _ = edge
+    path, kind = f'joints.{name}', element.get('type', '')
+    if kind in FREE:
+        reader.refuse(f'{path}.type', kind, free_joint(child))
+    elif kind not in KINDS:
+        reader.refuse(f'{path}.type', kind, f'must be one of {", ".join(KINDS)}')
+    position, rotation = read_origin(reader, element, path)
+    if kind not in KINDS or kind == 'fixed':
+        return Joint(name, 'fixed', parent, child, position, rotation, _NOWHERE)
+    return Joint(
+        name, KINDS[kind], parent, child, position, rotation,
+        axis=_axis(reader, element.find('axis'), path),
+        limits=_limits(reader, element, path),
+        friction=_friction(reader, element.find('dynamics'), path),
+        mimic=_mimic(reader, element.find('mimic'), path),
+    )  # fmt: skip
+
+
+def free_joint(child: str) -> str:
+    """Say what to do about a joint that leaves its child free."""
+    return f"is not computed with, for the base stands still here; with base_link '{child}' that link is the base"
+
+
+def _axis(reader: Reader, element: ET.Element | None, path: str) -> Array:
+    axis = np.array([1.0, 0.0, 0.0]) if element is None else reader.numbers(element, 'xyz', 3, f'{path}.axis')
+    largest = np.abs(axis).max()
+    if largest == 0:
+        reader.refuse(f'{path}.axis.xyz', axis.tolist(), 'must not be zero')
+        return _NOWHERE
+    axis = axis / largest  # first, or the square of a tiny one would be zero
+    return frozen(axis / np.linalg.norm(axis))
+
+
+def _limits(reader: Reader, element: ET.Element, path: str) -> Limits | None:
+    """Return the limits. An effort or velocity of zero stands for one that nobody knew, and so do limits without room.
+
+    A continuous joint has no lower and upper one, whatever is written. The largest number there is stands for none in
+    simulators' files, so limits may be as large.
+    """
+    limit, where = element.find('limit'), f'{path}.limit'
+    if limit is None:
+        return None
+    effort, velocity, lower, upper = (
+        reader.number(limit, key, where, '0', most=math.inf) for key in ('effort', 'velocity', 'lower', 'upper')
+    )
+    known = Limits(effort if effort > 0 else None, velocity if velocity > 0 else None)
+    if lower < upper and element.get('type') != 'continuous':
+        return replace(known, lower=lower, upper=upper)
+    if lower > upper:
+        reader.warnings.append(fault(f'{where}.lower', lower, f'is above upper ({upper:g}): taken as no limits'))
+    return known
+
+
+def _friction(reader: Reader, dynamics: ET.Element | None, path: str) -> Friction:
+    if dynamics is None:
+        return Friction()
+    numbers = {key: reader.number(dynamics, key, f'{path}.dynamics', '0') for key in ('damping', 'friction')}
+    for key, number in numbers.items():
+        if number < 0:
+            reader.refuse(f'{path}.dynamics.{key}', number, 'must not be negative')
+    return Friction(numbers['damping'], numbers['friction'])
+
+
+def _mimic(reader: Reader, element: ET.Element | None, path: str) -> Mimic | None:
+    if element is None:
+        return None
+    where = f'{path}.mimic'
+    return Mimic(
+        reader.name(element.attrib, 'joint', where),
+        reader.number(element, 'multiplier', where, '1'),
+        reader.number(element, 'offset', where, '0'),
+    )
+
 
 _KEPT = frozenset({
     'link', 'inertial', 'origin', 'mass', 'inertia', 'visual', 'collision', 'geometry', 'box', 'cylinder', 'sphere',
@@ -63,8 +252,8 @@ def _robot(root: ET.Element, base_link: str, reader: Reader) -> Robot | None:
     if base_link:
         links, edges = _below(base_link, links, edges, reader)
     looks = Looks(root, reader.warnings)
-    bodies = {name: parts.inertia(reader, element_of[name], name) for name in links}
-    joints = tuple(parts.joint(reader, element, edge) for edge, element in edges)
+    bodies = {name: read_inertia(reader, element_of[name], name) for name in links}
+    joints = tuple(read_joint(reader, element, edge) for edge, element in edges)
     reader.faults += tree_faults(links, [edge for edge, _ in edges])
     reader.faults += mimic_faults({joint.name: joint.mimic for joint in joints if joint.moves})
     if not reader.faults:

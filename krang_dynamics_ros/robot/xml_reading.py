@@ -17,7 +17,7 @@ import numpy as np
 from ..core.errors import Fault, fault
 from ..core.spatial import Array
 
-LARGEST = 16_000_000  # characters of a text
+MAX_CHARS = 16_000_000  # characters of a text
 ELEMENTS = 250_000  # of a text, those that are kept
 DEEPEST = 50  # elements within each other
 LONGEST = 200  # characters of a name
@@ -66,8 +66,8 @@ class _Tree:
 
 def parse_xml(text: str, kept: frozenset[str]) -> ET.Element | Fault:
     """Return the root of an XML text with those of its elements that have one of these names, or what is wrong."""
-    if len(text) > LARGEST:
-        return Fault('size', f'{len(text)} characters', f'must be at most {LARGEST}')
+    if len(text) > MAX_CHARS:
+        return Fault('size', f'{len(text)} characters', f'must be at most {MAX_CHARS}')
     tree = _Tree(kept)
     parser = expat.ParserCreate()
     parser.buffer_text = True

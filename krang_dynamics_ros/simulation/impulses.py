@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..core.friction_shapes import coulomb, presliding
 from ..core.spatial import Array
-from ..dynamics.friction import FrictionModel
+from ..dynamics.drives import FrictionModel
 from ..effects.coupling import CoupledFriction
+from ..effects.sliding import coulomb, presliding
 
 Floats = NDArray[np.floating[Any]]
 SWEEPS = 200  # of Gauss-Seidel, where the quick way to the impulses does not settle

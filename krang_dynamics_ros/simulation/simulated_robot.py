@@ -1,26 +1,58 @@
-"""A simulated robot beside a clock: what its motors get, and whether it obeys, is braked, slack, paused or broken."""
+"""Joints that mimic another one, in what a robot says of its joints."""
 
 from __future__ import annotations
 
 import reprlib
 import time
 from collections.abc import Sequence
-from typing import Literal
+from typing import Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..core.errors import SimulationError, unknown_name
-from ..core.limits import LARGEST
+from ..core.limits import MAX_QUANTITY
 from ..core.spatial import Array
 from ..core.wrench import Wrench
-from ..inputs.joint_states import JointTorques
-from ..inputs.refusals import Refusals
+from ..live.joints import JointTorques
+from ..live.messages import Refusals
+from ..robot.robot import Robot
 from .simulation import STEP, Simulation
+
+
+class Followers:
+    """Completes joint vectors (n): behind the joints with a coordinate come the k that follow one of them."""
+
+    def __init__(self, robot: Robot) -> None:
+        mimics = robot.mimics
+        self.names = (*robot.joint_names, *mimics)
+        self._followed = np.array([robot.joint_names.index(mimic.joint) for mimic in mimics.values()], dtype=np.intp)
+        self._multiplier = np.array([mimic.multiplier for mimic in mimics.values()])
+        self._offset = np.array([mimic.offset for mimic in mimics.values()])
+
+    def position(self, q: Array) -> Array:
+        """Return the positions (n + k), rad or m."""
+        return np.concatenate([q, self._multiplier * q[self._followed] + self._offset])
+
+    def velocity(self, dq: Array) -> Array:
+        """Return the velocities (n + k), rad/s or m/s."""
+        return np.concatenate([dq, self._multiplier * dq[self._followed]])
+
+    def effort(self, effort: Array) -> Array:
+        """Return the efforts (n + k): none for a follower, for what it takes is in that of the joint it follows."""
+        return np.concatenate([effort, np.zeros(len(self._followed))])
+
 
 Mode = Literal['driven', 'braked', 'slack', 'paused', 'broken']
 LONGEST = 0.05  # s: what a busy machine misses beyond this is not made up for; simulated time then goes slower
-PATIENCE = 0.02  # s: for so long steps may be computed at a stretch, or nobody would hear of the robot meanwhile
+MAX_STEP_TIME = 0.02  # s: for so long steps may be computed at a stretch, or nobody would hear of the robot meanwhile
+
+
+class FirmwareModel(Protocol):
+    """What a robot's own firmware adds to a command."""
+
+    def torque(self, q: Array, dq: Array | None) -> Array | None:
+        """Return the torques (n; N m, N) at positions and velocities (n)."""
 
 
 class SimulatedRobot:
@@ -49,6 +81,7 @@ class SimulatedRobot:
         self.paused, self.fault = False, ''
         self.dropped = 0  # torques for a state from before
         self.given: Array = np.zeros(simulation.robot.n)  # what the motors give now
+        self.firmware: FirmwareModel | None = None  # what the robot adds to every command, once there is one
         names = simulation.robot.joint_names
         for name in command_joints:
             if name not in names:
@@ -69,18 +102,18 @@ class SimulatedRobot:
         self._newest = max(now, self._since)
         return self._newest
 
-    def take(self, names: Sequence[str], torque: Array, stamp: int) -> None:
+    def on_torque(self, names: Sequence[str], torque: Array, stamp: int) -> None:
         """Take in a message of some joints' torques (N m, N); a stamp of 0 means that it has none."""
         if stamp and (stamp < self._since or (self._own_time and stamp > self._newest)):
             self.dropped += 1
         else:
-            self.torques.take(names, torque, 0, self.now)
+            self.torques.update(names, torque, 0, self.now)
 
-    def take_command(self, command: Sequence[float]) -> None:
+    def on_command(self, command: Sequence[float]) -> None:
         """Take in a command (k; N m, N), as an effort controller does."""
         values = np.asarray(command, dtype=float)
-        if len(values) != len(self._commanded) or not (np.abs(values) <= LARGEST).all():  # NaN is not
-            wanted = f'must be {len(self._commanded)} numbers, at most {LARGEST:g}'
+        if len(values) != len(self._commanded) or not (np.abs(values) <= MAX_QUANTITY).all():  # NaN is not
+            wanted = f'must be {len(self._commanded)} numbers, at most {MAX_QUANTITY:g}'
             self.command_refusals.note(f'effort_commands: {reprlib.repr(values.tolist())}, {wanted}')
         else:
             self.command = values
@@ -109,7 +142,7 @@ class SimulatedRobot:
 
     def put(self, names: Sequence[str], positions: Sequence[float]) -> None:
         """Put some joints (rad, m), by name; all are at rest then."""
-        self.simulation.place_joints(names, positions)
+        self.simulation.set_joint_positions(names, positions)
         self._begin()
 
     def reset(self) -> None:
@@ -123,7 +156,7 @@ class SimulatedRobot:
         self.torques.forget()
         self.fault, self._owed, self._since = '', 0.0, self._newest + 1
 
-    def go_on(self, seconds: float, pushes: Sequence[Wrench]) -> None:
+    def advance(self, seconds: float, pushes: Sequence[Wrench]) -> None:
         """Go on by so many seconds, under what the WORLD does to it; less far if that takes too long to compute."""
         mode = self.mode
         if mode in ('paused', 'broken'):
@@ -131,7 +164,7 @@ class SimulatedRobot:
             return
         self._owed = min(self._owed + seconds, LONGEST)
         self.given = torque = self._torque()
-        end = time.monotonic() + PATIENCE
+        end = time.monotonic() + MAX_STEP_TIME
         while self._owed >= STEP:
             if mode == 'braked':
                 self.simulation.hold()
@@ -149,6 +182,9 @@ class SimulatedRobot:
         return torque
 
     def _step(self, torque: Array, pushes: Sequence[Wrench]) -> bool:
+        if self.firmware is not None and self.command is not None:
+            added = self.firmware.torque(self.simulation.q, self.simulation.dq)
+            torque = self.given = torque if added is None else torque + np.where(self._driven(), added, 0.0)
         try:
             self.simulation.step(torque, pushes)
         except SimulationError as error:

@@ -17,9 +17,9 @@ from numpy.typing import ArrayLike, NDArray
 from ..core.errors import ArgumentError, SimulationError, SingularityError, unknown_name
 from ..core.spatial import Array
 from ..core.wrench import Wrench
-from ..dynamics.at_rest import rest, without_mass
+from ..dynamics.at_rest import rest_pose, without_mass
+from ..dynamics.drives import PreslidingState
 from ..dynamics.factory import dynamics_of
-from ..dynamics.friction import PreslidingState
 from ..robot.robot import Robot
 from .impulses import SmoothFriction, bounded_impulses, velocity_after
 
@@ -53,7 +53,7 @@ class Simulation:
 
     def _add_rotors(self) -> list[str]:
         """Give joints a rotor where A is singular at rest; return their names."""
-        at, before = rest(self.robot), self.dynamics.rotor_inertia
+        at, before = rest_pose(self.robot), self.dynamics.rotor_inertia
         for _ in range(self.robot.n):  # a heavy robot may stay singular to the last digit; a step says so then
             if not (idle := without_mass(self.dynamics.A(at))).any():
                 break
@@ -63,10 +63,10 @@ class Simulation:
 
     def reset(self, q: ArrayLike | None = None) -> None:
         """Begin again, at rest."""
-        self.place(np.clip(np.zeros(self.robot.n), self.lower, self.upper) if q is None else q)
+        self.set_positions(np.clip(np.zeros(self.robot.n), self.lower, self.upper) if q is None else q)
         self.time, self.lost = 0.0, 0.0
 
-    def place(self, q: ArrayLike) -> None:
+    def set_positions(self, q: ArrayLike) -> None:
         """Put the joints at q (n), at rest; time goes on."""
         position = np.array(q, dtype=float)
         if position.shape != (self.robot.n,):
@@ -78,7 +78,7 @@ class Simulation:
         self._presliding.forget()
         self._presliding.move(self.q)
 
-    def place_joints(self, names: Sequence[str], positions: Sequence[float]) -> None:
+    def set_joint_positions(self, names: Sequence[str], positions: Sequence[float]) -> None:
         """Put some joints, by name, where they are wanted; the others stay where they are, and all are at rest.
 
         A joint that mimics another one goes where that one takes it, whatever is said of it.
@@ -92,7 +92,7 @@ class Simulation:
             if name not in self.robot.joint_names:
                 raise unknown_name('joint', name, self.robot.joint_names)
             q[self.robot.joint_names.index(name)] = position
-        self.place(q)
+        self.set_positions(q)
 
     @property
     def energy(self) -> float:
@@ -155,8 +155,8 @@ class Simulation:
             pushed = pushed - self.dynamics.drive.spring_torque(q)
         if free.all():
             return self.dynamics.forward_dynamics(q, dq, pushed)
-        rest, ddq = pushed - self.dynamics.inverse_dynamics(q, dq, np.zeros(self.robot.n)), np.zeros(self.robot.n)
-        ddq[free] = np.linalg.solve(self.dynamics.A(q)[free][:, free], rest[free])
+        rest_pose, ddq = pushed - self.dynamics.inverse_dynamics(q, dq, np.zeros(self.robot.n)), np.zeros(self.robot.n)
+        ddq[free] = np.linalg.solve(self.dynamics.A(q)[free][:, free], rest_pose[free])
         return ddq
 
     def _runge_kutta(self, torque: Array, pushes: Sequence[Wrench], free: Bools, h: float) -> tuple[Array, Array]:

@@ -28,16 +28,15 @@ from typing import Any
 import numpy as np
 
 from ..core.errors import BuildError, MissingError
-from ..core.private_folder import private_folder
-from ..core.whole_file import write_whole
+from ..core.files import private_folder, write_whole
 from ..robot.robot import Robot
-from .calls import calls
+from .c_wrappers import calls
 from .export_c import c_files
 from .expressions import Symbols, identifier
 
 FLAGS = ('-std=c99', '-O2', '-shared', '-fPIC')
 FOLDER = 'krang_dynamics_ros'
-SOURCES = ('core', 'robot', 'equations', 'symbolic')  # rooms whose modules say what the C is
+SOURCES = ('core', 'robot', 'equations', 'symbolic')  # folders whose modules say what the C is
 
 
 def load_library(robot: Robot) -> ctypes.PyDLL:
@@ -73,7 +72,7 @@ def fingerprint(part: Any) -> str:
 def _sources() -> str:
     """Return a digest of the modules that derive the equations and write the C."""
     package = Path(__file__).parents[1]
-    files = (path for room in SOURCES for path in sorted((package / room).glob('*.py')))
+    files = (path for folder in SOURCES for path in sorted((package / folder).glob('*.py')))
     return _digest(b'\0'.join(path.read_bytes() for path in files))
 
 

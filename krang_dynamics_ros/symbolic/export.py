@@ -1,18 +1,77 @@
-"""A robot's symbols saved for other work, as the report saves its own in Lagrange.mat."""
+"""A robot's functions as CasADi's own files, which `casadi.Function.load` reads."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 from ..core.errors import unknown_name
-from ..core.whole_file import write_whole
+from ..core.files import write_whole
+from ..core.optional import optional
 from ..robot.robot import Robot
 from .export_c import c_files, compile_line
-from .export_casadi import casadi_files
-from .export_matlab import matlab_files
-from .export_python import python_files
 from .expressions import QUANTITIES, Symbols, identifier
+from .languages import MATLAB, PYTHON, head
+
+casadi = optional('casadi', 'symbols')
+
+
+def casadi_files(symbols: Symbols, name: str) -> Iterator[tuple[str, str]]:
+    """Yield the names and texts of the files."""
+    for quantity in QUANTITIES:
+        yield f'{name}_{quantity}.casadi', _packed(symbols.function(quantity))
+    p = casadi.Function(f'{name}_parameters', [], [casadi.DM(symbols.values)], [], ['p'])
+    yield f'{name}_parameters.casadi', _packed(p)
+
+
+def _packed(function: Any) -> str:
+    packer = casadi.StringSerializer()  # what Function.save writes; Function.serialize lacks the head that load wants
+    packer.pack(function)
+    return str(packer.encode())
+
+
+def python_files(symbols: Symbols, name: str) -> Iterator[tuple[str, str]]:
+    """Yield the name and text of the module."""
+    comment = '\n'.join(head(symbols, first=0))
+    functions = []
+    for quantity, what in QUANTITIES.items():
+        lines, rows = PYTHON.steps(symbols.function(quantity))
+        by_row = [f'[{", ".join(row)}]' for row in rows] if quantity in ('A', 'C') else [row[0] for row in rows]
+        value = by_row[0] if quantity in ('E', 'U') else f'[{", ".join(by_row)}]'
+        arguments = ', '.join(what.inputs)
+        body = '\n'.join([*lines, f'    return {value}'])
+        functions.append(f'def {quantity}({arguments}):\n    """{what.meaning}, eq. {what.equation}"""\n{body}\n')
+    numbers = ', '.join(map(repr, symbols.values.tolist()))
+    functions.append(f'def parameters():\n    """the robot file\'s parameters"""\n    return [{numbers}]\n')
+    quoted = comment.replace('\\', r'\\').replace('"', r'\"')
+    yield f'{name}.py', '\n\n'.join([f'"""{quoted}\n"""\n\nfrom math import cos, sin\n', *functions])
+
+
+def matlab_files(symbols: Symbols, name: str) -> Iterator[tuple[str, str]]:
+    """Yield a file for every function: what the report's Lagrange.mat had in AA, CC and QQ."""
+    comment = '\n'.join(f'% {line}'.rstrip() for line in head(symbols, first=1))
+    for quantity, what in QUANTITIES.items():
+        lines, rows = MATLAB.steps(symbols.function(quantity))
+        stored = [
+            f'  {quantity}({i}, {j}) = {entry};'
+            for i, row in enumerate(rows, 1)
+            for j, entry in enumerate(row, 1)
+            if entry != '0.0'
+        ]
+        body = '\n'.join([*lines, f'  {quantity} = zeros({len(rows)}, {len(rows[0])});', *stored])
+        arguments = ', '.join(what.inputs)
+        yield (
+            f'{name}_{quantity}.m',
+            f'function {quantity} = {name}_{quantity}({arguments})\n'
+            f'% {what.meaning}, eq. {what.equation}\n%\n{comment}\n{body}\nend\n',
+        )
+    numbers = '; '.join(map(repr, symbols.values.tolist()))
+    yield (
+        f'{name}_parameters.m',
+        f"function p = {name}_parameters()\n% the robot file's parameters\n%\n{comment}\n  p = [{numbers}];\nend\n",
+    )
+
 
 Files = Iterator[tuple[str, str]]  # names and texts
 

@@ -8,9 +8,8 @@ import string
 from collections.abc import Iterator
 from typing import Any
 
-from .export_tables import harmless, tables
 from .expressions import QUANTITIES, Symbols
-from .languages import C
+from .languages import C, harmless, tables
 
 _HEADER = """\
 /* {name}.h: the equations of motion of {robot}, {n} joints. Written by krang_dynamics_ros: do not edit.

@@ -1,23 +1,133 @@
-"""A small robot's equations as formulas that a person can read beside a textbook's, in the robot file's own terms.
+"""What the letters of the formulas are: a robot file's own names, and the textbooks' for what it only gives as numbers.
 
-SymPy simplifies what the Lagrangian's lines gave; `file_terms` says what the letters are.
+Links with mass count from 1 in the order of the file (m_1, and I_1zz about the centre of mass), joints with a motor or
+friction likewise (N1, J_m1, F_v1); lengths and joints have the names of the file, gravity is g, and a hand applies F
+and M in the base's axes. What is zero in the file is zero here. A letter that the file has given to something else gets
+a prime.
 """
 
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Mapping, Sequence
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
+from ..core.algebra import ZERO
 from ..core.errors import ArgumentError
 from ..core.optional import optional
-from ..robot.robot import Robot
+from ..equations.bodies import Body, moved
+from ..equations.frames import STILL, Transform
+from ..robot.robot import Joint, Link, Robot
 from .expressions import Symbols
-from .file_terms import FileTerms, number
-from .instructions import follow
+from .languages import follow
+from .parameters import TEN, open_lengths
+
+sympy = optional('sympy', 'formulas')
+
+
+class FileTerms:
+    """SymPy's symbols for q, dq, lengths, the hands' wrenches, and the entries of p."""
+
+    def __init__(self, robot: Robot) -> None:
+        self._taken: dict[str, str] = {}  # by symbol's name, what it is
+        self.robot = robot
+        self.q = [self._symbol(name, 'joint') for name in robot.joint_names]
+        self._lengths = {name: self._symbol(name, 'length') for name in robot.lengths}
+        self.lengths = [*self._lengths.values()]
+        self.dq = [self._symbol(_marked(name, 'dot'), f'rate of {name}') for name in robot.joint_names]
+        self.wrenches = [
+            [self._symbol(f'{letter}{k}_{along}', 'wrench') for letter in 'FM' for along in 'xyz']
+            for k in _indices(len(robot.hands))
+        ]
+        self.p = [
+            *self._gravity(), *self._rotors(), *self._viscous(), *self._coulomb(),
+            *[sympy.S.Zero] * (len(TEN) * len(robot.hands)),
+            *(self._lengths[name] for name in open_lengths(robot)),
+            *self._inertias(),
+        ]  # fmt: skip
+
+    def _symbol(self, name: str, what: str = '') -> Any:
+        """Return the symbol of a name, which means one thing only: for another it gets a prime."""
+        while self._taken.setdefault(name, what) != what:
+            name = _marked(name, 'prime')
+        return sympy.Symbol(name)
+
+    def _if(self, there: Any, name: str, otherwise: int = 0) -> Any:
+        return self._symbol(name) if there else sympy.Integer(otherwise)
+
+    def _gravity(self) -> Iterator[Any]:
+        along = [x for x, g in zip('xyz', self.robot.gravity, strict=True) if g]
+        for x, g in zip('xyz', self.robot.gravity.tolist(), strict=True):
+            yield self._symbol('g' if len(along) == 1 else f'g_{x}') * int(g > 0 or -(g < 0))
+
+    def _joints(self) -> Iterator[tuple[str, Joint, Any]]:
+        """Yield every joint that moves with its index and gear ratio N, those that follow another one among them."""
+        moving = [joint for joint in self.robot.joints if joint.moves]
+        for k, joint in zip(_indices(len(moving)), moving, strict=True):
+            yield k, joint, self._if(joint.motor.gear_ratio != 1, f'N{k}', 1)
+
+    def _rotors(self) -> list[Any]:
+        """Return I_a = N^2 J_m of every coordinate."""
+        found = {joint.name: N**2 * self._if(joint.motor.rotor_inertia, f'J_m{k}') for k, joint, N in self._joints()}
+        return self._on_coordinates(found, lambda ratio: ratio**2)
+
+    def _viscous(self) -> list[Any]:
+        """Return F_v of every coordinate, with the motor's own behind the gear."""
+        found = {
+            joint.name: self._if(joint.friction.viscous, f'F_v{k}') + N**2 * self._if(joint.motor.viscous, f'F_vm{k}')
+            for k, joint, N in self._joints()
+        }
+        return self._on_coordinates(found, lambda ratio: ratio**2)
+
+    def _coulomb(self) -> list[Any]:
+        found = {joint.name: self._if(joint.friction.coulomb, f'F_c{k}') for k, joint, _ in self._joints()}
+        return self._on_coordinates(found, abs)
+
+    def _on_coordinates(self, found: dict[str, Any], share: Callable[[Any], Any]) -> list[Any]:
+        """Return what each coordinate has of every joint's letters, with the share of the joints that follow it."""
+        for name, mimic in self.robot.mimics.items():
+            found[mimic.joint] += share(number(mimic.multiplier)) * found[name]
+        return [found[name] for name in self.robot.joint_names]
+
+    def _inertias(self) -> Iterator[Any]:
+        heavy = [link for link in self.robot.links if link.inertia.m]
+        for k, link in zip(_indices(len(heavy)), heavy, strict=True):
+            yield from self._inertia(link, f'_{k}' if k else '_')
+
+    def _inertia(self, link: Link, k: str) -> Iterator[Any]:
+        """Yield the ten parameters from the mass, the centre of mass and the inertia about it."""
+        S = [self._entry(x, written) for x, written in zip(link.inertia.com, link.com_as, strict=True)]
+        about_com = link.inertia.I_G.round(12).tolist()
+        I_G = [
+            [self._if(about_com[i][j], f'I{k}{"xyz"[min(i, j)]}{"xyz"[max(i, j)]}') for j in range(3)] for i in range(3)
+        ]
+        body = moved(Body(self._symbol(f'm{k}'.rstrip('_')), ZERO, I_G), Transform(STILL.A, S))
+        yield from (body.m, *body.MS, *(body.J[i][j] for i, j in ((0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2))))
+
+    def _entry(self, x: float, written: str) -> Any:
+        """Return a coordinate (m) as the file has it: a length, minus a length or a number."""
+        length = self.robot.as_length(written, x)
+        return number(x) if length is None else int(length[1]) * self._lengths[length[0]]
+
+
+def number(x: float) -> Any:
+    """Return a number as SymPy's, exact."""
+    return sympy.nsimplify(x, rational=True)
+
+
+def _marked(name: str, mark: str) -> str:
+    """Return the name that SymPy prints with a dot on it, or a prime."""
+    marked = re.sub(r'^([^\W\d_]+)', rf'\1{mark}', name)
+    return marked if marked != name else f'{name}{mark}'
+
+
+def _indices(count: int) -> list[str]:
+    return [''] if count == 1 else [str(k + 1) for k in range(count)]
+
 
 casadi, sympy = optional('casadi', 'symbols'), optional('sympy', 'formulas')
-MOST_JOINTS = 3  # SymPy would take minutes for more, and the formulas pages
+MAX_JOINTS = 3  # SymPy would take minutes for more, and the formulas pages
 SHOWN = ('A', 'coriolis_torque', 'Q', 'wrench_torque', 'friction_torque')
 _ARITHMETIC: dict[str, Callable[..., Any]] = {
     '+': operator.add,
@@ -33,9 +143,9 @@ _ARITHMETIC: dict[str, Callable[..., Any]] = {
 
 def formulas(robot: Robot, progress: Callable[[str], None] | None = None) -> dict[str, Any]:
     """Return A, C dq, Q, J^T f and friction as SymPy's matrices; `progress` is told each before it is simplified."""
-    if robot.n > MOST_JOINTS:
+    if robot.n > MAX_JOINTS:
         raise ArgumentError(
-            f"robot '{robot.name}': {robot.n} joints, must have at most {MOST_JOINTS}; `export` takes any"
+            f"robot '{robot.name}': {robot.n} joints, must have at most {MAX_JOINTS}; `export` takes any"
         )
     symbols, terms = Symbols(robot, 'all'), FileTerms(robot)
     inputs: dict[str, Sequence[Any]] = {'q': terms.q, 'dq': terms.dq, 'p': terms.p}

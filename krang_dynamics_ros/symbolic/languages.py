@@ -1,11 +1,58 @@
-"""How C, MATLAB and Python write the steps of a function: one operation to a line, constants to the last bit."""
+"""How a CasADi function is written in C, MATLAB and Python, one operation a line, and the heading of a file."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
-from .instructions import follow
+from ..core.optional import optional
+from ..robot.robot import Robot, units_of
+from .expressions import Symbols
+
+casadi = optional('casadi', 'symbols')
+T = TypeVar('T')
+OPERATIONS = {  # CasADi's names, and ours
+    'OP_ADD': '+',
+    'OP_SUB': '-',
+    'OP_MUL': '*',
+    'OP_DIV': '/',
+    'OP_INV': 'inverse',
+    'OP_NEG': 'negative',
+    'OP_TWICE': 'twice',
+    'OP_SQ': 'square',
+    'OP_SIN': 'sin',
+    'OP_COS': 'cos',
+    'OP_SIGN': 'sign',
+    'OP_FABS': 'absolute',
+    'OP_LT': '<',
+}
+
+
+def follow(
+    function: Any, inputs: Sequence[Sequence[T]], number: Callable[[float], T], operate: Callable[[str, list[T]], T]
+) -> list[list[T]]:
+    """Run a function of one dense output on values of any kind, and return the output's rows.
+
+    `number` turns a constant into such a value; `operate` does one of `OPERATIONS` to one or two of them.
+    """
+    words = {getattr(casadi, name): word for name, word in OPERATIONS.items()}
+    rows, columns = function.size_out(0)
+    output = [[number(0.0)] * columns for _ in range(rows)]
+    work: dict[int, T] = {}
+    for k in range(function.n_instructions()):
+        operation, into, of = function.instruction_id(k), function.instruction_output(k), function.instruction_input(k)
+        if operation == casadi.OP_INPUT:
+            work[into[0]] = inputs[of[0]][of[1]]
+        elif operation == casadi.OP_CONST:
+            work[into[0]] = number(function.instruction_constant(k))
+        elif operation == casadi.OP_OUTPUT:
+            column, row = divmod(into[1], rows)  # CasADi stores by columns
+            output[row][column] = work[of[0]]
+        else:
+            work[into[0]] = operate(words[operation], [work[i] for i in of])
+    return output
+
 
 TEMPLATES = {
     '+': '{} + {}',
@@ -64,3 +111,48 @@ C = Language(
 )
 MATLAB = Language('  {};', '{}({})', 1, {'sign': 'sign({})'})
 PYTHON = Language('    {}', '{}[{}]', 0, {'sign': '1.0 * ({0} > 0.0) - 1.0 * ({0} < 0.0)'})
+
+
+def tables(symbols: Symbols, first: int = 0) -> dict[str, list[str]]:
+    """Return the rows of three tables, indices counted from `first`: joints, hands and parameters."""
+    joints = [
+        (joint.name, units_of(joint).position + _followers(symbols.robot, joint.name))
+        for joint in symbols.robot.moving_joints
+    ]
+    hands = [f'{hand}, link {link}' if hand != link else f'link {link}' for hand, link in symbols.hands.items()]
+    named = [(x.name, f'{x.meaning}: {x.value!r}') for x in symbols.parameters]
+    rows = {
+        'joints': [f'{k:<4}{name}, {unit}' for k, (name, unit) in enumerate(joints, first)],
+        'hands': [f'{first + 6 * k} to {first + 6 * k + 5}: {hand}' for k, hand in enumerate(hands)],
+        'parameters': [f'{k:<4}{name:<10} {what}' for k, (name, what) in enumerate(named, first)],
+    }
+    return {table: [harmless(row) for row in of] for table, of in rows.items()}
+
+
+def _followers(robot: Robot, name: str) -> str:
+    """Return the positions of the joints that follow a joint, by its own position q."""
+    following = {follower: mimic for follower, mimic in robot.mimics.items() if mimic.joint == name}
+    return ''.join(f'; {follower}: {x.multiplier:.12g} q + {x.offset:.12g}' for follower, x in following.items())
+
+
+def harmless(text: str) -> str:
+    """Return text, which may hold any name, as a comment can hold it."""
+    shown = ''.join(x if x.isprintable() else ' ' for x in text)
+    return shown.replace('*/', '* /').replace('/*', '/ *').replace('??', '? ?')
+
+
+def head(symbols: Symbols, first: int) -> Iterator[str]:
+    """Yield what every file says of itself."""
+    yield f'The equations of motion of {harmless(symbols.robot.name)}. Written by krang_dynamics_ros: do not edit.'
+    yield ''
+    yield '    Gamma = A(q) ddq + C(q, dq) dq + Q(q) + friction + J^T f'
+    yield ''
+    yield 'Letters and equation numbers: M. Zafar, "Equations Of Motion of Krang on Fixed Wheels" (2015).'
+    yield 'Units: m, kg, s, rad, N, N m.'
+    meanings = {
+        'joints': 'q, dq, ddq',
+        'hands': "f, what the robot applies with its hands: [force; moment], in the hand's own axes, about its origin",
+        'parameters': "p; parameters() has the robot file's",
+    }
+    for what, rows in tables(symbols, first).items():
+        yield from ['', f'{meanings[what]}:', *(f'    {row}' for row in rows)]

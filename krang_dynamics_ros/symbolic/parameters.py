@@ -19,8 +19,7 @@ from ..core.errors import unknown_name
 from ..core.inertia import Inertia
 from ..core.optional import optional
 from ..core.spatial import Array
-from ..robot.robot import Joint, Link, Robot
-from ..robot.units import units_of
+from ..robot.robot import Joint, Link, Robot, units_of
 
 casadi = optional('casadi', 'symbols')
 OPEN = ('settings', 'all')

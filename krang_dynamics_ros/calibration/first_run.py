@@ -1,0 +1,435 @@
+"""First run on an arm: what efforts, wrenches and commands mean there, judged from samples, without ROS.
+
+`effort_at_rest.py` judges the efforts in three poses; here are all other checks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+
+from ..core.spatial import Array
+from ..live.engine import Engine
+
+Verdict = Literal['right', 'change', 'wrong', 'unclear']  # change: parameters; wrong: to correct outside the node
+
+EARTH = 9.81  # m/s^2
+NEAR_ONE = 0.3  # a measured share of an expected torque is within this of 1, of -1 or of 0
+SLOW = (0.01, 0.3)  # rad/s (m/s): between these speeds friction is steady and nothing else matters
+FRICTION_SHARE = 0.01  # of a joint's effort limit: less friction than this is nearly none
+FEW_ROWS = 20  # in each direction
+PUSH = 3.0  # N: a weaker push is not told from noise
+MIN_LEVER = 0.05  # m: a push with less on the joints does not show in them
+SINGULAR = 0.05  # of the largest singular value: what is smaller counts as none
+STILL = 0.01  # rad (m): an arm that moves less stands
+MOVED = 0.005  # rad (m): a joint that moves more by a test torque has answered it
+ANSWERED = 0.3  # of a test torque: an effort that changes by more has answered it
+
+
+@dataclass(frozen=True)
+class Finding:
+    """The result of one check: what was measured, what it means, and parameters to set because of it."""
+
+    check: str
+    verdict: Verdict
+    text: str
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    details: Sequence[str] = ()  # lines of a table
+
+
+class RestSample(NamedTuple):
+    """The mean of joint states while the arm stood still."""
+
+    q: Array  # (n) rad, m
+    effort: Array  # (n) as read; NaN where there is none
+    deviation: Array  # (n) standard deviation of one effort
+
+
+class MotionRow(NamedTuple):
+    """A joint state of a moving arm."""
+
+    time: float  # s
+    q: Array  # (n)
+    dq: Array  # (n); NaN where it is not known
+    effort: Array  # (n) as read; NaN where there is none
+
+
+class ArmModel:
+    """The model of an arm, and what a dynamics node with given parameters takes its efforts for."""
+
+    def __init__(self, engine: Engine, values: Mapping[str, Any] | None = None) -> None:
+        """`values` are the parameters of the node, as far as they are known; the engine was made with them."""
+        self._engine, self._dynamics, self.values = engine, engine.dynamics, dict(values or {})
+        self.names = tuple(engine.dynamics.joint_names)
+        self.base = engine.model.robot.base
+        self.gravity = np.array(engine.dynamics.gravity)  # (3) m/s^2 in the axes of the base
+        self.limits = engine.supervisor.joints.effort  # (n) of the URDF; 0: not known
+        self.hands = {name: hand.link for name, hand in engine.inputs.hands.items()}
+        efforts = engine.external.efforts
+        self.scale, self.without, self.source = np.array(efforts.scale), tuple(efforts.without), efforts.source
+
+    def has(self, parameter: str) -> bool:
+        """Tell whether the node has a parameter."""
+        return parameter in self.values
+
+    def gravity_columns(self, q: Array) -> Array:
+        """Return the matrix (n, 3) whose product with a gravity vector is the torque that holds the arm at q."""
+        dynamics, before = self._dynamics, np.array(self._dynamics.gravity)
+        columns = []
+        for axis in np.eye(3):
+            dynamics.gravity = axis
+            columns.append(dynamics.Q(q))
+        dynamics.gravity = before
+        return np.column_stack(columns)
+
+    def gravity_torque(self, q: Array) -> Array:
+        """Return the torque (n) that holds the arm at q."""
+        return np.asarray(self._dynamics.Q(q))
+
+    def force_torque(self, q: Array, hand: str, force: Array, at: Sequence[float] = (0.0, 0.0, 0.0)) -> Array:
+        """Return the joint torque (n) of a force (3; N, base axes) that the world applies at a point of a hand (m)."""
+        J = self._dynamics.jacobian(q, self.hands[hand])
+        rotation, _ = self._dynamics.pose(q, self.hands[hand])
+        lever = rotation @ np.asarray(at)
+        return np.asarray(J[:3].T @ force + J[3:].T @ np.cross(lever, force))
+
+    def axes_of(self, q: Array, link: str) -> Array:
+        """Return the rotation (3, 3) from the axes of a link to those of the base."""
+        return np.asarray(self._dynamics.pose(q, link)[0])
+
+    def torque(self, sample: RestSample | MotionRow) -> Array:
+        """Return the torque (n) that the node takes an effort at rest for; NaN where there is none."""
+        q, rest = sample.q[None], np.zeros((1, len(self.names)))
+        return np.asarray(self._engine.external.efforts.torques(q, rest, sample.effort[None])[0])
+
+    @property
+    def commanded(self) -> Array:
+        """1 for each joint (n) that gets commands, else 0; all are 1 where `command_joints` is not known."""
+        joints = [name for name in self.values.get('command_joints', ()) if name] or self.names
+        return np.array([float(name in joints) for name in self.names])
+
+    @property
+    def adds(self) -> list[str]:
+        """The terms that the firmware adds to commands, by the parameters of the node."""
+        return [name for name in self.values.get('robot.adds', ()) if name]
+
+    @property
+    def expects_gravity(self) -> bool:
+        """Whether readings contain gravity, by the parameters of the node."""
+        return self.source != 'external' and 'gravity' not in self.without
+
+    def new_only(self, parameters: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the parameters that the node does not have already."""
+        return {name: value for name, value in parameters.items() if self.values.get(name) != value}
+
+
+# Friction: slow motion both ways -------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class JointFriction:
+    """The efforts of a joint in slow motion, gravity taken off, N m (N)."""
+
+    joint: str
+    forward: Array
+    backward: Array
+    limit: float  # of effort; 0: not known
+
+    @cached_property
+    def half(self) -> float:
+        """Half the difference between both directions: what friction adds to the effort."""
+        return float(np.mean(self.forward) - np.mean(self.backward)) / 2
+
+    @property
+    def threshold(self) -> float:
+        """Less than this is nearly none: noise, or a hundredth of the effort limit."""
+        noise = [3 * np.std(part) / np.sqrt(len(part) / FEW_ROWS) for part in (self.forward, self.backward)]
+        return float(max(FRICTION_SHARE * self.limit, *noise, 0.01))
+
+
+def friction_of(model: ArmModel, rows: Sequence[MotionRow]) -> list[JointFriction]:
+    """Return the friction of each joint that moved slowly in both directions."""
+    dq, effort = np.array([row.dq for row in rows]), np.array([row.effort for row in rows]) * model.scale
+    if model.expects_gravity:
+        effort = effort - np.array([model.gravity_torque(row.q) for row in rows])
+    found = []
+    for k, name in enumerate(model.names):
+        slow = (np.abs(dq[:, k]) > SLOW[0]) & (np.abs(dq[:, k]) < SLOW[1]) & np.isfinite(effort[:, k])
+        forward, backward = effort[slow & (dq[:, k] > 0), k], effort[slow & (dq[:, k] < 0), k]
+        if min(len(forward), len(backward)) >= FEW_ROWS:
+            found.append(JointFriction(name, forward, backward, float(model.limits[k])))
+    return found
+
+
+def judge_friction(model: ArmModel, rows: Sequence[MotionRow]) -> Finding:
+    """Judge by slow motion both ways whether efforts contain friction, and whether their sign is that of the motion."""
+    joints = friction_of(model, rows) if rows else []
+    if not joints:
+        speeds = f'{SLOW[0]:g} and {SLOW[1]:g} rad/s'
+        return Finding('friction', 'unclear', f'no joint with effort moved both ways between {speeds}; move it longer')
+    details = [f'{one.joint}: friction {one.half:.3g} N m, nearly none below {one.threshold:.3g}' for one in joints]
+    turned = [one.joint for one in joints if one.half < -one.threshold]
+    if turned:
+        scales = {f'joints.{name}.effort_scale': -float(model.scale[model.names.index(name)]) for name in turned}
+        words = f'effort pulls along with the motion of {", ".join(turned)}: its sign is turned'
+        return Finding('friction', 'change', words, scales, details)
+    rubbing = sum(one.half > one.threshold for one in joints)
+    if 2 * rubbing > len(joints):
+        return _source(model, 'motor', 'effort contains friction: it is the torque of the motors', details)
+    words = 'effort contains nearly no friction: it is measured behind the gear, or the driver has taken friction off'
+    return _source(model, 'joint', words, details)
+
+
+def _source(model: ArmModel, source: str, words: str, details: Sequence[str]) -> Finding:
+    if model.source == 'external':
+        return Finding('friction', 'right', f'{words}; effort_source external is left as it is', {}, details)
+    changes = model.new_only({'effort_source': source}) if model.source != source else {}
+    if changes and source == 'joint' and 'friction' in model.without:
+        changes['effort_without'] = [name for name in model.without if name != 'friction'] or ['']
+    return Finding('friction', 'change' if changes else 'right', words, changes, details)
+
+
+# A known mass --------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class HungMass:
+    """A known mass on a hand."""
+
+    hand: str
+    mass: float  # kg
+    at: tuple[float, float, float] = (0.0, 0.0, 0.0)  # its centre in the hand's frame, m
+
+
+def judge_mass(
+    model: ArmModel, hung: HungMass, before: RestSample, with_mass: RestSample, told: RestSample | None = None
+) -> Finding:
+    """Judge whether efforts change by the weight of a mass, and whether they change back when the robot is told it."""
+    check, q = 'known mass', with_mass.q
+    expected = -model.force_torque(q, hung.hand, hung.mass * model.gravity, hung.at)
+    if np.abs(before.q - q).max() > STILL:
+        return Finding(check, 'unclear', 'the arm has moved between both readings, must stand where it stood')
+    share, scatter = _share((with_mass.effort - before.effort) * model.scale, expected)
+    if np.isnan(share):
+        return Finding(check, 'unclear', f'{hung.mass:g} kg there load no joint that has an effort; take another pose')
+    words = f'{hung.mass:g} kg change the efforts by {share:.0%} of their weight'
+    if told is not None:
+        rest, _ = _share((told.effort - before.effort) * model.scale, expected)
+        lacks = abs(rest) < NEAR_ONE < abs(share)
+        words += '; told the payload, the robot takes it off effort' if lacks else '; telling the robot changes nothing'
+    if scatter > NEAR_ONE:
+        return Finding(check, 'unclear', f'{words}, but not joint by joint: let it hang still, or hang it elsewhere')
+    return _judged_share(model, check, words, share, expected)
+
+
+def _share(change: Array, expected: Array) -> tuple[float, float]:
+    """Return by which share of an expected torque (n) efforts changed (n; NaN: unknown), and how far joints scatter."""
+    known = np.isfinite(change) & (np.abs(expected) > 0.1 * np.abs(expected).max(initial=0.0))
+    if not known.any() or np.abs(expected).max() < 1e-6:
+        return np.nan, np.nan
+    x, y = expected[known], change[known]
+    share = float(x @ y / (x @ x))
+    return share, float(np.linalg.norm(y - share * x) / max(np.linalg.norm(y), NEAR_ONE * np.linalg.norm(x)))
+
+
+def _judged_share(model: ArmModel, check: str, words: str, share: float, expected: Array) -> Finding:
+    if abs(share - 1) < NEAR_ONE:
+        return Finding(check, 'right', f'{words}: sign and scale are right')
+    if abs(share) < NEAR_ONE / 3:
+        return Finding(check, 'unclear', f'{words}: effort does not contain it; is it measured, are brakes on?')
+    sign = ': the sign of effort is turned' if share < 0 else ''
+    factor = -1.0 if abs(share + 1) < NEAR_ONE else 1 / share
+    loaded = np.abs(expected) > 0.1 * np.abs(expected).max()
+    joints = range(len(model.names)) if factor == -1 else np.flatnonzero(loaded)
+    scales = {f'joints.{model.names[k]}.effort_scale': rounded(model.scale[k] * factor) for k in joints}
+    return Finding(check, 'change', words + (sign or ': the scale of effort is another'), scales)
+
+
+def rounded(value: float) -> float:
+    """Return a number with four significant digits."""
+    return float(f'{value:.4g}')
+
+
+# A push on the hand --------------------------------------------------------------------------------------------------
+
+
+class PushRow(NamedTuple):
+    """What is read at one moment of a push along an axis of the base."""
+
+    q: Array  # (n)
+    external: Array | None  # (n) torque/external, N m (N); NaN where it is not known
+    force: Array | None  # (3) reading of the hand's sensor, turned into base axes, N
+
+
+def judge_push(model: ArmModel, hand: str, rows: Sequence[PushRow], axis: Sequence[float] = (1, 0, 0)) -> list[Finding]:
+    """Judge the signs of a hand's sensor and of the external torques by a push along an axis (3) of the base.
+
+    The first tenth of the rows must be before the push.
+    """
+    return [_push_on_sensor(model, hand, rows, np.array(axis)), _push_on_joints(model, hand, rows, np.array(axis))]
+
+
+def _push_on_sensor(model: ArmModel, hand: str, rows: Sequence[PushRow], axis: Array) -> Finding:
+    check = f'push: wrench of {hand}'
+    along = np.array([row.force @ axis for row in rows if row.force is not None])
+    if not len(along):
+        return Finding(check, 'unclear', 'its sensor says nothing')
+    force = _largest(along)
+    words = f'a push along {_axis_name(axis)} of {model.base} reads as {force:.3g} N along it'
+    if abs(force) < PUSH:
+        return Finding(check, 'unclear', f'{words}, must be {PUSH:g} N or more; push harder')
+    sense = 'applied_on_robot' if force > 0 else 'applied_by_robot'
+    changes = model.new_only({f'{hand}.sense': sense})
+    return Finding(check, 'change' if changes else 'right', f'{words}: sense is {sense}', changes)
+
+
+def _push_on_joints(model: ArmModel, hand: str, rows: Sequence[PushRow], axis: Array) -> Finding:
+    check = 'push: external torques'
+    shares = []
+    for row in rows:
+        if row.external is not None and np.isfinite(row.external).any():
+            known = np.isfinite(row.external)
+            columns = np.column_stack([model.force_torque(row.q, hand, unit) for unit in np.eye(3)])[known]
+            if np.linalg.norm(columns @ axis) > MIN_LEVER:
+                found = np.linalg.lstsq(columns, row.external[known], rcond=SINGULAR)[0]
+                shares.append(float(found @ axis))
+    if not shares:
+        return Finding(check, 'unclear', 'torque/external says nothing of a push in this direction at this pose')
+    force = _largest(np.array(shares))
+    words = f'a push along {_axis_name(axis)} of {model.base} reads as {force:.3g} N along it in torque/external'
+    if abs(force) < PUSH:
+        return Finding(check, 'unclear', f'{words}, must be {PUSH:g} N or more; push harder')
+    if force > 0:
+        return Finding(check, 'right', f'{words}: the sign is right')
+    scales = {f'joints.{name}.effort_scale': -float(s) for name, s in zip(model.names, model.scale, strict=True)}
+    return Finding(check, 'change', f'{words}: the sign of effort is turned', scales)
+
+
+def _largest(values: Array) -> float:
+    """Return the value farthest from the mean of the first tenth, less that mean."""
+    change = values - values[: max(1, len(values) // 10)].mean()
+    return float(change[np.abs(change).argmax()])
+
+
+def _axis_name(axis: Array) -> str:
+    k = int(np.abs(axis).argmax())
+    return f'{"+" if axis[k] > 0 else "-"}{"xyz"[k]}'
+
+
+# Commands ------------------------------------------------------------------------------------------------------------
+
+
+def terms_of_zero(model: ArmModel) -> list[str]:
+    """Return the `total_terms` by which nothing is sent at rest: what the firmware is said to add, or none."""
+    return [name for name in model.adds if name != 'friction'] or ['']
+
+
+def judge_zero_command(model: ArmModel, rows: Sequence[MotionRow]) -> Finding:
+    """Judge by the motion under commands of zero whether the robot's firmware holds the arm up."""
+    check = 'zero command'
+    if len(rows) < 2:
+        return Finding(check, 'unclear', 'no joint states came while commands were zero')
+    moved = model.commanded * (rows[-1].q - rows[0].q)
+    needed = model.commanded * model.gravity_torque(rows[0].q)
+    k, loaded = int(np.abs(moved).argmax()), int(np.abs(needed).argmax())
+    words = f'with zero commands {model.names[k]} moved by {moved[k]:.3g}: the arm '
+    if abs(moved[k]) > STILL and moved @ needed < 0:
+        words += 'sinks; its firmware adds no gravity, or for another mounting or payload'
+        return _adds_gravity(model, check, words, False)
+    if abs(moved[k]) > STILL:
+        words += 'rises; its firmware adds gravity for another mounting, payload or tool: correct that there first'
+        return Finding(check, 'wrong', words)
+    if abs(needed[loaded]) < max(FRICTION_SHARE * model.limits[loaded], 0.5):
+        words = 'the arm stands with zero commands, but gravity loads no joint in this pose; take another'
+        return Finding(check, 'unclear', words)
+    words = (
+        f'with zero commands the arm stands, though {model.names[loaded]} needs {needed[loaded]:.3g} N m: its firmware '
+        'adds gravity, unless brakes or friction hold it'
+    )
+    return _adds_gravity(model, check, words, True)
+
+
+def _adds_gravity(model: ArmModel, check: str, words: str, adds: bool) -> Finding:
+    others = [name for name in model.adds if name != 'gravity']
+    changes: dict[str, Any] = {'robot.adds': ['gravity', *others] if adds else others or ['']}
+    if adds == ('gravity' in model.adds):
+        changes = {}
+    total = [name for name in model.values.get('total_terms', ['gravity']) if name]
+    if 'gravity' not in total:
+        changes['total_terms'] = ['gravity', *total]
+    return Finding(check, 'change' if changes else 'right', words, changes)
+
+
+class TorqueAnswer(NamedTuple):
+    """What an arm did while a test torque was on: positions and efforts (n) before and at the end of it."""
+
+    torque: float  # N m (N)
+    q: tuple[Array, Array]
+    effort: tuple[Array, Array]
+
+
+def judge_test_torque(model: ArmModel, joint: str, answers: Sequence[TorqueAnswer]) -> Finding:
+    """Judge by test torques of both signs on one commanded joint whether it is the one that moves, and which way."""
+    check, k = 'test torque', model.names.index(joint)
+    moved = _per_torque([answer.q for answer in answers], answers)
+    effort = _per_torque([answer.effort for answer in answers], answers) * model.scale
+    most = max(abs(answer.torque) for answer in answers)
+    fastest = int(np.nan_to_num(np.abs(moved)).argmax())
+    details = [
+        f'{name}: {m * most:.3g} rad (m) by {most:g} N m'
+        for name, m in zip(model.names, moved, strict=True) if name == joint or abs(m) * most > MOVED / 2
+    ]  # fmt: skip
+    if abs(moved[fastest]) * most > MOVED:
+        return _moved(model, check, k, fastest, moved * most, details)
+    if np.isfinite(effort[k]) and abs(effort[k]) > ANSWERED:
+        if effort[k] > 0:
+            words = f'friction holds {joint}, but its effort follows: the sign is right'
+            return Finding(check, 'right', words, {}, details)
+        words = f'friction holds {joint}, and its effort goes the other way: commands or efforts have the opposite sign'
+        return Finding(check, 'wrong', words, {}, details)
+    return Finding(check, 'unclear', f'nothing moved by {most:g} N m: friction or brakes hold {joint}', {}, details)
+
+
+def _per_torque(pairs: Sequence[tuple[Array, Array]], answers: Sequence[TorqueAnswer]) -> Array:
+    """Return the change (n) per N m: by torques of both signs, so that a steady drift cancels."""
+    changes = [(end - start) / answer.torque for (start, end), answer in zip(pairs, answers, strict=True)]
+    return np.asarray(np.mean(changes, axis=0))
+
+
+def _moved(model: ArmModel, check: str, k: int, fastest: int, moved: Array, details: Sequence[str]) -> Finding:
+    joint, other = model.names[k], model.names[fastest]
+    if fastest == k:
+        if moved[k] > 0:
+            words = f'{joint} moves along with its command: joint and sign are right'
+            return Finding(check, 'right', words, {}, details)
+        words = f'{joint} moves against its command: the sign of commands is turned, which the driver must change'
+        return Finding(check, 'wrong', words, {}, details)
+    order = [name for name in model.values.get('command_joints', []) if name]
+    words = f'{other} moves instead of {joint}: the order of command_joints is not that of the controller'
+    if joint not in order or other not in order:
+        return Finding(check, 'unclear', words, {}, details)
+    swapped = [other if name == joint else joint if name == other else name for name in order]
+    return Finding(check, 'change', words, {'command_joints': swapped}, details)
+
+
+def judge_killed(model: ArmModel, commands: Sequence[tuple[float, Array]], rows: Sequence[MotionRow]) -> Finding:
+    """Judge what stays when the node was killed: the last commands (s, N m), and the motion of the arm since."""
+    check = 'killed node'
+    if not commands:
+        return Finding(check, 'unclear', 'no command was seen; was the node killed while commands were on?')
+    last_time, last = commands[-1]
+    words = f'the last command is [{", ".join(f"{x + 0.0:.3g}" for x in last)}]'
+    if np.any(last):
+        return Finding(check, 'wrong', f'{words}, must be zero: the controller holds it for ever')
+    on = [time for time, command in commands if np.any(command)]
+    if on:
+        words += f', {last_time - on[-1]:.2g} s after the last one that was not; fell for {last_time - on[0]:.2g} s'
+    if len(rows) > 1:
+        moved = rows[-1].q - rows[0].q
+        k = int(np.abs(moved).argmax())
+        words += f'; {model.names[k]} moved most, by {moved[k]:.3g}'
+    return Finding(check, 'right', words)

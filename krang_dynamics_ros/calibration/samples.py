@@ -1,0 +1,147 @@
+"""Samples of a wrist sensor: taken whenever the arm stands still in a new orientation, and kept in a file."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+
+from ..core.errors import FaultsError, fault
+from ..core.files import whole_file
+from ..core.inertia import Inertia
+from ..core.spatial import Array, frozen
+from ..core.wrench import Load
+from ..live.engine import Engine
+from ..live.standstill import Average, Standstill
+from ..live.wrenches import Reading, WrenchInput
+from . import fit as orientations
+from .fit import Sample
+
+NUMBERS = ('fx', 'fy', 'fz', 'mx', 'my', 'mz')
+COLUMNS = ('axes', 'about', 'readings', *NUMBERS, *(f'deviation_{name}' for name in NUMBERS))
+TIME = 'time'  # column before these, s; a file may lack it, and a row may be without
+
+
+class SamplesError(FaultsError):
+    """A file of samples that cannot be used."""
+
+
+def write_samples(path: Path, averages: Sequence[Average], joint_names: Sequence[str]) -> None:
+    """Write samples: time (s), frames of the readings, how many, mean and deviation (N, N m), joint positions (rad, m).
+
+    The file is there whole at any moment.
+    """
+    with whole_file(path) as stream:
+        writer = csv.writer(stream)
+        writer.writerow([TIME, *COLUMNS, *joint_names])
+        for one in averages:
+            time = '' if one.time is None else f'{one.time:.3f}'
+            numbers = [*one.reading.numbers.tolist(), *one.deviation.tolist(), *one.q.tolist()]
+            writer.writerow([time, one.reading.axes, one.reading.about, one.readings, *map(repr, numbers)])
+
+
+def read_samples(path: Path, joint_names: Sequence[str], links: Sequence[str]) -> list[Average]:
+    """Read samples of a robot with these joints and links, or raise `SamplesError`."""
+    try:
+        with path.open(newline='', encoding='utf-8') as stream:
+            rows = list(csv.reader(stream))
+    except (UnicodeDecodeError, csv.Error) as error:
+        raise SamplesError(str(path), [fault('file', str(error), 'must be CSV text')]) from None
+    header = [*COLUMNS, *joint_names]
+    found = rows[0] if rows else []
+    if sorted(found) not in (sorted(header), sorted([TIME, *header])):
+        must = f'must be {",".join(header)}, and {TIME} where times are known'
+        raise SamplesError(str(path), [fault('first line', found, must)])
+    order = [found.index(name) for name in header]
+    at = found.index(TIME) if TIME in found else None
+    averages = []
+    for number, row in enumerate(rows[1:], 2):
+        if len(row) != len(found):
+            raise SamplesError(str(path), [fault(f'line {number}', row, f'must have {len(found)} values')])
+        time = row[at] if at is not None else ''
+        averages.append(_average(path, number, [row[k] for k in order], time, links))
+    return averages
+
+
+def _average(path: Path, number: int, row: Sequence[str], time: str, links: Sequence[str]) -> Average:
+    try:
+        numbers, seconds = np.array(row[2:], dtype=float), float(time or 0)
+    except ValueError:
+        numbers, seconds = np.array([np.nan]), 0.0
+    known = all(name in ('', *links) for name in row[:2])
+    if not known or not np.isfinite([*numbers, seconds]).all() or numbers[0] < 1:
+        must = 'must be two links of the robot or nothing, and finite numbers'
+        raise SamplesError(str(path), [fault(f'line {number}', row, must)])
+    reading = Reading(numbers[1:7], row[0], row[1])
+    return Average(reading, numbers[7:13], int(numbers[0]), numbers[13:], seconds if time else None)
+
+
+SECONDS = 1.0  # how long it must have stood still
+LOOK = 0.1  # s between two looks: a look goes through all readings of a second
+
+UNIT = [Inertia(1.0), *(Inertia(0.0, frozen(row)) for row in np.eye(3))]  # m, MX, MY, MZ, one each
+
+
+class Sampler:
+    """One hand's samples so far, and what it waits for."""
+
+    def __init__(self, engine: Engine, hand: str) -> None:
+        """`engine` is given each message first; `sense` and `moment_about` of the hand count, its bias does not."""
+        self._inputs, self._dynamics = engine.inputs, engine.dynamics
+        self.hand: WrenchInput = engine.inputs.hands[hand]
+        self._still = Standstill(engine.dynamics.joint_names, SECONDS)
+        self._looked = 0
+        self.samples: list[Sample] = []
+        self.averages: list[Average] = []  # what they were made of
+        self.status = 'waiting for joint states and readings'
+        self.direction: Array | None = None  # of gravity in the hand's frame now
+
+    def look(self, now: int) -> Sample | None:
+        """Look at the latest reading, which came now (ns); return a sample if it makes one."""
+        states, reading = self._inputs.states, self.hand.reading
+        if reading is None or self.hand.arrival != now:  # what came now was refused
+            return None
+        if not states.complete(now):
+            self.status = f'not all joints are known: {", ".join(states.missing(now)[:5])}'
+            return None
+        self._still.add(now, reading, states.position, states.velocity if states.moving else None)
+        if now - self._looked < LOOK * 1e9 and now >= self._looked:
+            return None
+        self._looked = now
+        return self._consider(now)
+
+    def _consider(self, now: int) -> Sample | None:
+        self.direction = self._gravity(self._inputs.states.position)
+        if trouble := self._still.trouble(now):
+            self.status = trouble
+            return None
+        average = self._still.average()
+        sample = self._sample(average)
+        if not orientations.is_new(sample.direction, [known.direction for known in self.samples]):
+            self.status = 'standing still where a sample was taken; turn the hand'
+            return None
+        self.samples.append(sample)
+        self.averages.append(average)
+        self.status = f'sample {len(self.samples)} taken; turn the hand'
+        return sample
+
+    def _sample(self, average: Average) -> Sample:
+        """Return a sample: readings of a hand that stood still at joint positions (n)."""
+        weigh = partial(self._dynamics.weights, average.q)
+        reading = average.reading
+        columns = weigh([Load(self.hand.link, body, reading.axes, reading.about) for body in UNIT])
+        basis = -self.hand.sign * np.column_stack(columns)
+        gravity = weigh([Load(self.hand.link, UNIT[0])])[0][:3]
+        return Sample(reading.numbers, average.deviation, average.readings, gravity, basis, average.time)
+
+    def _gravity(self, q: Array) -> Array:
+        weight = self._dynamics.weights(q, [Load(self.hand.link, UNIT[0])])[0][:3]
+        return np.asarray(weight / np.linalg.norm(weight))
+
+    def resume_with(self, averages: Sequence[Average]) -> None:
+        """Go on with what was sampled before."""
+        self.averages += averages
+        self.samples += [self._sample(average) for average in averages]

@@ -1,0 +1,183 @@
+"""What a proof draws by lot: states of a robot, wrenches on it, payloads in its hands."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from ..core.inertia import Inertia
+from ..core.path import WEIGHTS, Path, Step
+from ..core.spatial import Array
+from ..core.wrench import LEVER, Wrench
+from ..dynamics.dynamics import Dynamics
+from ..equations.lagrangian import Lagrangian, find_C
+from ..equations.newton_euler import NewtonEuler
+from ..equations.regressor import moved_links, parameters_of, regressor
+from ..robot.robot import Joint, Robot
+
+REACH = {'revolute': np.pi, 'prismatic': 1.0}  # rad, m, to each side of zero, or of the limit that is nearest
+
+
+class States(NamedTuple):
+    """Random states of a robot: positions, velocities and accelerations, each (states, n)."""
+
+    q: Array
+    dq: Array
+    ddq: Array
+
+
+def random_states(robot: Robot, count: int, seed: int) -> States:
+    """Draw states: positions within limits and `REACH`, velocities and accelerations normally distributed."""
+    rng = np.random.default_rng(seed)
+    lower, upper = np.array([_bounds(joint) for joint in robot.moving_joints], dtype=float).T
+    q = rng.uniform(lower, upper, (count, robot.n))
+    return States(q, rng.normal(size=(count, robot.n)), rng.normal(size=(count, robot.n)))
+
+
+def _bounds(joint: Joint) -> tuple[float, float]:
+    """Return between which positions to draw: some limits are so far that they mean none."""
+    reach, limits = REACH[joint.kind], joint.limits
+    if not limits or limits.lower is None or limits.upper is None:
+        return -reach, reach
+    middle = min(max(0.0, limits.lower), limits.upper)
+    return max(limits.lower, middle - reach), min(limits.upper, middle + reach)
+
+
+def random_payload(robot: Robot, links: Sequence[str], rng: np.random.Generator) -> dict[str, Inertia]:
+    """Draw a body for every hand that is among the links: five points with masses, as a body can have them."""
+    return {link: _random_body(rng) for link in robot.hands.values() if link in links}
+
+
+def _random_body(rng: np.random.Generator) -> Inertia:
+    masses, points = rng.uniform(0.1, 2.0, 5), rng.normal(size=(5, 3)) * 0.2
+    squares = np.einsum('ki,kj,k->ij', points, points, masses)
+    return Inertia(float(masses.sum()), masses @ points, np.trace(squares) * np.eye(3) - squares)
+
+
+def random_wrenches(robot: Robot, links: Sequence[str], rng: np.random.Generator) -> list[list[Wrench]]:
+    """Draw three sets: on the hands in their own axes; on the hands, and anywhere, in any link's axes and about any.
+
+    "Anywhere" is every end of the tree and one more link.
+    """
+    if not links:
+        return []
+    bearing = {joint.parent for joint in robot.joints}
+    hands = [link for link in robot.hands.values() if link in links]
+    ends = [link for link in links if link not in bearing]
+    anywhere = [*ends, str(rng.choice(links))]
+
+    def drawn(on: Sequence[str], aslant: bool) -> list[Wrench]:
+        frames = [rng.choice(links, 2).tolist() if aslant else ('', '') for _ in on]
+        return [Wrench(link, *rng.normal(size=(2, 3)), *of) for link, of in zip(on, frames, strict=True)]
+
+    return [drawn(hands, aslant=False), drawn(hands, aslant=True), drawn(anywhere, aslant=True)]
+
+
+DAMPING = 0.5  # m, of the wrenches told: well posed with any number of hands
+WrenchSets = Sequence[Sequence[Wrench]]
+
+
+def by_pinocchio(
+    dynamics: Dynamics, s: States, wrenches: WrenchSets, links: Sequence[str], hands: Sequence[str]
+) -> dict[str, Array]:
+    """Return every quantity at every state, by the code that users run."""
+    d = dynamics
+    poses = [[np.column_stack(d.pose(q, link)) for link in links] for q in s.q]
+    return {
+        '0T_j': np.array(poses),
+        'A': np.array([d.A(q) for q in s.q]),
+        'C': np.array([d.C(q, dq) for q, dq in zip(s.q, s.dq, strict=True)]),
+        'C dq': np.array([d.coriolis_torque(q, dq) for q, dq in zip(s.q, s.dq, strict=True)]),
+        'Q': np.array([d.Q(q) for q in s.q]),
+        'Gamma': np.array([d.inverse_dynamics(*state) for state in zip(*s, strict=True)]),
+        'Gamma mean': np.array([d.mean_inverse_dynamics(step) for step in _steps(s)]),
+        'J^T f': _by_set(lambda given: np.array([d.wrench_torque(q, given) for q in s.q]), wrenches),
+        'f': _told(d, s, hands),
+        'Gamma_f': np.array([d.friction_torque(dq) for dq in s.dq]),
+        'E': np.array([d.E(q, dq) for q, dq in zip(s.q, s.dq, strict=True)]),
+        'U': np.array([d.U(q) for q in s.q]),
+        'S': np.array([d.center_of_mass(q) for q in s.q]),
+    }
+
+
+def by_regressor(robot: Robot, s: States) -> Array:
+    """Return Gamma (states, n) as identification takes it apart: Y(q, dq, ddq) phi, and the rotors."""
+    links = moved_links(robot)
+    return regressor(robot, links, *s) @ parameters_of(robot, links) + robot.rotor_inertia * s.ddq
+
+
+def by_lagrangian(
+    robot: Robot, s: States, wrenches: WrenchSets, links: Sequence[str], hands: Sequence[str]
+) -> dict[str, Array]:
+    """Return the same quantities by the report's equations."""
+    lagrangian = Lagrangian(robot)
+    A, dA_dq, Q = lagrangian.A(s.q), lagrangian.dA_dq(s.q), lagrangian.Q(s.q)
+    C = find_C(dA_dq, s.dq)
+    coriolis = np.einsum('sij,sj->si', C, s.dq)
+    Gamma = np.einsum('sij,sj->si', A, s.ddq) + coriolis + Q
+    poses = [np.concatenate([R, p[..., None]], axis=-1) for R, p in (lagrangian.pose(s.q, link) for link in links)]
+    return {
+        '0T_j': np.stack(poses, axis=1) if poses else np.zeros((len(s.q), 0)),
+        'A': A,
+        'C': C,
+        'C dq': coriolis,
+        'Q': Q,
+        'Gamma': Gamma,
+        'Y phi': Gamma,
+        'J^T f': _by_set(lambda given: lagrangian.wrench_torque(s.q, given), wrenches),
+        'f': _explaining(lagrangian, s, hands),
+        'Gamma_f': lagrangian.friction_torque(s.dq),
+        'E': lagrangian.E(s.q, s.dq),
+        'U': lagrangian.U(s.q),
+        'S': lagrangian.center_of_mass(s.q),
+        'dA/dt': np.einsum('sijk,sk->sij', dA_dq, s.dq),
+    }
+
+
+def _told(dynamics: Dynamics, s: States, hands: Sequence[str]) -> Array:
+    """Return the wrenches on hands that explain torques, here ddq's numbers, and their bound (states, 6 hands + 1)."""
+    if not hands:
+        return np.zeros(0)
+    return np.array([np.append(*dynamics.hand_wrenches(q, x, hands, DAMPING)) for q, x in zip(s.q, s.ddq, strict=True)])
+
+
+def _explaining(lagrangian: Lagrangian, s: States, hands: Sequence[str]) -> Array:
+    """Return the same by J^T of unit wrenches, and by other solvers."""
+    if not hands:
+        return np.zeros(0)
+    scale = np.tile([1.0, 1.0, 1.0, *[1 / LEVER] * 3], len(hands))
+    units = [Wrench(link, *unit.reshape(2, 3)) for link in hands for unit in np.eye(6)]
+    J = scale[:, None] * np.stack([lagrangian.wrench_torque(s.q, [unit]) for unit in units], axis=1)
+    squared = J @ np.swapaxes(J, 1, 2) + DAMPING**2 * np.eye(len(scale))
+    f = np.linalg.solve(squared, J @ s.ddq[..., None])[..., 0] * scale
+    return np.column_stack([f, 1 / (1 / np.linalg.eigvalsh(squared)).sum(axis=1) - DAMPING**2])
+
+
+def by_newton_euler(robot: Robot, s: States, wrenches: WrenchSets) -> dict[str, Array]:
+    """Return the quantities that recursive Newton-Euler knows."""
+    recursive = NewtonEuler(robot)
+    return {
+        'A': recursive.A(s.q),
+        'C': recursive.C(s.q, s.dq),
+        'C dq': recursive.coriolis_torque(s.q, s.dq),
+        'Q': recursive.Q(s.q),
+        'Gamma': recursive.inverse_dynamics(*s),
+        'Gamma mean': np.array([WEIGHTS @ recursive.inverse_dynamics(*step.points()) for step in _steps(s)]),
+        'Y phi': recursive.inverse_dynamics(*s),
+        'J^T f': _by_set(lambda given: recursive.wrench_torque(s.q, given), wrenches),
+    }
+
+
+def _by_set(torque: Callable[[Sequence[Wrench]], Array], wrenches: WrenchSets) -> Array:
+    """Return J^T f (states, n, sets): each set at all states in a row, as a sensor's last reading is used."""
+    return np.stack([torque(given) for given in wrenches], axis=-1) if wrenches else np.zeros(0)
+
+
+def _steps(s: States) -> list[Step]:
+    """Return a step to every state from the one before; to the first from the last, which was at rest until then."""
+    path = Path()
+    path.begin(s.q[-1], 0 * s.dq[-1])
+    path.step(s.q[-1], s.dq[-1], 0.5)
+    return [path.step(q, dq, 0.4 + 0.1 * (k % 3)) for k, (q, dq) in enumerate(zip(s.q, s.dq, strict=True))]

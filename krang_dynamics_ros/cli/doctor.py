@@ -1,0 +1,83 @@
+"""Look whether a recording is of this robot, in the units and signs that are expected."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+from ..core.optional import optional
+from ..identification.doctor import ASSUMED, Diagnosis, examine
+from ..robot.robot_file import load_robot
+from .common import command_parser, guarded, say
+from .recorded import add_recordings, recordings_of, robot_file_of
+
+threadpools = optional('threadpoolctl', 'identification')
+_DESCRIPTION = """\
+Look for the usual mistakes in a recording of a robot: time, units and signs, the order of joints, gravity, and load.
+Each finding is one line, most serious first, with its number and what to change. Exit code 0: no finding; 1: findings;
+2: the recording could not be examined."""
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command."""
+    parser = command_parser('doctor', _DESCRIPTION)
+    add_recordings(parser, several=False)
+    parser.add_argument('--json', action='store_true', help='print the findings as JSON')
+    arguments = parser.parse_args(argv)
+    return guarded(lambda: _doctor(arguments))
+
+
+def _doctor(arguments: argparse.Namespace) -> int:
+    path = robot_file_of(arguments)
+    robot = load_robot(path)
+    (recording,) = recordings_of(arguments, robot)
+    with threadpools.threadpool_limits(1):  # the matrices are small: threads would wait for each other
+        found = examine(robot, recording)
+    if arguments.json:
+        say(json.dumps(_as_data(found, str(path), recording.source), indent=1, allow_nan=False))
+    else:
+        _print(found, str(path), recording.source)
+    return 1 if found.findings else 0
+
+
+def _print(found: Diagnosis, robot: str, source: str) -> None:
+    say(f'robot: {robot}', f'recording: {source}, {found.timing}', f'assumed: {ASSUMED}')
+    for k, finding in enumerate(found.findings, 1):
+        say(f'{k}. {finding}')
+    repaired = ' when all this is repaired' if found.findings else ''
+    worst = max(zip(found.errors.tolist(), found.joint_names, strict=True))
+    fit = f'error {found.errors.mean():.2f} of the standard deviation of the effort, worst {worst[1]} {worst[0]:.2f}'
+    say(f'{"" if found.findings else "no findings; "}bodies near those of the file fit with {fit}{repaired}')
+
+
+def _as_data(found: Diagnosis, robot: str, source: str) -> dict[str, Any]:
+    """Return what `--json` prints."""
+    return {
+        'robot': robot,
+        'recording': source,
+        'assumed': ASSUMED,
+        'rate': found.timing.rate,
+        'duration': found.timing.duration,
+        'gaps': found.timing.gaps,
+        'repeated_rows': found.timing.repeated,
+        'errors': dict(zip(found.joint_names, found.errors.tolist(), strict=True)),
+        'findings': [
+            {
+                'number': k,
+                'kind': finding.kind,
+                'names': list(finding.names),
+                'value': finding.value if math.isfinite(finding.value) else None,
+                'text': finding.text,
+                'change': finding.change,
+            }
+            for k, finding in enumerate(found.findings, 1)
+        ],
+    }
+
+
+if __name__ == '__main__':
+    sys.exit(main())

@@ -1,0 +1,73 @@
+"""Write an arm file: what the URDF of an arm does not say, and every command needs."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from ..core.errors import ArgumentError
+from ..core.files import write_whole
+from ..processing.arm_recording import recorded_arm
+from ..robot.adapted import Adaptation
+from ..robot.arm_file_text import GUESS, NewArm, arm_file_text
+from ..robot.known_arms import UNKNOWN, hands_of, unreported_joints
+from ..robot.robot_file import located
+from .arm_option import read_arm_file
+from .common import add_overwrite, check_outputs, command_parser, guarded, loaded, say
+
+_DESCRIPTION = """\
+Writes an arm file: a ROS parameter file with what a URDF does not say and every command needs. Names of the joints,
+gravity, topics, what effort means, hands, tool, boxes to keep out of. What is guessed is marked GUESS and explained;
+with --recording the guesses on names, rate, sign and scale of effort are compared with a recording."""
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command."""
+    parser = command_parser('new_arm', _DESCRIPTION)
+    add = parser.add_argument
+    add('robot', metavar='URDF', help='URDF, xacro or robot file of the arm')
+    add('-o', '--output', type=Path, default=Path('my_arm.yaml'), metavar='FILE', help='default: my_arm.yaml')
+    add('--base-link', default='', metavar='LINK', help='link of the URDF that stands still, with what is below it')
+    add('--recording', type=Path, metavar='BAG', help='a bag of this arm, by `krang record` or `ros2 bag record`')
+    add('--joint-states', default='', metavar='TOPIC', help='of the recording; default: the one that there is')
+    add_overwrite(parser)
+    arguments = parser.parse_args(argv)
+    return guarded(lambda: _new_arm(arguments))
+
+
+def _new_arm(arguments: argparse.Namespace) -> int:
+    path = located(arguments.robot)
+    check_outputs([arguments.output], [path, arguments.recording], arguments.overwrite)
+    robot = loaded(path, arguments.base_link)
+    if not robot.n:
+        raise ArgumentError(f'{path}: no joint moves, must be an arm')
+    changes = Adaptation(fixed=unreported_joints(robot))
+    arm = NewArm(changes.of_robot(robot), path.absolute(), changes, arguments.base_link)
+    if arguments.recording:
+        found = recorded_arm(arguments.recording, robot, arguments.joint_states)
+        arm = replace(
+            arm, robot=found.adaptation.of_robot(robot), adaptation=found.adaptation, joint_states=found.topic,
+            sign=found.sign, findings=found.findings,
+        )  # fmt: skip
+    text = arm_file_text(arm, arguments.output.name)
+    write_whole(arguments.output, text)
+    say(*_summary(arm, arguments.output, text))
+    read_arm_file(arguments.output)
+    return 0
+
+
+def _summary(arm: NewArm, output: Path, text: str) -> list[str]:
+    known = '' if arm.known is UNKNOWN else f', joints named as those of {arm.known.name}'
+    hands = ', '.join(f'{name} ({link})' for name, link in hands_of(arm.robot).items()) or 'none'
+    return [
+        f'{arm.robot.name}: {arm.robot.n} joints{known}; hands: {hands}',
+        *arm.findings,
+        f'written: {output}; {text.count(f"{GUESS}:")} guesses in it are marked {GUESS}: check these first',
+    ]
+
+
+if __name__ == '__main__':
+    sys.exit(main())

@@ -1,0 +1,155 @@
+"""Record a robot: joint states, wrenches, IMU, description and torques, into a bag (mcap)."""
+
+from __future__ import annotations
+
+import argparse
+import shutil
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ..core.errors import ArgumentError, MissingError, listed
+from ..live.robot_inputs import InputTopics
+from ..recordings.bag_writer import BagWriter
+from .arm_option import add_arm, read_arm_file, write_arm_beside
+from .common import LiveLines, command_parser, guarded, number, say, say_error
+
+if TYPE_CHECKING:
+    from ..nodes.recorder import Recorder
+
+_DESCRIPTION = """\
+Records joint states, wrenches, IMU, robot description, payloads, torques and effort commands into a bag (mcap), which
+process, identify, predict and calibrate read. Says while it runs what is recorded, how long and at which rate, and what
+is missing. Ctrl-C ends it, or --seconds. Beside it, `ros2 bag record` does the same for any other topic. Arguments of
+ROS come behind --ros-args, as in: krang record -o drive --ros-args -r joint_states:=franka/joint_states."""
+WITHIN = 10.0  # s: joint states that do not come by then are missing
+JOINT_STATE = 'sensor_msgs/msg/JointState'
+LONGEST = 1e6  # s
+SHOW = 0.2  # s between two looks at the table
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command; exit code 0: recorded, 1: no joint states came, 2: not understood."""
+    words = list(sys.argv[1:] if argv is None else argv)
+    at = words.index('--ros-args') if '--ros-args' in words else len(words)
+    parser = command_parser('record', _DESCRIPTION)
+    now = time.strftime('%Y%m%d_%H%M%S')
+    add = parser.add_argument
+    add('-o', '--output', type=Path, default=Path(f'recording_{now}'), metavar='FOLDER', help='default: recording_TIME')
+    add('--seconds', type=number(0.1, LONGEST), metavar='S', help='from the first joint state; default: until Ctrl-C')
+    add_arm(parser)
+    add('--topics', nargs='+', default=[], metavar='TOPIC', help='further topics, of the same types')
+    arguments = parser.parse_args(words[:at])
+    return guarded(lambda: _Command(arguments, words[at:]).run())
+
+
+class _Command:
+    """One recording."""
+
+    def __init__(self, given: argparse.Namespace, ros_arguments: Sequence[str]) -> None:
+        self._given, self._ros_arguments = given, ros_arguments
+        self._lines, self._announced = LiveLines(), set[str]()
+        self._arm = read_arm_file(given.arm)
+        self._expected = self._arm.robot.joint_names if self._arm else ()
+        self._topics = self._arm.engine.inputs.topics if self._arm else InputTopics()
+        self._started, self._shown = time.monotonic(), 0.0
+
+    def run(self) -> int:
+        """Record; return the exit code."""
+        folder: Path = self._given.output
+        if not folder.absolute().parent.is_dir():
+            raise ArgumentError(f'{folder.parent}: no such folder, must exist; make it with mkdir -p')
+        recorder_of = _recorder()
+        also = [*self._given.topics, *self._topics.wrenches.values(), self._topics.imu]
+        with (
+            BagWriter(folder) as writer,
+            recorder_of(writer, self._topics.joint_states, also, self._ros_arguments) as recorder,
+        ):
+            if self._arm:
+                write_arm_beside(folder, self._arm)
+            say(f'recording into {folder}; {self._until}', flush=True)
+            recorder.run(lambda: self._done(recorder))
+            came = self._conclude(recorder)
+        if not came:
+            shutil.rmtree(folder)
+        return 0 if came else 1
+
+    @property
+    def _until(self) -> str:
+        seconds = self._given.seconds
+        return f'{seconds:g} s from the first joint state' if seconds else 'Ctrl-C ends it'
+
+    def _done(self, recorder: Recorder) -> bool:
+        self._show(recorder)
+        seconds = self._given.seconds
+        if recorder.began is None:
+            return bool(seconds) and time.monotonic() - self._started > WITHIN
+        return bool(seconds) and recorder.seconds >= seconds
+
+    def _show(self, recorder: Recorder) -> None:
+        if time.monotonic() - self._shown < SHOW:
+            return
+        self._shown = time.monotonic()
+        if self._lines.watched:
+            self._lines.show(self._table(recorder))
+            return
+        for name in [name for name, topic in recorder.topics.items() if topic.count and name not in self._announced]:
+            self._announced.add(name)
+            say(f'  {name}: is recorded', flush=True)
+
+    def _table(self, recorder: Recorder) -> list[str]:
+        now = time.monotonic()
+        lines = [f'{recorder.seconds:6.1f} s   {"topic":<44}{"messages":>10}{"per second":>12}']
+        topics = sorted(recorder.topics.values(), key=lambda topic: topic.name)
+        lines += [f'{"":<11}{topic.name:<44}{topic.count:>10}{topic.rate(now):>12.1f}' for topic in topics]
+        return [*lines, *(f'missing: {line}' for line in self._missing(recorder))]
+
+    def _missing(self, recorder: Recorder) -> Iterator[str]:
+        """Say what a recording should have and does not have."""
+        if recorder.began is None:
+            others = [name for name in recorder.of_kind(JOINT_STATE) if name.endswith('joint_states')]
+            there = f'; there are {listed(others)}: -r joint_states:=NAME behind --ros-args, or --arm' if others else ''
+            yield f'joint states on {recorder.joint_states}{there}'
+            return
+        for hand, name in self._topics.wrenches.items():
+            if not (topic := recorder.topics.get(recorder.resolved(name))) or not topic.count:
+                yield f'wrench of {hand} on {recorder.resolved(name)}'
+        joints = recorder.joints
+        if joints.refused:
+            yield f'joint states that can be read: {joints.refused}'
+        if lacking := [name for name in self._expected if name not in joints.position]:
+            yield f'joints {listed(lacking)}: not in the joint states'
+        names = sorted(joints.position)
+        if without := [name for name in names if name not in joints.effort]:
+            yield f'efforts of {listed(without)}: without them nothing is identified'
+        if without := [name for name in names if name not in joints.velocity]:
+            yield f'velocities of {listed(without)}'
+
+    def _conclude(self, recorder: Recorder) -> bool:
+        """Say what was recorded; return whether joint states were."""
+        missing = [*self._missing(recorder)]
+        if recorder.began is None:
+            say_error(f'Nothing recorded. Missing: {missing[0]}.')
+            return False
+        if not self._lines.watched:
+            say(*self._totals(recorder), *(f'missing: {line}' for line in missing))
+        say(f'recorded {recorder.seconds:.1f} s: {self._given.output}')
+        return True
+
+    def _totals(self, recorder: Recorder) -> Iterator[str]:
+        for topic in sorted(filter(lambda topic: topic.count, recorder.topics.values()), key=lambda topic: topic.name):
+            yield f'  {topic.name}: {topic.count} messages, {topic.mean_rate:.1f} per second'
+
+
+def _recorder() -> Any:
+    try:
+        from ..nodes.recorder import Recorder  # noqa: PLC0415 (help needs no ROS)
+    except ImportError:
+        raise MissingError('rclpy', 'the topics of a robot', 'source ROS, or use the .venv of `make`') from None
+    return Recorder
+
+
+if __name__ == '__main__':
+    sys.exit(main())

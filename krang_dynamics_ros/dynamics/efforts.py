@@ -1,0 +1,85 @@
+"""What `effort` means: readings of drives and sensors as joint torques. Observer, commands and `process` ask here."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal, get_args
+
+import numpy as np
+
+from ..core.errors import ArgumentError
+from ..core.spatial import Array
+from .dynamics import Dynamics
+from .state import State
+
+EffortSource = Literal['joint', 'motor', 'external']
+EFFORT_SOURCES: tuple[str, ...] = get_args(EffortSource)
+MAY_LACK = ('gravity', 'coriolis', 'friction')
+
+
+class Efforts:
+    """The meaning of the efforts (n) of one robot.
+
+    A torque, N m (N), is `scale` * reading - offset + the terms of the model that the reading is `without`. Offsets are
+    those of the robot's drives. `source` says where the torque acts: `joint`, behind the gear; `motor`, before friction
+    and rotors, times the gear ratio; `external`: the reading is the external torque itself, and lacks nothing.
+    """
+
+    def __init__(self, dynamics: Dynamics) -> None:
+        self._dynamics = dynamics
+        self.source: EffortSource = 'motor'
+        self.scale: Array = np.ones(dynamics.n)  # N m (N) per unit of the reading
+        self.without: tuple[str, ...] = ()  # of MAY_LACK
+
+    @property
+    def as_read(self) -> bool:
+        """Whether readings are torques as they are."""
+        return not (self.without or (self.scale != 1).any() or self._dynamics.drive.effort_offset.any())
+
+    def scaled(self, state: State) -> Array:
+        """Return the readings of a state (n) in N m (N); NaN where there is none."""
+        return np.full(self._dynamics.n, np.nan) if state.effort is None else state.effort * self.scale
+
+    def torque(self, state: State) -> Array | None:
+        """Return the torques (n) that drive the joints, NaN where unknown; None if readings are external torques."""
+        if self.source == 'external':
+            return None
+        if not self.without:
+            return self._dynamics.drive.without_offset(self.scaled(state))
+        dq = np.full(self._dynamics.n, np.nan) if state.dq is None else state.dq
+        effort = np.full(self._dynamics.n, np.nan) if state.effort is None else state.effort
+        return np.asarray(self.torques(state.q[None], dq[None], effort[None])[0])
+
+    def torques(self, q: Array, dq: Array, effort: Array) -> Array:
+        """Return the torques (m, n) of many states and their readings (m, n); of external readings, N m (N) as well.
+
+        Where a velocity is needed and is NaN, so is the torque.
+        """
+        scaled = np.asarray(effort * self.scale)
+        if self.source == 'external':
+            return scaled
+        return self._dynamics.drive.without_offset(scaled) + self.missing(q, dq)
+
+    def missing(self, q: Array, dq: Array) -> Array:
+        """Return the terms (m, n) of many states that the readings are without."""
+        missing = np.zeros_like(q)
+        for name in self.without:
+            missing = missing + self._term(name, q, dq)
+        return missing
+
+    def _term(self, name: str, q: Array, dq: Array) -> Array:
+        if name == 'gravity':
+            return self._dynamics.over('Q', q)
+        if name == 'coriolis':
+            return self._dynamics.over('coriolis_torque', q, dq)
+        return self._dynamics.friction.torque(dq)
+
+
+def check_without(without: Sequence[str], source: str) -> None:
+    """Raise `ArgumentError` if readings of a source cannot be without these terms."""
+    if source == 'external' and without:
+        raise ArgumentError(f'effort_without: {", ".join(without)}, must be empty with effort_source external')
+    if source == 'joint' and 'friction' in without:
+        raise ArgumentError(
+            'effort_without: friction, must not be named with effort_source joint: behind the gear there is none'
+        )

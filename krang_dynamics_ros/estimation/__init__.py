@@ -1,1 +1,0 @@
-"""What the world does to the robot: wrenches at the hands and contact, from the external torques of the joints."""

@@ -1,0 +1,319 @@
+"""How well a recording fits a robot, if its columns are read in this way or that, and gravity points here or there.
+
+All is linear, over some hundred smoothed rows: bodies near those of the robot file, and of each joint a rotor, viscous
+and Coulomb friction that are not negative, and an offset. So an error of the robot file of some percent does not hide
+which reading is right, and a sign that turns friction round is seen.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import NamedTuple, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..core.spatial import Array
+from ..equations.regressor import regressor
+from ..recordings.derivatives import Smoothed
+from ..recordings.recording import Recording, RecordingError, motion_only
+from ..robot.robot import Robot
+from .bodies_prior import BodiesPrior
+from .identify import run_of
+
+CUTOFF = 3.0  # Hz
+MAX_CUTOFF = 0.25  # of the rate
+MAX_ROWS = 300
+SPREAD = 0.3  # of bodies about the file's, relative: these may be wrong by so much
+FILE = 1e-3  # the same: the file's bodies as they are
+ERROR = 0.1  # of the spread of an effort: what a fit leaves unexplained
+COULOMB_VELOCITY = 0.02  # rad/s
+FACTOR_WIDTHS = (1.0, 1.0, 1.0, 0.3)  # of rotor, viscous, Coulomb, offset beforehand, as in `effects/`
+PIN_ROUNDS = 6
+LOOSE_MASS, LOOSE_MOMENT = 5.0, 1.0  # kg and kg m: how far a load may be from none, about
+TINY = 1e-12
+T = TypeVar('T')
+
+
+@dataclass(frozen=True)
+class Reading:
+    """Which column of a table holds each joint's numbers, and what they are multiplied by."""
+
+    position: tuple[int, ...]
+    effort: tuple[int, ...]
+    position_factor: tuple[float, ...]
+    effort_factor: tuple[float, ...]
+
+    @classmethod
+    def plain(cls, joints: int) -> Reading:
+        """Return the reading of a table that is as it should be."""
+        order, ones = tuple(range(joints)), (1.0,) * joints
+        return cls(order, order, ones, ones)
+
+    def swapped(self, a: int, b: int, position: bool, effort: bool) -> Reading:
+        """Return the reading with columns of two joints exchanged."""
+        found = self
+        if position:
+            found = replace(found, position=_swapped(self.position, a, b))
+            found = replace(found, position_factor=_swapped(self.position_factor, a, b))
+        if effort:
+            found = replace(found, effort=_swapped(self.effort, a, b))
+            found = replace(found, effort_factor=_swapped(self.effort_factor, a, b))
+        return found
+
+    def times(self, factors: Sequence[float], position: bool, effort: bool) -> Reading:
+        """Return the reading with the columns of each joint times a factor."""
+        found = self
+        if position:
+            found = replace(found, position_factor=_product(self.position_factor, factors))
+        if effort:
+            found = replace(found, effort_factor=_product(self.effort_factor, factors))
+        return found
+
+    def turned(self, joint: int, position: bool, effort: bool) -> Reading:
+        """Return the reading with a joint's columns of the other sign."""
+        factors = [-1.0 if k == joint else 1.0 for k in range(len(self.position))]
+        return self.times(factors, position, effort)
+
+    def apply(self, recording: Recording, velocity: bool = True) -> Recording:
+        """Return the recording as it should be; `velocity`: its columns go with those of positions."""
+        n, position = len(self.position), list(self.position)
+        q = recording.position[:, position] * self.position_factor
+        dq, effort = recording.velocity, recording.measured_effort[:, list(self.effort)] * self.effort_factor
+        if dq is not None and velocity:
+            dq = dq[:, position] * self.position_factor
+        return replace(recording, joint_names=recording.joint_names[:n], position=q, velocity=dq, effort=effort)
+
+
+def _swapped(values: tuple[T, ...], a: int, b: int) -> tuple[T, ...]:
+    found = list(values)
+    found[a], found[b] = found[b], found[a]
+    return tuple(found)
+
+
+def _product(values: Sequence[float], factors: Sequence[float]) -> tuple[float, ...]:
+    return tuple(float(a * b) for a, b in zip(values, factors, strict=True))
+
+
+class Slope(NamedTuple):
+    """Effort over the model's torque, of each joint, friction and offset being free."""
+
+    value: Array
+    explained: Array  # of what friction and offset leave, by the model's torque: partial R^2
+
+
+class Parts(NamedTuple):
+    """Regressors (rows, joints, 10 links) of one reading of the positions, and the columns of friction."""
+
+    inertial: Array  # without gravity
+    gravity: Array  # (rows, joints, 10 links, 3): of 1 m/s^2 along each axis of the base
+    own: Array  # (rows, joints, 4): rotor, viscous, Coulomb, offset
+
+
+class LoadFit(NamedTuple):
+    """What is missing on the last link, kg and m, and the error with it and without."""
+
+    mass: float
+    com: Array
+    error: float
+    without: float
+
+
+class Evidence:
+    """Smoothed rows of a motion, and the fit of a robot to each reading of them."""
+
+    def __init__(self, robot: Robot, motion: Recording, cutoff: float = CUTOFF) -> None:
+        """Smooth a motion, at a cut-off in Hz."""
+        run = run_of(robot, motion)
+        smoothed = Smoothed(run.recording, min(cutoff, MAX_CUTOFF * motion.rate))
+        found, every = smoothed.motion, slice(None, None, max(1, -(-len(smoothed.instant) // MAX_ROWS)))
+        self.arm, self.n = run.arm, len(run.counted)
+        self._whole = found.q[every], found.dq[every], found.ddq[every]
+        self._effort = motion.measured_effort[smoothed.new][every]
+        self._new_rows = min(1.0, 2 * smoothed.cutoff * motion.duration / len(self._effort))
+        self._parts: dict[tuple[tuple[int, ...], tuple[float, ...]], Parts] = {}
+
+    @cached_property
+    def plain(self) -> Reading:
+        """The reading of the table as it is."""
+        return Reading.plain(self.n)
+
+    @cached_property
+    def gravity(self) -> Array:
+        """Gravity of the robot file (3), m/s^2, in the base's axes."""
+        return np.asarray(self.arm.robot.gravity, dtype=float)
+
+    @cached_property
+    def _prior(self) -> BodiesPrior:
+        return BodiesPrior.of(self.arm.phi)
+
+    def parts(self, reading: Reading) -> Parts:
+        """Return the regressors of a reading."""
+        key = reading.position, reading.position_factor
+        if key not in self._parts:
+            self._parts[key] = self._computed(reading)
+        return self._parts[key]
+
+    def _computed(self, reading: Reading) -> Parts:
+        others = [*range(self.n, self._whole[0].shape[1])]  # joints that move and do not count
+        columns, factors = [*reading.position, *others], np.array([*reading.position_factor, *(1.0 for _ in others)])
+        q, dq, ddq = (x[:, columns] * factors for x in self._whole)
+        robot, links, still = self.arm.robot, self.arm.links, np.zeros_like(q)
+        weightless = regressor(replace(robot, gravity=np.zeros(3)), links, q, dq, ddq)
+        weights = [regressor(replace(robot, gravity=axis), links, q, still, still) for axis in np.eye(3)]
+        own = np.stack([ddq, dq, np.tanh(dq / COULOMB_VELOCITY), np.ones_like(q)], axis=-1)
+        n = self.n
+        return Parts(weightless[:, :n], np.stack(weights, axis=-1)[:, :n], own[:, :n])
+
+    def effort(self, reading: Reading) -> Array:
+        """Return the efforts (rows, joints) of a reading."""
+        return np.asarray(self._effort[:, list(reading.effort)] * reading.effort_factor)
+
+    def errors(self, reading: Reading | None = None) -> Array:
+        """Return the error of the fit (joints), RMSE over the standard deviation of the effort."""
+        return self._fit(reading or self.plain, None, self._bodies(SPREAD))[0]
+
+    def error(self, reading: Reading | None = None) -> float:
+        """Return the mean error over joints."""
+        return float(self.errors(reading).mean())
+
+    def stiff_error(self, reading: Reading, gravity: Array | None = None) -> float:
+        """Return the mean error over joints with the file's bodies."""
+        return float(self._fit(reading, gravity, self._bodies(FILE))[0].mean())
+
+    def _bodies(self, spread: float) -> Array:
+        return np.asarray(self._prior.hessian / spread**2)
+
+    def _fit(self, reading: Reading, gravity: Array | None, prior: Array) -> tuple[Array, Array]:
+        """Return errors (joints), and the unknowns: bodies, then four factors of each joint."""
+        parts, effort = self.parts(reading), self.effort(reading)
+        Y = parts.inertial + parts.gravity @ (self.gravity if gravity is None else gravity)
+        spread = np.maximum(effort.std(axis=0), TINY)
+        p, c = Y.shape[2], parts.own.shape[2]
+        A, b = np.zeros((p + c * self.n,) * 2), np.zeros(p + c * self.n)
+        A[:p, :p], b[:p] = prior, prior @ self._prior.phi
+        for j in range(self.n):
+            at, X = _place(p, c, j), np.concatenate([Y[:, j], parts.own[:, j]], axis=1)
+            weight = self._new_rows / (ERROR * spread[j]) ** 2
+            A[np.ix_(at, at)] += weight * X.T @ X
+            b[at] += weight * X.T @ effort[:, j]
+            square = np.square(parts.own[:, j]).mean(axis=0)
+            A[at[p:], at[p:]] += (square + TINY) / np.square(np.array(FACTOR_WIDTHS) * spread[j])
+        x = _solved(A, b, np.array([False] * p + [True, True, True, False] * self.n))
+        model = [Y[:, j] @ x[:p] + parts.own[:, j] @ x[p + c * j : p + c * j + c] for j in range(self.n)]
+        return np.sqrt(np.square(effort - np.stack(model, axis=1)).mean(axis=0)) / spread, x
+
+    def slopes(self, reading: Reading | None = None, gravity: Array | None = None) -> Slope:
+        """Return the slope of each joint's effort on the torque of the file's bodies."""
+        reading = reading or self.plain
+        parts, effort = self.parts(reading), self.effort(reading)
+        torque = (parts.inertial + parts.gravity @ (self.gravity if gravity is None else gravity)) @ self.arm.phi
+        value, explained = np.zeros(self.n), np.zeros(self.n)
+        for j in range(self.n):
+            own = parts.own[:, j, 1:]
+            left, of_torque = (y - own @ np.linalg.lstsq(own, y, rcond=None)[0] for y in (effort[:, j], torque[:, j]))
+            if (of_torque @ of_torque) * (left @ left) > 0:
+                value[j] = left @ of_torque / (of_torque @ of_torque)
+                explained[j] = (left @ of_torque) ** 2 / ((of_torque @ of_torque) * (left @ left))
+        return Slope(value, explained)
+
+    def fitted_gravity(self, reading: Reading | None = None) -> Array:
+        """Return gravity (3) as three free numbers, the bodies being the file's."""
+        reading = reading or self.plain
+        parts, effort = self.parts(reading), self.effort(reading)
+        weight = np.einsum('rjpi,p->rji', parts.gravity, self.arm.phi)
+        x, _ = shared_fit(weight, parts.own, effort - parts.inertial @ self.arm.phi)
+        return np.asarray(x[:3])
+
+    def load(self) -> LoadFit:
+        """Fit mass and first moment on the last link, all other bodies being the file's."""
+        last, stiff = len(self.arm.links) - 1, self._bodies(FILE)
+        at, free = slice(10 * last, 10 * last + 4), stiff.copy()
+        whole = slice(10 * last, 10 * last + 10)
+        free[whole, whole] = np.diag([LOOSE_MASS**-2.0, *[LOOSE_MOMENT**-2.0] * 3, *[FILE**-4.0] * 6])
+        without, _ = self._fit(self.plain, None, stiff)
+        errors, x = self._fit(self.plain, None, free)
+        mass, *moment = x[at] - self._prior.phi[at]
+        return LoadFit(float(mass), np.array(moment) / mass, float(errors.mean()), float(without.mean()))
+
+
+def _place(bodies: int, count: int, joint: int) -> NDArray[np.intp]:
+    return np.concatenate([np.arange(bodies), bodies + count * joint + np.arange(count)])
+
+
+def _solved(A: Array, b: Array, guarded: Array) -> Array:
+    """Return the solution whose guarded unknowns are not negative: pinned to zero where they would be."""
+    pinned = np.zeros(len(b), dtype=bool)
+    for _ in range(PIN_ROUNDS):
+        free, x = ~pinned, np.zeros(len(b))
+        x[free] = np.linalg.solve(A[np.ix_(free, free)], b[free])
+        below = guarded & free & (x < 0)
+        if not below.any():
+            break
+        pinned |= below
+    return x
+
+
+def shared_fit(shared: Array, own: Array, effort: Array) -> tuple[Array, float]:
+    """Fit factors that all joints share (rows, joints, s) and their own (rows, joints, c), each joint by its spread.
+
+    Return them, the shared ones first, and the mean squared error in parts of the spread.
+    """
+    n, s, c = effort.shape[1], shared.shape[2], own.shape[2]
+    A, b, squares = np.zeros((s + c * n,) * 2), np.zeros(s + c * n), 0.0
+    for j, spread in enumerate(np.maximum(effort.std(axis=0), TINY)):
+        at, X, y = _place(s, c, j), np.concatenate([shared[:, j], own[:, j]], axis=1) / spread, effort[:, j] / spread
+        A[np.ix_(at, at)] += X.T @ X
+        b[at] += X.T @ y
+        squares += float(y @ y)
+    A[np.diag_indices(len(A))] += 1e-9 * np.diag(A) + TINY
+    x = np.linalg.solve(A, b)
+    return x, (squares - float(b @ x)) / effort.size
+
+
+NOMINAL_RATE = 100.0  # rows per second that a recording is given while its time is not known
+BANDWIDTH = 0.99  # of the energy of the positions: the smoothing keeps what is slower than some times its frequency
+SMOOTHING = 6.0
+MIN_GAIN = 0.005  # of the squared error, by the inertia's share
+OTHER_UNITS = 3.0  # times gravity: if the efforts fit so much, they have another unit
+G = 9.81  # m/s^2
+
+
+def with_time(recording: Recording, factor: float) -> Recording:
+    """Return the recording with its time, from zero on, times a factor."""
+    return replace(recording, time=(recording.time - recording.time[0]) * factor)
+
+
+def time_by_inertia(robot: Robot, recording: Recording) -> float | None:
+    """Return what time must be multiplied by for the right share of the inertia; None if that share is not seen.
+
+    The recording is given a usual rate first, so that nothing here depends on its time.
+    """
+    scale = recording.rate / NOMINAL_RATE
+    try:
+        motion = motion_only(replace(with_time(recording, scale), velocity=None))
+    except RecordingError:
+        return None
+    evidence = Evidence(robot, motion, SMOOTHING * _bandwidth(motion))
+    parts, effort, phi = evidence.parts(evidence.plain), evidence.effort(evidence.plain), evidence.arm.phi
+    weight = np.einsum('rjpi,p->rji', parts.gravity, phi)
+    both = np.concatenate([weight, (parts.inertial @ phi)[..., None]], axis=-1)
+    x, error = shared_fit(both, parts.own[..., 1:], effort)
+    _, without = shared_fit(weight, parts.own[..., 1:], effort)
+    strength = float(np.linalg.norm(x[:3])) / G
+    share = abs(x[3]) / (strength if strength > OTHER_UNITS else 1.0)
+    if share == 0 or error > (1 - MIN_GAIN) * without:
+        return None
+    return float(share**-0.5 * scale)
+
+
+def _bandwidth(recording: Recording) -> float:
+    """Return the frequency (Hz) below which nearly all of the positions' energy is."""
+    time = np.linspace(recording.time[0], recording.time[-1], len(recording))
+    q = np.stack([np.interp(time, recording.time, column) for column in recording.position.T], axis=1)
+    q = (q - q.mean(axis=0)) / np.maximum(q.std(axis=0), 1e-9)
+    energy = np.square(np.abs(np.fft.rfft(q * np.hanning(len(q))[:, None], axis=0))).sum(axis=1)
+    row = int(np.searchsorted(np.cumsum(energy), BANDWIDTH * energy.sum()))
+    return float(max(row, 1) / (time[-1] - time[0]))

@@ -1,0 +1,215 @@
+"""Payload of a hand from recordings of the loaded arm, without a wrist sensor: mass, centre of mass, inertia.
+
+What the robot file predicts of the efforts is taken off. What is left is the torque of the payload, which is linear in
+its parameters. Shares of the load are left out of that torque: they scale what a drive reads, and so the payload.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..core.errors import unknown_name
+from ..core.inertia import Inertia
+from ..core.spatial import Array, upper_triangle
+from ..equations.regressor import regressor
+from ..recordings.recording import Recording, RecordingError, motion_only
+from ..robot.robot import Robot
+from .arm import is_possible
+from .identify import derivative_by_parameters
+from .predict import predict, prepare
+
+MAX_ROWS = 3000  # of each recording
+BLOCK = 1.0  # s: rows within it count as one when the standard deviations are estimated
+MIN_BLOCKS = 4
+ROUNDS = 8  # of weights by joint, and of the inertia that a body without one has by its place
+LEVER = 0.1  # m: turns a first moment into a mass of the same weight
+MIN_RANK = 1e-8  # of the largest eigenvalue of the scaled normal matrix
+UNKNOWN_MASS = 0.3  # kg, standard deviation from which a motion does not determine the mass ...
+UNKNOWN_SHARE = 0.1  # ... unless it is less than this part of it
+UNKNOWN_MOMENT = 0.1  # kg m, the same of mass times centre of mass
+TINY = 1e-12
+
+
+@dataclass(frozen=True, eq=False)
+class Payload:
+    """What a hand held. Standard deviations are of repeats, by blocks of a second."""
+
+    hand: str
+    link: str
+    body: Inertia  # about the origin of the hand's link
+    deviations: Array  # (10): mass, centre of mass, inertia about it; kg, m, kg m^2; zero where it was not fitted
+    inertia: bool  # whether the inertia was fitted
+    before: Array  # error (joints), RMSE over the standard deviation of the effort, without the payload
+    after: Array  # and with it
+    seconds: float  # of motion
+    alone: dict[str, float]  # mass by each recording alone, kg
+
+    @property
+    def inertia_about_com(self) -> Array:
+        """Inertia about the centre of mass (6), xx xy xz yy yz zz; zero if it was not fitted."""
+        return upper_triangle(self.body.I_G) if self.inertia else np.zeros(6)
+
+    @property
+    def warnings(self) -> list[str]:
+        """What a person should know before the numbers are used."""
+        masses = [*self.alone.values()]
+        found = []
+        if self.body.m <= 2 * self.deviations[0]:
+            found.append('no payload is seen: the mass is within two standard deviations of zero')
+        elif self.inertia and not is_possible(self.body.parameters):
+            found.append('no rigid body has this inertia: the motion does not determine it; leave --inertia out')
+        if len(masses) > 1 and np.ptp(masses) > UNKNOWN_SHARE * abs(self.body.m):
+            found.append(f'the recordings differ: {", ".join(f"{name} {m:.3f} kg" for name, m in self.alone.items())}')
+        return found
+
+
+@dataclass(frozen=True, eq=False)
+class _Rows:
+    """Rows of one recording: what is left of the efforts, and the columns of the payload's parameters."""
+
+    source: str
+    Y: Array  # (rows, joints, 10)
+    residual: Array  # (rows, joints), N m
+    block: Array  # (rows)
+    squares: Array  # variance of the effort (joints)
+    seconds: float
+
+
+def identify_payload(robot: Robot, hand: str, recordings: Sequence[Recording], inertia: bool = False) -> Payload:
+    """Find what a hand holds in recordings; `hand` is a name of an end effector, or a link.
+
+    Raises:
+        RecordingError: the motion does not determine it.
+        ArgumentError: the robot has no such hand.
+    """
+    links = {**{link.name: link.name for link in robot.links}, **robot.hands}
+    if hand not in links:
+        raise unknown_name('hand', hand, robot.hands)
+    parts = [_rows_of(robot, links[hand], recording) for recording in recordings]
+    fit = _Fit(parts, inertia)
+    fit.check(hand)
+    alone = {part.source: float(_Fit([part], False).phi[0]) for part in parts} if len(parts) > 1 else {}
+    spread = np.sqrt(np.mean([part.squares for part in parts], axis=0))
+    before = np.sqrt(np.square(np.concatenate([part.residual for part in parts])).mean(axis=0)) / spread
+    return Payload(
+        hand, links[hand], Inertia.from_parameters(fit.phi), fit.deviations, inertia, before, fit.rms / spread,
+        sum(part.seconds for part in parts), alone,
+    )  # fmt: skip
+
+
+def _rows_of(robot: Robot, link: str, recording: Recording) -> _Rows:
+    motion = motion_only(recording)
+    if motion.duration < MIN_BLOCKS * BLOCK:
+        raise RecordingError(
+            f'{recording.source}: {motion.duration:.1f} s of motion, must be {MIN_BLOCKS * BLOCK:g} s at least'
+        )
+    prepared = prepare(robot, motion)
+    smoothed, n = prepared.smoothed.motion, len(motion.joint_names)
+    every = slice(None, None, max(1, -(-len(smoothed.instant) // MAX_ROWS)))
+    Y = regressor(prepared.arm, (link,), smoothed.q[every], smoothed.dq[every], smoothed.ddq[every])[:, :n]
+    if not Y.any():
+        raise RecordingError(f'{recording.source}: no joint of it moves {link}; what that holds does not show')
+    residual = predict(robot, motion, prepared).residual[prepared.smoothed.new][every]
+    block = np.floor((smoothed.instant[every] - smoothed.instant[0]) / BLOCK)
+    return _Rows(recording.source, Y, residual, block, motion.measured_effort.var(axis=0), motion.duration)
+
+
+class _Fit:
+    """Weighted least squares over all rows; joints are weighted by what is left unexplained of their efforts."""
+
+    def __init__(self, parts: Sequence[_Rows], inertia: bool) -> None:
+        self._Y = np.concatenate([part.Y for part in parts])
+        self._effort = np.concatenate([part.residual for part in parts])
+        numbers = [k * 1e6 + part.block for k, part in enumerate(parts)]
+        self._block = np.unique(np.concatenate(numbers), return_inverse=True)[1]
+        self._count = 10 if inertia else 4
+        self._sources = ', '.join(part.source for part in parts)
+        self.phi, self._weight = np.zeros(10), 1 / np.maximum(self._effort.var(axis=0), TINY)
+        for _ in range(ROUNDS):
+            self._solve()
+
+    def _solve(self) -> None:
+        """Go one round: parameters by the weights, then weights by the residuals."""
+        k = self._count
+        given = np.zeros(10)  # without its own inertia a body has one by its place
+        if k < 10 and self.phi[0] > 0:
+            com = self.phi[1:4] / self.phi[0]
+            given[4:] = Inertia.about_com(self.phi[0], com, np.zeros((3, 3))).parameters[4:]
+        left = self._effort - self._Y @ given
+        X = self._Y[..., :k]
+        self.A = np.einsum('rji,j,rjk->ik', X, self._weight, X)
+        self.phi = given.copy()
+        self.phi[:k] = np.linalg.lstsq(self.A, np.einsum('rji,j,rj->i', X, self._weight, left), rcond=None)[0]
+        self._residual = left - X @ self.phi[:k]
+        self._weight = 1 / np.maximum(np.square(self._residual).mean(axis=0), TINY)
+
+    @property
+    def rms(self) -> Array:
+        """What is left unexplained (joints), N m."""
+        return np.asarray(np.sqrt(np.square(self._residual).mean(axis=0)))
+
+    @property
+    def covariance(self) -> Array:
+        """Covariance of the parameters, rows of a block being one."""
+        scores = np.einsum('rji,j,rj->ri', self._Y[..., : self._count], self._weight, self._residual)
+        sums = np.zeros((int(self._block.max()) + 1, self._count))
+        np.add.at(sums, self._block, scores)
+        inverse = np.linalg.inv(self.A)
+        return np.asarray(inverse @ (sums.T @ sums) @ inverse)
+
+    @property
+    def deviations(self) -> Array:
+        """Standard deviations (10) of mass, centre of mass and inertia about it."""
+        D = derivative_by_parameters(self.phi)[: self._count, : self._count]
+        found = np.zeros(10)
+        found[: self._count] = np.sqrt(np.diag(D @ self.covariance @ D.T))
+        return found
+
+    def check(self, hand: str) -> None:
+        """Refuse what the motion does not determine."""
+        scale = np.array([1.0, *[LEVER] * 3, *[LEVER**2] * 6])[: self._count]
+        values = np.linalg.eigvalsh(self.A * np.outer(scale, scale))
+        why = 'some of its numbers never show' if values[0] < MIN_RANK * values[-1] else self._uncertain()
+        if why:
+            raise RecordingError(
+                f'{self._sources}: the motion does not determine what {hand} holds: {why}; turn the hand to all sides, '
+                'move longer, or give more recordings'
+            )
+
+    def _uncertain(self) -> str:
+        mass, *moment = np.sqrt(np.diag(self.covariance))[:4]
+        if mass > max(UNKNOWN_MASS, UNKNOWN_SHARE * abs(self.phi[0])):
+            return f'mass {self.phi[0]:.3g} +- {mass:.2g} kg'
+        if max(moment) > UNKNOWN_MOMENT:
+            return f'mass times centre of mass +- {max(moment):.2g} kg m'
+        return ''
+
+
+def payload_parameters(found: Payload) -> str:
+    """Return the text of a parameter file for the node, with how sure each number is."""
+    sure = found.deviations
+    numbers = {
+        'mass': (f'{found.body.m:.6g}', sure[:1]),
+        'com': (_listed(found.body.com), sure[1:4]),
+        'inertia': (_listed(found.inertia_about_com), sure[4:]),
+    }
+    lines = [
+        f'# What {found.hand} ({found.link}) holds, from {found.seconds:.1f} s of motion: error of the efforts '
+        f'{found.before.mean():.3f} without it, {found.after.mean():.3f} with it.',
+        '',
+        '/**/krang_dynamics:',
+        '  ros__parameters:',
+        f'    {found.hand}:',
+        '      payload:',
+    ]
+    for key, (value, deviations) in numbers.items():
+        remark = f'+- {", ".join(f"{x:.2g}" for x in deviations)}' if deviations.any() else 'not asked for'
+        lines.append(f'        {key}: {value}  # {remark}')
+    return '\n'.join([*lines, ''])
+
+
+def _listed(values: Array) -> str:
+    return f'[{", ".join(f"{x:.6g}" for x in values)}]'

@@ -1,0 +1,1 @@
+"""From messages to torques and commands, without ROS."""

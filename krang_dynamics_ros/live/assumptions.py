@@ -1,0 +1,59 @@
+"""What a node or command assumes of an arm, in a few lines for a person to check."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from ..core.errors import listed
+from ..core.parameters import Settings, named
+from ..dynamics.factory import Model
+
+EFFORT = {
+    'motor': ('motor torque at the joint', ('gravity', 'coriolis', 'friction')),
+    'joint': ('torque behind the gear', ('gravity', 'coriolis')),
+    'external': ('torque of the world on the joint', ()),
+}
+UPRIGHT = 0.5  # degrees
+
+
+def assumptions(settings: Settings, model: Model) -> Iterator[str]:
+    """Return a line for each thing that is assumed; `settings` are those of an `Engine` of this model."""
+    robot = model.robot
+    yield f'robot: {robot.name}, joints {listed(robot.joint_names)}'
+    if fixed := named(settings['fixed_joints']):
+        yield f'fixed joints: {listed(fixed)}'
+    yield f'gravity: {list(settings["gravity"])} m/s^2 in the axes of {robot.base}, {_mounting(settings)}'
+    yield f'joint states: topic {settings["joint_states_topic"]}'
+    yield f'effort: {_effort(settings)}; {_scales(settings, model)}'
+    if adds := named(settings['robot.adds']):
+        yield f'firmware: adds {listed(adds)} to torque commands, which is subtracted from them'
+    for name in named(settings['end_effectors']):
+        sense = settings[f'{name}.sense'].replace('_', ' ')
+        tool = f', tool {settings[f"{name}.tool.mass"]:g} kg' if settings[f'{name}.tool.mass'] else ''
+        yield f'hand {name}: link {settings[f"{name}.link"]}, wrench {settings[f"{name}.wrench_topic"]}, {sense}{tool}'
+
+
+def _mounting(settings: Settings) -> str:
+    x, y, z = settings['gravity']
+    if not np.linalg.norm((x, y, z)) > 0:
+        return 'weightless'
+    tilt = float(np.degrees(np.arctan2(np.hypot(x, y), -z)))
+    if tilt < UPRIGHT:
+        return 'mounted upright'
+    return 'mounted upside down' if tilt > 180 - UPRIGHT else f'tilted by {tilt:.1f} degrees'
+
+
+def _effort(settings: Settings) -> str:
+    source, without = settings['effort_source'], named(settings['effort_without'])
+    words, terms = EFFORT[source]
+    contained = ', '.join(name for name in terms if name not in without)
+    return f'{words} (effort_source: {source}), {f"with {contained}" if contained else "without terms of the model"}'
+
+
+def _scales(settings: Settings, model: Model) -> str:
+    scales = {name: settings[f'joints.{name}.effort_scale'] for name in model.dynamics.joint_names}
+    if len({*scales.values()}) == 1:
+        return f'{next(iter(scales.values())):g} N m per unit'
+    return 'N m per unit: ' + ', '.join(f'{name} {scale:g}' for name, scale in scales.items())

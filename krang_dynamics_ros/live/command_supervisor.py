@@ -1,0 +1,483 @@
+"""Whether commands may go out, and what they are: torques, parameters and subscribers in, commands and answers out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..core.errors import ArgumentError
+from ..core.parameters import Settings, named
+from ..core.spatial import Array
+from ..core.wrench import Load, Wrench
+from ..dynamics.factory import Model
+from ..dynamics.state import State
+from ..dynamics.terms import TERMS, Terms, Torques
+from . import command_checks as checks
+from . import parameters
+from .commands import Commands, Stage
+from .controller_watch import ControllerWatch, Endpoint
+from .firmware import FirmwareTorque, is_of_firmware
+from .payloads import PayloadSpec
+from .robot_inputs import RobotInputs, known_joint
+
+Clock = Callable[[], float]  # seconds
+Measured = Callable[[State], Array | None]
+ENABLE = 'effort_commands/enable'
+LEFT_HOLDING = 'what the controller holds is not known: this node has sent it nothing yet'
+
+
+class CommandStatus(NamedTuple):
+    """How the commands are: `ok`, `warning` or `error`, words for people, and values by name."""
+
+    level: str
+    words: str
+    values: dict[str, str]
+
+
+class JointData:
+    """What the checks know of the joints: of all (n), and which of them are commanded (k)."""
+
+    def __init__(self, model: Model, joints: Sequence[str]) -> None:
+        moving, self.names = model.robot.moving_joints, model.dynamics.joint_names
+        self.order = np.array([self.names.index(name) for name in joints], dtype=int)
+        limits = [joint.limits for joint in moving]
+        self.effort = np.array([limit.effort or 0.0 if limit else 0.0 for limit in limits])
+        ends = [(limit.lower, limit.upper) if limit else (None, None) for limit in limits]
+        self.endless = np.array([lower is None or lower == upper for lower, upper in ends])
+        self.bounds = np.array(
+            [(-np.inf, np.inf) if free else end for free, end in zip(self.endless, ends, strict=True)], dtype=float
+        ).reshape(-1, 2).T  # fmt: skip
+        self.sliding = np.array([joint.kind == 'prismatic' for joint in moving])
+        self._turns = (self.endless & ~self.sliding)[self.order]
+
+    def moved(self, q: Array, start: Array) -> Array:
+        """Return how far the commanded joints (k) went from a start (n) to q (n), modulo a turn where it is endless."""
+        way = (q - start)[self.order]
+        return np.asarray(np.where(self._turns, (way + np.pi) % (2 * np.pi) - np.pi, way))
+
+
+class CommandSupervisor:
+    """The state machine of the commands with its checks. Parameter `command_enabled` mirrors it, and can end it.
+
+    `clock` is steady (s); `arrivals` (s) is the clock by which joint states come: simulated time, where there is one.
+    """
+
+    def __init__(
+        self,
+        settings: Settings,
+        model: Model,
+        inputs: RobotInputs,
+        terms: Terms,
+        measured: Measured,
+        clock: Clock,
+        firmware: FirmwareTorque | None = None,
+    ) -> None:
+        """`measured` returns what drives the joints at a state (n; N m, N), or None where efforts say other things."""
+        self._settings, self._dynamics, self._inputs, self._terms = settings, model.dynamics, inputs, terms
+        self._measured, self.clock, self._firmware = measured, clock, firmware
+        self.arrivals: Clock = clock
+        self.stamps: Clock = clock  # the clock of this machine that stamps are compared with
+        names = [known_joint(model, 'command_joints', name) for name in named(settings['command_joints'])]
+        self.commands, self.joints = Commands(names), JointData(model, names)
+        settings.declare(parameters.of_commands(names, self.joints.effort[self.joints.order]))
+        self.ignored_file_value = bool(settings['command_enabled'])
+        self._no_test = [0.0] * len(settings['command_test'])
+        settings.update({'command_enabled': False, 'command_test': self._no_test})
+        self.watch = ControllerWatch(settings['command_controller'])
+        self.controller_joints: dict[str, tuple[str, ...] | None] = {}  # parameter `joints` by node; None: it has none
+        self._others: Sequence[str] = ()
+        self._latest: Torques | None = None
+        self._at = self._arrived = -np.inf  # when its state came, by both clocks
+        self._known_at: dict[str, float] = {}  # when each contribution was known last
+        self._known: dict[str, Array] = {}
+        self._start: Array | None = None  # where the joints were when commands began to rise from zero
+        self._ever = self._enabled = False  # whether commands were enabled since the start; what the parameter says
+        self._firmware_known = True  # whether what the firmware adds is known at the newest state
+        self.scaled: dict[str, float] = {}  # hands whose wrench is scaled, by what
+        settings.require(self._check)
+        settings.on_change(self._apply)
+
+    # Parameters ----------------------------------------------------------------------------------------------------
+
+    def _check(self, values: Mapping[str, Any]) -> None:
+        parameters.check(values, self.joints.effort[self.joints.order])
+        if values['command_enabled'] and not self._settings['command_enabled'] and not self.commands.live:
+            raise ArgumentError(f'command_enabled: True, can only be set to false; the service {ENABLE} enables')
+        if any(values['command_test']) and not self.commands.live:
+            raise ArgumentError(f'command_test: {values["command_test"]}, must be zero until commands are enabled')
+        fixed = (name for name in values if name in parameters.FIXED_WHILE_ON or is_of_firmware(name))
+        changed = [name for name in fixed if values[name] != self._settings[name]]
+        if changed and not self.commands.idle:
+            raise ArgumentError(f'{changed[0]} cannot change while commands go out; disable first')
+        if self.commands.joint_names and self._fresh(self.clock()) and self._latest is not None:
+            for hand in self._inputs.hands:
+                new = PayloadSpec.by(values, hand)
+                if new != PayloadSpec.by(self._settings, hand):
+                    self._refuse_heavy(hand, new, self._latest.state.q)
+
+    def _refuse_heavy(self, hand: str, payload: PayloadSpec, q: Array) -> None:
+        """Raise `ArgumentError` if the weight of a payload is more than a joint can hold at a pose (n)."""
+        link = self._inputs.hands[hand].link
+        weight = self._dynamics.weights(q, [Load(link, payload.body(f'{hand}.payload'), '', '')])[0]
+        torque = self._dynamics.wrench_torque(q, [Wrench.of(link, weight, '', '')])
+        if why := checks.too_heavy(self.joints.names, torque, self.joints.effort):
+            raise ArgumentError(f'{hand}.payload: {payload.mass:g} kg is too heavy here: {why}')
+
+    def _apply(self) -> None:
+        commands, settings = self.commands, self._settings
+        if commands.joint_names:  # while commands go out these cannot have changed
+            commands.ramp = settings['command_ramp']
+            commands.limits = np.array(settings['command_limits'])
+            urdf = self.joints.effort[self.joints.order]
+            bounded = (urdf > 0) & (not settings['command_limits_beyond_urdf'])
+            commands.sum_limits = np.where(bounded, urdf, np.inf)
+            commands.rates = parameters.rates(settings)
+        if not commands.idle and self._latest is not None:
+            torques = self._terms.of(self._latest.state.reread())
+            commands.replace(self.clock(), self._contributions(torques, self.clock()))
+        was, self._enabled = self._enabled, settings['command_enabled']
+        if was and not self._enabled:
+            commands.disable(self.clock())
+
+    # Torques in, commands out --------------------------------------------------------------------------------------
+
+    def on_torques(self, torques: Torques) -> Array | None:
+        """Take in the torques of a joint state; return the command (k) to send now, or None."""
+        now = self.clock()
+        self._latest, self._at, self._arrived = torques, now, self.arrivals()
+        if self.commands.idle:
+            return None
+        total = self._contributions(torques, now)
+        self._follow_firmware(torques.state)
+        self._watch(now, new_state=True)
+        return self._sent(self.commands.update(now, total))
+
+    def _follow_firmware(self, state: State) -> None:
+        """Let the commands know what the firmware adds at a state."""
+        if self._firmware is not None and self._firmware.adds_anything:
+            torque = self._firmware.torque(state.q, state.dq)
+            self._firmware_known = torque is not None and bool(np.isfinite(torque @ torque))
+            if torque is not None and self._firmware_known:
+                self.commands.robot = torque[self.joints.order]
+
+    def tick(self) -> Array | None:
+        """Return the command (k) to send now, or None; call it at least every 10 ms while commands go out."""
+        if self.commands.idle:
+            return None
+        now = self.clock()
+        self._watch(now)
+        return self._sent(self.commands.tick(now))
+
+    def _sent(self, command: Array | None) -> Array | None:
+        self._mirror()
+        return command
+
+    def _mirror(self) -> None:
+        """Let `command_enabled` say whether commands go out for another reason than to end."""
+        self._inputs.checks.watching = not self.commands.idle
+        if self._settings['command_enabled'] != self.commands.live:
+            self._settings.update({'command_enabled': self.commands.live})
+        if not self.commands.live and any(self._settings['command_test']):
+            self._settings.update({'command_test': self._no_test})
+
+    def _contributions(self, torques: Torques, now: float) -> dict[str, Array]:
+        """Return what the total consists of (k), by name; a term that is not known now has its last value."""
+        order = self.joints.order
+        found: dict[str, Array] = {}
+        for name in named(self._settings['total_terms']):
+            if name == 'wrench':
+                found |= self._wrench_contributions(torques.state)
+            elif (torque := torques.term(name)) is not None:
+                if name == 'friction' and self._firmware is not None:
+                    viscous = self._dynamics.viscous * torques.state.velocity
+                    torque = self._firmware.friction_left(torque, viscous)
+                found[name], self._known_at[name] = torque[order], now
+            elif name in self._known:
+                found[name] = self._known[name]
+        if any(self._settings['command_test']):
+            found['command_test'] = np.array(self._settings['command_test'])
+        self._known = found
+        return found
+
+    def _wrench_contributions(self, state: State) -> dict[str, Array]:
+        """Return what each hand's wrench takes (k), scaled where a joint's limit is beyond it."""
+        found, self.scaled = {}, {}
+        for hand, wrench in state.wrenches_by_hand().items():
+            torque = self._dynamics.wrench_torque(state.q, [wrench])
+            if not np.isfinite(torque @ torque):
+                continue
+            factor = checks.scaled_share(torque, self.joints.effort)
+            if factor < 1:
+                self.scaled[hand] = factor
+            found[f'wrench {hand}'] = factor * torque[self.joints.order]
+        return found
+
+    # Faults --------------------------------------------------------------------------------------------------------
+
+    def fail(self, why: str) -> None:
+        """End the commands by a fault."""
+        self.commands.fail(self.clock(), why)
+        self._mirror()
+
+    def _watch(self, now: float, new_state: bool = False) -> None:
+        if self.commands.stage is Stage.FAULT:
+            return
+        why = self._trouble(now)
+        if new_state and not why:  # an old state says nothing of what was sent since
+            why = self._drive_trouble(now)
+        if why:
+            self.commands.fail(now, why)
+
+    def _trouble(self, now: float) -> str:
+        """Say what must end the commands, and keeps them from being enabled."""
+        if self._others:
+            return f'effort_commands come from {" and ".join(self._others)} too; end all but one'
+        return (
+            self._silence(now)
+            or self._unknown()
+            or self._unknown_firmware()
+            or self._inputs.checks.fault(int(self.arrivals() * 1e9))
+        )
+
+    def _fresh(self, now: float) -> bool:
+        timeout = self._settings['state_timeout']
+        silent = now - self._at > max(checks.SILENT_FOR, timeout)
+        return not silent and bool(self.arrivals() - self._arrived <= timeout)
+
+    def _silence(self, now: float) -> str:
+        if self._fresh(now):
+            return ''
+        if self._latest is None:
+            return 'not all joints are known; joint states must come first'
+        missing = self._inputs.states.missing(int(self.arrivals() * 1e9))
+        which = f': {", ".join(missing[:5])}' if missing else ''
+        age = f'no joint states of all joints for {now - self._at:.2g} s'
+        return f'{age}, must come within {self._settings["state_timeout"]:g} s{which}'
+
+    def _unknown(self) -> str:
+        """Say which term of the total has not been known for too long."""
+        late = self._at - self._settings['state_timeout']
+        terms = [name for name in named(self._settings['total_terms']) if name != 'wrench']
+        unknown = [name for name in terms if self._known_at.get(name, -np.inf) < late]
+        if not unknown or self._latest is None:
+            return ''
+        if self._latest.state.dq is None and any(TERMS[name].needs_velocity for name in unknown):
+            return f'torque/total is not known: no velocities for {", ".join(unknown)}'
+        return f'torque/total is not known: no finite numbers for {", ".join(unknown)}'
+
+    def _unknown_firmware(self) -> str:
+        return '' if self._firmware_known else 'torque/robot is not known: no velocities or no finite numbers'
+
+    def _drive_trouble(self, now: float) -> str:
+        """Say what the joints do that they should not, now that commands go out."""
+        if self._latest is None:
+            return ''
+        state, commands = self._latest.state, self.commands
+        if commands.stage is Stage.RISING and self._start is not None:
+            names = self.commands.joint_names
+            why = checks.moved_by_start(names, self.joints.moved(state.q, self._start), commands.sent, self._travel)
+            if why:
+                return why
+        effort = self._measured(state)
+        if effort is None:
+            return ''
+        return self._obedience.trouble(effort[self.joints.order], commands.sent + commands.robot, now)
+
+    @property
+    def _travel(self) -> Array:
+        travel = self._settings['command_start_travel']
+        return np.asarray(np.where(self.joints.sliding[self.joints.order], checks.SLIDING_TRAVEL * travel, travel))
+
+    # Enabling ------------------------------------------------------------------------------------------------------
+
+    def enable(self) -> str:
+        """Begin to send commands; return what was found, or raise `ArgumentError` with the reason why not."""
+        if self.commands.live:
+            return 'enabled already'
+        now, commands = self.clock(), self.commands
+        self._refuse_impossible()
+        endpoint = self._endpoint(now)
+        torques = self._known_torques(now)
+        self._refuse_implausible(torques.state)
+        total = self._contributions(torques, now)
+        again = commands.stage is Stage.FALLING
+        measured, note = (None, '') if again else self._measured_start(torques.state, total)
+        commands.enable(now, total, measured)
+        from_zero = self._start is not None if again else measured is None
+        self._start = torques.state.q.copy() if from_zero else None
+        self._obedience = checks.Obedience(commands.joint_names, self._reference)
+        self._ever = True
+        self.watch.bind(endpoint)
+        self._mirror()
+        notes = [note, self._joints_note(endpoint), self._gravity_note(torques)]
+        return '; '.join(filter(None, [f'enabled for {endpoint.node}', *notes]))
+
+    def disable(self) -> str:
+        """Let commands fall because a person asked."""
+        self.commands.disable(self.clock())
+        self._mirror()
+        return 'disabled'
+
+    def _refuse_impossible(self) -> None:
+        names = self.commands.joint_names
+        if not self._settings['command_allowed']:
+            raise ArgumentError('command_allowed is false: nothing may enable commands')
+        if not names:
+            raise ArgumentError('no joints to command: set command_joints, and start again')
+        gives_gravity = self._firmware is not None and 'gravity' in self._firmware.adds
+        if gives_gravity and 'gravity' not in self._settings['total_terms']:
+            raise ArgumentError(
+                'robot.adds has gravity, total_terms has not: commands would take the weight away from the arm; '
+                'name gravity in both, or in none'
+            )
+        limits = self._settings['command_limits']
+        if unknown := [name for name, limit in zip(names, limits, strict=True) if not limit > 0]:
+            raise ArgumentError(f'no effort limit is known of {", ".join(unknown)}: set command_limits')
+
+    def _endpoint(self, now: float) -> Endpoint:
+        endpoint, bound = self.watch.choose(now), self.watch.bound
+        if self.commands.stage is Stage.FALLING and bound is not None and endpoint.gid != bound.gid:
+            raise ArgumentError(f'commands still fall for {bound.node}; enable for {endpoint.node} when they are off')
+        joints = self.controller_joints.get(endpoint.node)
+        if joints is not None and joints != self.commands.joint_names:
+            raise ArgumentError(
+                f'{endpoint.node} has joints [{", ".join(joints)}], command_joints is '
+                f'[{", ".join(self.commands.joint_names)}]: must be the same, in the same order'
+            )
+        return endpoint
+
+    def _gravity_note(self, torques: Torques) -> str:
+        """Say where the firmware's gravity torque is not ours: a change of it does not end at zero."""
+        gravity = torques.term('gravity')
+        if self._firmware is None or gravity is None:
+            return ''
+        found = self._firmware.gravity_difference(torques.state.q, gravity, self.joints.effort)
+        names = [f'{self.joints.names[k]} {x:+.1f} N m' for k, x in found.items()]
+        return f"the robot's own gravity torque differs from ours: {', '.join(names)}" if names else ''
+
+    def _joints_note(self, endpoint: Endpoint) -> str:
+        known = self.controller_joints.get(endpoint.node) is not None
+        return '' if known else 'the order of its joints is unchecked: it has no parameter joints'
+
+    def _known_torques(self, now: float) -> Torques:
+        latest = self._latest
+        if latest is not None and self._fresh(now):
+            self._contributions(latest, now)  # what is known of the terms that are asked for now
+            self._follow_firmware(latest.state)
+        if why := self._trouble(now):
+            raise ArgumentError(why)
+        if latest is None:
+            raise ArgumentError(self._silence(now))
+        return latest
+
+    def _refuse_implausible(self, state: State) -> None:
+        if why := self._outside(state):
+            raise ArgumentError(why)
+        why = self._inputs.checks.clock_trouble(int(self.stamps() * 1e9))
+        if why and self._settings['state_clock'] == 'same':
+            raise ArgumentError(why)
+        for hand in self._inputs.hands:
+            self._refuse_heavy(hand, PayloadSpec.by(self._settings, hand), state.q)
+
+    def _outside(self, state: State) -> str:
+        return checks.outside_limits(self.joints.names, state.q, self.joints.bounds, self.joints.sliding)
+
+    @property
+    def _reference(self) -> Array:
+        """The limits (k) that measured efforts are judged by: the URDF's, or the commands' where it has none."""
+        urdf = self.joints.effort[self.joints.order]
+        return np.asarray(np.where(urdf > 0, urdf, self._settings['command_limits']))
+
+    def _measured_start(self, state: State, total: Mapping[str, Array]) -> tuple[Array | None, str]:
+        """Return the efforts (k) to start from, None for zero, and a note for the answer."""
+        effort = self._measured(state)
+        if self._settings['command_start'] == 'zero' or effort is None or np.isnan(effort[self.joints.order]).all():
+            return None, 'from zero'
+        measured, limits = effort[self.joints.order], self._reference
+        if checks.unmeasured(measured, limits):
+            return None, 'from zero: efforts are not measured, or brakes hold the joints'
+        names = self.commands.joint_names
+        needed = np.sum([*total.values()], axis=0) if total else np.zeros(len(names))
+        if why := checks.implausible_effort(names, measured, needed, limits):
+            raise ArgumentError(why)
+        return np.nan_to_num(measured, nan=0.0), 'from the measured efforts'
+
+    # Other events --------------------------------------------------------------------------------------------------
+
+    def on_endpoints(self, endpoints: Sequence[Endpoint]) -> None:
+        """Take in who subscribes to the commands."""
+        now = self.clock()
+        change = self.watch.update(endpoints, now)
+        if change is not None:
+            if change.what == 'left':
+                self.commands.controller_left(change.why)
+            elif change.what == 'back':
+                self.commands.controller_back(now, f'{change.why}, and held the last command; enable again')
+            else:
+                self.commands.fail(now, change.why)
+            self._mirror()
+
+    def on_other_publishers(self, names: Sequence[str]) -> None:
+        """Take in which other nodes publish commands."""
+        self._others = names
+        if names and not self.commands.idle:
+            self.fail(self._trouble(self.clock()))
+
+    def on_controller_joints(self, node: str, joints: tuple[str, ...] | None) -> None:
+        """Take in parameter `joints` of a controller's node; None: it has none."""
+        self.controller_joints[node] = joints
+        bound = self.watch.bound
+        if joints is not None and bound is not None and bound.node == node and joints != self.commands.joint_names:
+            self.fail(f'{node} has joints [{", ".join(joints)}], which is not command_joints')
+
+    def on_reset(self) -> None:
+        """Take in that time went back, or that the joints are elsewhere: nothing that was known counts."""
+        self._latest, self._at, self._arrived = None, -np.inf, -np.inf
+        self.fail('time went back, or the joints are elsewhere at once: the state before says nothing of this one')
+
+    # Diagnostics ---------------------------------------------------------------------------------------------------
+
+    def status(self) -> CommandStatus:
+        """Return how the commands are now, and begin to note cuts anew."""
+        commands, now = self.commands, self.clock()
+        warnings = self._warnings()
+        level, words = 'ok', commands.stage.value
+        if commands.fault:
+            level, words = 'error', f'ended by a fault: {commands.fault}; enable again'
+        elif warnings:
+            level, words = 'warning', '; '.join(warnings)
+        elif commands.idle:
+            words = f'off; {self._why_off()}' if self._ever else f'off; {self._why_off()}{LEFT_HOLDING}'
+        bound = self.watch.bound
+        values = {
+            'stage': commands.stage.value,
+            'controller': bound.node if bound and not commands.idle else '',
+            'share of the total': f'{commands.share:.2f}',
+            'remainder (N m)': ', '.join(f'{x:.3g}' for x in commands.remainder(now)),
+            'held back by a limit or a rate': '; '.join(warnings),
+            'ended by a fault': commands.fault,
+        }
+        commands.forget_cuts()
+        return CommandStatus(level, words.rstrip('; '), values)
+
+    def _why_off(self) -> str:
+        try:
+            self._refuse_impossible()
+        except ArgumentError as error:
+            return f'{error}; '
+        return ''
+
+    def _warnings(self) -> list[str]:
+        commands, found = self.commands, []
+        for name, wanted in commands.cut.items():
+            limit = commands.limits[commands.joint_names.index(name)]
+            found.append(f'{name} is cut to its limit {limit:g}, wanted {wanted:.1f}')
+        found += [f'{name} is held back by its rate, because of {cause}' for name, cause in commands.slowed.items()]
+        if commands.idle:
+            return found
+        found += [f'wrench {hand} is scaled to {factor:.2f}: limits' for hand, factor in self.scaled.items()]
+        if self._latest is not None and (why := self._outside(self._latest.state)):
+            found.append(why)
+        return [*found, *self._inputs.checks.warnings()]

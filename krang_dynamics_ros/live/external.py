@@ -1,0 +1,217 @@
+"""The parameters of external torques, of the wrenches they tell, and of contact."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from ..core.errors import ArgumentError
+from ..core.limits import MAX_QUANTITY
+from ..core.parameters import NONE, ParameterSpec, Settings, named
+from ..core.spatial import Array
+from ..dynamics.contact import Contact, ContactDetector, ThresholdLearner, own_joints
+from ..dynamics.dynamics import Dynamics
+from ..dynamics.efforts import EFFORT_SOURCES, MAY_LACK, check_without
+from ..dynamics.hand_wrenches import HandWrenches, HandWrenchEstimate
+from ..dynamics.observer import SETTLED, LowPass, MomentumObserver
+from ..dynamics.state import State
+from ..dynamics.terms import Torques
+from .wrenches import WrenchInput
+
+SETTINGS = (
+    ParameterSpec(
+        'effort_source', 'motor', 'meaning of `effort` in `joint_states`: torque behind the gear, torque of the motor '
+        '(times the gear ratio), or external torque', live=True, choices=EFFORT_SOURCES,
+    ),
+    ParameterSpec(
+        'effort_without', NONE, 'terms of the model that `effort` does not contain; they are added to it',
+        live=True, choices=MAY_LACK, once=True,
+    ),
+    ParameterSpec(
+        'external.gain', 10.0, 'gain K of the observer, 1/s; time constant 1 / K', live=True, least=0.1, most=1e3,
+    ),
+    ParameterSpec(
+        'external.damping', 0.02, 'damping of the least squares that give the wrenches, m',
+        live=True, least=1e-6, most=1.0,
+    ),
+    ParameterSpec(
+        'external.min_singular_value', 0.05,
+        "minimum singular value of the hand's Jacobian, m; below it the wrench of that hand is not published",
+        live=True, least=1e-6, most=1.0,
+    ),
+    ParameterSpec(
+        'contact.factor', 1.5, 'factor of each learned threshold on the largest torque of the free run',
+        live=True, least=1.0, most=10.0,
+    ),
+    ParameterSpec(
+        'contact.margin', 0.5, 'constant added to every learned threshold, N m (N)', live=True, least=0.0, most=1e3,
+    ),
+    ParameterSpec(
+        'contact.acceleration', 1.0, 'above this, in any joint, the thresholds for acceleration hold, rad/s^2 (m/s^2)',
+        live=True, least=0.0, most=MAX_QUANTITY,
+    ),
+)  # fmt: skip
+THRESHOLDS = ('contact_threshold', 'contact_threshold_accelerating')
+
+
+def of_hand(name: str) -> list[ParameterSpec]:
+    """Return the parameters of one end effector."""
+    return [
+        ParameterSpec(
+            f'{name}.sensor.subtract_from_external', False,
+            "subtract this hand's sensor reading from the external torques; contact elsewhere remains", live=True,
+        )
+    ]  # fmt: skip
+
+
+def of_joint(name: str) -> list[ParameterSpec]:
+    """Return the parameters of one joint."""
+    return [
+        ParameterSpec(
+            f'joints.{name}.effort_scale', 1.0,
+            'N m (N) per unit of `effort`, for example per ampere; negative: the sign is turned',
+            live=True, least=-MAX_QUANTITY, most=MAX_QUANTITY,
+        ),
+        ParameterSpec(
+            f'joints.{name}.{THRESHOLDS[0]}', 0.0,
+            'external torque above which there is contact, N m (N); 0: not known',
+            live=True, least=0.0, most=MAX_QUANTITY,
+        ),
+        ParameterSpec(
+            f'joints.{name}.{THRESHOLDS[1]}', 0.0, 'the same while the robot accelerates; 0: the threshold above',
+            live=True, least=0.0, most=MAX_QUANTITY,
+        ),
+    ]  # fmt: skip
+
+
+def documented() -> list[ParameterSpec]:
+    """Return every parameter once, as docs/external.md lists them: one hand and one joint stand for all."""
+    return [*SETTINGS, *of_hand('<hand>'), *of_joint('<joint>')]
+
+
+class ExternalTorques:
+    """The observer, what is told from its torques, and the parameters of both."""
+
+    def __init__(
+        self, settings: Settings, dynamics: Dynamics, observer: MomentumObserver, hands: Mapping[str, WrenchInput]
+    ) -> None:
+        self._settings, self._dynamics, self.observer, self._hands = settings, dynamics, observer, hands
+        self.efforts = observer.efforts
+        settings.declare(SETTINGS)
+        settings.require(lambda values: check_without(named(values['effort_without']), values['effort_source']))
+        settings.declare([spec for name in hands for spec in of_hand(name)])
+        settings.declare([spec for name in dynamics.joint_names for spec in of_joint(name)])
+        links = {name: hand.link for name, hand in hands.items()}
+        self._wrenches = HandWrenches(dynamics, links)
+        self.detector = ContactDetector(dynamics.joint_names, own_joints(dynamics, links))
+        self._explained = LowPass()
+        self.learner: ThresholdLearner | None = None  # of a free run that is on
+        self.silent: tuple[str, ...] = ()  # hands whose sensors should explain, and say nothing
+        self._of: Torques | None = None  # what the rest was told of last
+        self._rest: Array | None = None
+        settings.on_change(self._apply)
+
+    def _apply(self) -> None:
+        observer, settings, detector = self.observer, self._settings, self.detector
+        scale, efforts = self._of_all('effort_scale'), self.efforts
+        source, without = settings['effort_source'], tuple(named(settings['effort_without']))
+        if (source, without) != (efforts.source, efforts.without) or (scale != efforts.scale).any():
+            observer.forget()
+        efforts.source, efforts.without, efforts.scale = source, without, scale
+        observer.gain, observer.longest = settings['external.gain'], settings['state_timeout']
+        self._wrenches.damping, self._wrenches.least = (
+            settings['external.damping'],
+            settings['external.min_singular_value'],
+        )
+        detector.fast = settings['contact.acceleration']
+        even, accelerating = (self._of_all(key) for key in THRESHOLDS)
+        detector.even = np.where(even > 0, even, np.inf)
+        detector.accelerating = np.where(accelerating > 0, accelerating, detector.even)
+        self._explaining = [
+            hand for name, hand in self._hands.items() if settings[f'{name}.sensor.subtract_from_external']
+        ]
+
+    def _of_all(self, key: str) -> Array:
+        return np.array([self._settings[f'joints.{name}.{key}'] for name in self._dynamics.joint_names])
+
+    def forget(self) -> None:
+        """Begin anew: the states before say nothing of the next one."""
+        self._explained.forget()
+
+    def unexplained_torque(self, torques: Torques) -> Array | None:
+        """Return the external torques (n) without what the hands' sensors explain, or None if they cannot be told."""
+        if torques is not self._of:
+            self._of, self._rest = torques, self._rest_of(torques)
+        return self._rest
+
+    def _rest_of(self, torques: Torques) -> Array | None:
+        torque, state = torques.term('external'), torques.state
+        if not self._explaining:
+            self.silent = ()
+            return torque
+        links = {hand.link for hand in self._explaining}
+        read = [wrench for wrench in state.wrenches if wrench.link in links]
+        links -= {wrench.link for wrench in read}
+        self.silent = tuple(hand.name for hand in self._explaining if hand.link in links)
+        if self.silent:
+            self._explained.forget()
+            return None
+        by_world = -self._dynamics.wrench_torque(state.q, read)  # the state has what the robot applies
+        shown = by_world if self.efforts.source == 'external' else self._as_observed(by_world)
+        return None if torque is None or shown is None else torque - shown
+
+    def _as_observed(self, torque: Array) -> Array | None:
+        """Return torques (n) as the observer shows them; None until the low pass, that began anew, has settled."""
+        gain, explained, stamp = self.observer.gain, self._explained, self.observer.stamp
+        if stamp < 0:
+            return None
+        shown = explained.follow(torque, gain, stamp, self.observer.longest)
+        return shown if (stamp - explained.begun) / 1e9 >= SETTLED / gain else None
+
+    def wrenches(self, torques: Torques) -> dict[str, HandWrenchEstimate]:
+        """Return what is told of the WORLD's wrench on each hand; nothing if no torque is."""
+        torque = self.unexplained_torque(torques)
+        return {} if torque is None else self._wrenches.estimate(torques.state.q, torque)
+
+    def estimate(self, q: Array, torque: Array) -> dict[str, Array]:
+        """Return the WORLD's wrench (6) on each hand that it can be told of, from external torques (n) at a pose."""
+        told = self._wrenches.estimate(q, torque) if np.isfinite(torque).any() else {}
+        return {name: one.wrench for name, one in told.items() if one.wrench is not None}
+
+    def contact(self, torques: Torques) -> Contact | None:
+        """Return where something touches the robot; None while thresholds or torques are not known."""
+        torque = self.unexplained_torque(torques)
+        if torque is None or not self.detector.ready:
+            return None
+        return self.detector.detect(torque, self.observer.acceleration)
+
+    def learn(self, torques: Torques) -> None:
+        """Take a state into the free run, if one is on."""
+        if self.learner is not None and (torque := self.unexplained_torque(torques)) is not None:
+            self.learner.add(torque, self.detector.accelerates(self.observer.acceleration))
+
+    def begin_learning(self) -> None:
+        """Begin a free run: nothing may touch the robot until it ends."""
+        self.learner = ThresholdLearner(self._dynamics.n)
+
+    def end_learning(self) -> dict[str, float]:
+        """End the free run; return the thresholds that it has taught, by parameter, or raise `ArgumentError`."""
+        learner, self.learner = self.learner, None
+        if learner is None:
+            raise ArgumentError('no free run is on, must be begun first')
+        vectors = learner.thresholds(self._settings['contact.factor'], self._settings['contact.margin'])
+        return {
+            f'joints.{name}.{key}': float(value)
+            for key, vector in zip(THRESHOLDS, vectors, strict=True)
+            for name, value in zip(self._dynamics.joint_names, vector, strict=True)
+        }
+
+    def measured(self, state: State) -> Array | None:
+        """Return the torques (n; N m, N) that drive the joints, NaN where unknown; None if efforts do not say it."""
+        return None if state.effort is None else self.efforts.torque(state)
+
+    def without_effort(self, state: State) -> list[str]:
+        """Return the joints of a state that have no effort."""
+        effort = np.full(self._dynamics.n, np.nan) if state.effort is None else state.effort
+        return [name for name, x in zip(self._dynamics.joint_names, effort, strict=True) if np.isnan(x)]

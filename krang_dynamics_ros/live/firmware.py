@@ -1,0 +1,131 @@
+"""The parameters of what a robot's own firmware adds to a command, and its torque at a state."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from ..core.errors import ArgumentError
+from ..core.inertia import Inertia
+from ..core.limits import MAX_QUANTITY
+from ..core.parameters import NONE, ParameterSpec, Settings, named
+from ..core.spatial import Array
+from ..dynamics.firmware import MAY_ADD, Firmware
+from ..robot.adapted import SPECS as ADAPTATION
+from ..robot.adapted import Adaptation
+from ..robot.robot_file import load_description
+from ..robot.urdf_reader import read_description
+
+EARTH = (0.0, 0.0, -9.81)  # m/s^2, upright
+UNSURE_SHARE = 0.1  # of a joint's effort limit: by more than this, two gravity torques are worth a sentence
+SETTINGS = (
+    ParameterSpec(
+        'robot.adds', NONE, "terms that the robot's own firmware adds to every command", choices=MAY_ADD, once=True,
+    ),
+    ParameterSpec(
+        'robot.description', '', "the vendor's URDF or robot file, by which the firmware computes; none: ours",
+    ),
+    ParameterSpec(
+        'robot.gravity', list(EARTH), 'gravity that the firmware believes in, m/s^2, in base axes, pointing down; '
+        'not while commands go out', live=True, least=-100.0, most=100.0, count=3,
+    ),
+    ParameterSpec(
+        'robot.friction_share', [0.0, 0.0], 'share of viscous and Coulomb friction that the firmware gives, commands '
+        'do not: a pair for all joints, or a pair for each joint; not while commands go out',
+        live=True, least=0.0, most=1.0,
+    ),
+)  # fmt: skip
+
+
+def of_hand(name: str) -> list[ParameterSpec]:
+    """Return the parameters of what the firmware was told of one hand."""
+    return [
+        ParameterSpec(
+            f'{name}.robot_flange', '', "last link of the firmware's own model; none: all links are in it",
+        ),
+        ParameterSpec(
+            f'{name}.robot_payload.mass', 0.0, 'payload mass that the firmware was told, kg; not while commands go out',
+            live=True, least=0.0, most=MAX_QUANTITY,
+        ),
+        ParameterSpec(
+            f'{name}.robot_payload.com', [0.0] * 3,
+            "its centre of mass in the flange's frame (without a flange, in the hand's), m; not while commands go out",
+            live=True, least=-MAX_QUANTITY, most=MAX_QUANTITY, count=3,
+        ),
+    ]  # fmt: skip
+
+
+def documented() -> list[ParameterSpec]:
+    """Return every parameter once, as the documents list them."""
+    return [*SETTINGS, *of_hand('<hand>')]
+
+
+def is_of_firmware(name: str) -> bool:
+    """Tell whether a parameter says what the firmware does: it cannot change while commands go out."""
+    return name.startswith('robot.') or '.robot_payload.' in name
+
+
+class FirmwareTorque:
+    """What the firmware adds, as the parameters say."""
+
+    def __init__(self, settings: Settings, joint_names: Sequence[str], urdf: str, hands: Mapping[str, str]) -> None:
+        """`urdf` is the model of a firmware without `robot.description`; `hands` are the hands' links by name."""
+        self._settings, self._hands, self._n = settings, hands, len(joint_names)
+        settings.declare(SETTINGS)
+        settings.declare([spec for name in hands for spec in of_hand(name)])
+        self.adds = tuple(named(settings['robot.adds']))
+        self._flanges = {name: settings[f'{name}.robot_flange'] for name in hands}
+        self._firmware = self._model(urdf, joint_names) if self.adds else None
+        settings.require(self._check)
+        settings.on_change(self._apply)
+
+    def _model(self, urdf: str, joint_names: Sequence[str]) -> Firmware:
+        path = self._settings['robot.description']
+        if path:  # by the vendor's names: the arm's are wanted
+            adaptation = Adaptation.of({spec.name: self._settings[spec.name] for spec in ADAPTATION})
+            described = adaptation.of_description(load_description(path))
+        else:
+            described = read_description(urdf)
+        flanges = [flange for flange in self._flanges.values() if flange]
+        return Firmware(described.robot, joint_names, flanges, self.adds)
+
+    def _check(self, values: Mapping[str, Any]) -> None:
+        if (count := len(values['robot.friction_share'])) not in (2, 2 * self._n):
+            raise ArgumentError(f'robot.friction_share: {count} numbers, must be 2, or {2 * self._n}: a pair a joint')
+
+    def _apply(self) -> None:
+        shares = np.array(self._settings['robot.friction_share'], dtype=float).reshape(-1, 2)
+        self._viscous_share, self._coulomb_share = np.broadcast_to(shares, (self._n, 2)).T
+        if self._firmware is None:
+            return
+        self._firmware.set_gravity(self._settings['robot.gravity'])
+        payload = {}
+        for name, link in self._hands.items():
+            mass, com = (self._settings[f'{name}.robot_payload.{key}'] for key in ('mass', 'com'))
+            if mass:
+                payload[self._flanges[name] or link] = Inertia.about_com(mass, np.array(com), np.zeros((3, 3)))
+        self._firmware.set_payload(payload)
+
+    @property
+    def adds_anything(self) -> bool:
+        """Whether the firmware adds a torque that must be subtracted from commands."""
+        return self._firmware is not None and bool({*self.adds} - {'friction'})
+
+    def torque(self, q: Array, dq: Array | None) -> Array | None:
+        """Return what the firmware adds (n), with the total's sign; None where velocities are needed and not known."""
+        return np.zeros(self._n) if self._firmware is None else self._firmware.torque(q, dq)
+
+    def friction_left(self, friction: Array, viscous: Array) -> Array:
+        """Return what commands give of friction (n), `viscous` (n) of it: all but the firmware's share."""
+        if 'friction' not in self.adds:
+            return friction
+        return np.asarray(friction - self._viscous_share * viscous - self._coulomb_share * (friction - viscous))
+
+    def gravity_difference(self, q: Array, gravity: Array, limits: Array) -> dict[int, float]:
+        """Return by how much the firmware's gravity torque exceeds ours (n), by joint, where it is not small."""
+        if self._firmware is None or 'gravity' not in self.adds:
+            return {}
+        difference = self._firmware.gravity_torque(q) - gravity
+        return {int(k): float(difference[k]) for k in np.flatnonzero(np.abs(difference) > UNSURE_SHARE * limits)}

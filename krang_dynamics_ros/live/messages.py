@@ -1,0 +1,338 @@
+"""What messages say, read from their bytes (CDR) or fields, and a count of those that were refused."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..core.errors import ArgumentError
+from ..core.limits import MAX_CACHE_BYTES, MAX_NAMED_BYTES, size_of
+from ..core.spatial import Array
+from ..core.text import shown_lines
+
+_LONGEST = 1000  # characters of a reason
+
+
+@dataclass
+class Refusals:
+    """A count and the latest reason, for diagnostics."""
+
+    count: int = 0
+    reason: str = ''
+
+    def note(self, reason: str) -> bool:
+        """Count a refusal; return False, so that `return refusals.note(...)` reads as what it means."""
+        self.count += 1
+        self.reason = shown_lines(reason, _LONGEST)
+        return False
+
+
+Three = tuple[float, float, float]
+Six = tuple[float, float, float, float, float, float]
+
+
+class JointStateMessage(NamedTuple):
+    """Positions (rad, m), velocities and efforts by joint; the last two may be empty. Times in ns."""
+
+    names: tuple[str, ...]
+    position: Array
+    velocity: Array
+    effort: Array
+    stamp: int
+    arrival: int
+
+
+class WrenchMessage(NamedTuple):
+    """A wrench (N, N m) on a hand, in the axes of a link, or of the hand where `frame` is empty."""
+
+    hand: str
+    frame: str
+    force: Three
+    moment: Three
+    stamp: int
+    arrival: int
+
+
+class ImuMessage(NamedTuple):
+    """Orientation (w, x, y, z) and pitch rate (rad/s) of the base, and the first entry of the covariance of each."""
+
+    quaternion: tuple[float, float, float, float]
+    rate: float
+    covariances: tuple[float, float]
+    stamp: int
+    arrival: int
+
+
+class PayloadMessage(NamedTuple):
+    """What a hand holds: kg, m, kg m^2 about its centre of mass (xx xy xz yy yz zz), in the axes of a link."""
+
+    hand: str
+    frame: str
+    mass: float
+    com: Three
+    inertia: Six
+    arrival: int
+
+
+class RefusedMessage(NamedTuple):
+    """A message of a recording that does not count, and why: `what` was expected on its topic."""
+
+    what: str  # joint_states, wrench, imu or payload
+    hand: str  # of a wrench or payload
+    reason: str
+    arrival: int
+
+
+Message = JointStateMessage | WrenchMessage | ImuMessage | PayloadMessage | RefusedMessage
+
+
+@dataclass(frozen=True, eq=False)
+class JointStateRun:
+    """Joint states (m) of the same names, one after the other, and the wrenches that came between them."""
+
+    names: tuple[str, ...]
+    position: Array  # (m, k)
+    velocity: Array  # (m, k), or (m, 0) where there are none
+    effort: Array  # (m, k), or (m, 0)
+    stamp: NDArray[np.int64]  # (m), ns
+    arrival: NDArray[np.int64]  # (m), ns
+    wrenches: Sequence[tuple[int, WrenchMessage]] = ()  # each with the number of joint states before it
+
+    def __len__(self) -> int:
+        return len(self.stamp)
+
+    def before(self, row: int) -> JointStateRun:
+        """Return the joint states before a row, and the wrenches that came before the last of them."""
+        return self._rows(slice(None, row), [(k, message) for k, message in self.wrenches if k < row])
+
+    def after(self, row: int) -> JointStateRun:
+        """Return the joint states from a row on, and the wrenches that came after the one before it."""
+        return self._rows(slice(row, None), [(k - row, message) for k, message in self.wrenches if k >= row])
+
+    def _rows(self, rows: slice, wrenches: Sequence[tuple[int, WrenchMessage]]) -> JointStateRun:
+        position, velocity, effort = self.position[rows], self.velocity[rows], self.effort[rows]
+        return JointStateRun(self.names, position, velocity, effort, self.stamp[rows], self.arrival[rows], wrenches)
+
+    def messages(self) -> Iterator[JointStateMessage | WrenchMessage]:
+        """Return all messages, one by one, in their order."""
+        wrenches = iter(self.wrenches)
+        between = next(wrenches, None)
+        for k in range(len(self) + 1):
+            while between is not None and between[0] == k:
+                yield between[1]
+                between = next(wrenches, None)
+            if k < len(self):
+                yield JointStateMessage(
+                    self.names, self.position[k], self.velocity[k], self.effort[k],
+                    int(self.stamp[k]), int(self.arrival[k]),
+                )  # fmt: skip
+
+
+SECOND = 1_000_000_000  # ns
+STAMP = 4  # where the stamp of a serialized message with a header stands
+
+
+def stamp_of(told: Any) -> int:
+    """Return the stamp of a message with a header, ns; `ArgumentError` if it is no time."""
+    return stamp_from(told.header.stamp.sec, told.header.stamp.nanosec)
+
+
+def stamp_from(seconds: int, nanoseconds: int) -> int:
+    """Return a stamp in ns; `ArgumentError` if its two fields are no time: a result could not be stamped with it."""
+    if seconds < 0 or nanoseconds >= SECOND:
+        raise ArgumentError(f'stamp: {seconds} s and {nanoseconds} ns, must be 0 s or more, and less than {SECOND} ns')
+    return seconds * SECOND + nanoseconds
+
+
+def check_size(raw: bytes, most: int) -> None:
+    """Raise `ArgumentError` if a serialized message is too long to be read: reading takes time."""
+    if len(raw) > most:
+        raise ArgumentError(f'a message of {len(raw)} bytes, must be at most {most}')
+
+
+def wrench_of(told: Any) -> tuple[str, Three, Three]:
+    """Return the frame, the force (N) and the moment (N m) of a WrenchStamped."""
+    f, m = told.wrench.force, told.wrench.torque
+    return told.header.frame_id, (f.x, f.y, f.z), (m.x, m.y, m.z)
+
+
+def imu_of(told: Any) -> tuple[tuple[float, float, float, float], float, tuple[float, float]]:
+    """Return the orientation (w, x, y, z), the pitch rate (rad/s), and the first entry of the covariance of each."""
+    o = told.orientation
+    covariances = (float(told.orientation_covariance[0]), float(told.angular_velocity_covariance[0]))
+    return (o.w, o.x, o.y, o.z), told.angular_velocity.y, covariances
+
+
+def payload_of(told: Any) -> tuple[str, float, Three, Six]:
+    """Return the frame, mass (kg), centre of mass (m) and inertia about it (xx xy xz yy yz zz) of an InertiaStamped."""
+    i = told.inertia
+    return told.header.frame_id, i.m, (i.com.x, i.com.y, i.com.z), (i.ixx, i.ixy, i.ixz, i.iyy, i.iyz, i.izz)
+
+
+LITTLE_ENDIAN = b'\0\1'
+FRAME = 12  # where the length of the frame's name stands
+Read = Callable[[bytes], Any]
+
+
+def read_wrench(read: Read, hand: str, raw: bytes, arrival: int) -> WrenchMessage:
+    """Read a wrench by hand: sensors are the fastest of all, and `read`, the library, takes ten times as long."""
+    if raw[:2] == LITTLE_ENDIAN:
+        with suppress(struct.error, UnicodeDecodeError):  # then it is for the library to say what is wrong
+            return _wrench(hand, raw, arrival)
+    told = read(raw)
+    return WrenchMessage(hand, *wrench_of(told), stamp_of(told), arrival)
+
+
+def _wrench(hand: str, raw: bytes, arrival: int) -> WrenchMessage:
+    seconds, nanoseconds, length = struct.unpack_from('<iII', raw, STAMP)
+    end = FRAME + 4 + length
+    numbers = struct.unpack_from('<6d', raw, end + -(end - STAMP) % 8)
+    frame = raw[FRAME + 4 : end - 1].decode()
+    return WrenchMessage(hand, frame, numbers[:3], numbers[3:], stamp_from(seconds, nanoseconds), arrival)
+
+
+def _imu(read: Read, _: str, raw: bytes, arrival: int) -> ImuMessage:
+    told = read(raw)
+    return ImuMessage(*imu_of(told), stamp_of(told), arrival)
+
+
+def _payload(read: Read, hand: str, raw: bytes, arrival: int) -> PayloadMessage:
+    return PayloadMessage(hand, *payload_of(read(raw)), arrival)
+
+
+def read_or_refuse(read: Callable[[bytes, int], Message], what: str, hand: str, raw: bytes, arrival: int) -> Message:
+    """Read a message of a recording; return a `RefusedMessage` where its stamp is no time."""
+    try:
+        return read(raw, arrival)
+    except ArgumentError as error:
+        return RefusedMessage(what, hand, str(error), arrival)
+
+
+READERS: dict[str, Callable[[Read, str, bytes, int], Message]] = {
+    'wrench': read_wrench,
+    'imu': _imu,
+    'payload': _payload,
+}
+
+
+HEAD = 12  # where the frame and the names stand, behind the stamp
+
+
+class _Column(NamedTuple):
+    size: int  # numbers in the column
+    head: slice  # of the message, where this size is
+    head_bytes: bytes  # the size as it is serialized
+    start: int  # where the numbers are
+
+
+class _Layout(NamedTuple):
+    head: bytes  # frame and names
+    names: tuple[str, ...]
+    columns: tuple[_Column, ...]  # positions, velocities, efforts
+
+
+class JointStateReader:
+    """Reads messages; the first of each layout is read by `deserialize`, and where its numbers stand is remembered."""
+
+    def __init__(self, deserialize: Callable[[bytes], Any]) -> None:
+        self._deserialize = deserialize
+        self._layouts: dict[int, list[_Layout]] = {}  # by length of the message: both arms' may be as long
+        self._bytes = 0  # of memory that the layouts take
+
+    def read(self, raw: bytes, arrival: int) -> JointStateMessage:
+        """Return the message that these bytes are; `ArgumentError` if it is too long, or its stamp is no time."""
+        for layout in self._layouts.get(len(raw), ()):
+            if raw.startswith(layout.head, HEAD) and (message := _numbers(raw, layout, arrival)) is not None:
+                return message
+        return self._learn(raw, arrival)
+
+    def read_run(self, raws: Sequence[bytes], arrivals: Sequence[int]) -> JointStateRun | None:
+        """Return messages of one length, all at once; None if one has another layout, or a stamp that is no time."""
+        first = self.read(raws[0], arrivals[0])
+        same = (layout for layout in self._layouts.get(len(raws[0]), ()) if layout.names == first.names)
+        layout = next(same, None)
+        if layout is None:
+            return None
+        table = np.frombuffer(b''.join(raws), np.uint8).reshape(len(raws), -1)
+        columns = []
+        for column in layout.columns:
+            if (_column(table, column.head.start, '<u4', 1) != column.size).any():
+                return None
+            columns.append(_column(table, column.start, '<f8', column.size))
+        for start, alike in ((0, LITTLE_ENDIAN), (HEAD, layout.head)):
+            if (table[:, start : start + len(alike)] != np.frombuffer(alike, np.uint8)).any():
+                return None
+        seconds, nanoseconds = _column(table, STAMP, '<i4', 1)[:, 0], _column(table, STAMP + 4, '<u4', 1)[:, 0]
+        if (seconds < 0).any() or (nanoseconds >= SECOND).any():
+            return None
+        stamp = seconds.astype(np.int64) * SECOND + nanoseconds
+        position, velocity, effort = columns
+        return JointStateRun(layout.names, position, velocity, effort, stamp, np.array(arrivals, dtype=np.int64))
+
+    def _learn(self, raw: bytes, arrival: int) -> JointStateMessage:
+        check_size(raw, MAX_NAMED_BYTES)
+        told = self._deserialize(raw)
+        columns = [np.asarray(x, dtype=float) for x in (told.position, told.velocity, told.effort)]
+        message = JointStateMessage(tuple(told.name), columns[0], columns[1], columns[2], stamp_of(told), arrival)
+        if raw[:2] == LITTLE_ENDIAN:
+            self._remember(len(raw), _layout(raw, told.header.frame_id, message.names, columns))
+        return message
+
+    def _remember(self, length: int, layout: _Layout | None) -> None:
+        if layout is None:
+            return
+        size = len(layout.head) + size_of(layout.names)
+        if size > MAX_CACHE_BYTES:
+            return
+        if self._bytes + size > MAX_CACHE_BYTES:
+            self._layouts.clear()
+            self._bytes = 0
+        self._layouts.setdefault(length, []).insert(0, layout)
+        self._bytes += size
+
+
+def _layout(raw: bytes, frame: str, names: Sequence[str], columns: Sequence[Array]) -> _Layout | None:
+    """Return where the numbers of a message stand, or None if they are not found there."""
+    end = HEAD
+    for text in (frame, None, *names):  # None: the number of names
+        end = _aligned(end, 4) + 4 + (0 if text is None else len(text.encode()) + 1)
+    end = _aligned(end, 4)
+    head, places = raw[HEAD:end], []
+    for column in columns:
+        at, size = _aligned(end, 4), len(column)
+        start = _aligned(at + 4, 8) if size else at + 4
+        places.append(_Column(size, slice(at, at + 4), struct.pack('<I', size), start))
+        end = start + 8 * size
+    layout = _Layout(head, tuple(names), tuple(places))
+    found = _numbers(raw, layout, 0) if end <= len(raw) else None
+    same = found is not None and all(
+        np.array_equal(x, y, equal_nan=True) for x, y in zip(found[1:4], columns, strict=True)
+    )
+    return layout if same else None
+
+
+def _aligned(offset: int, size: int) -> int:
+    """Return the next offset at which a number of this size may stand; the first four bytes do not count."""
+    return offset + -(offset - 4) % size
+
+
+def _numbers(raw: bytes, layout: _Layout, arrival: int) -> JointStateMessage | None:
+    """Return the message, or None if the sizes of its columns are not those of the layout."""
+    for column in layout.columns:
+        if raw[column.head] != column.head_bytes:
+            return None
+    position, velocity, effort = [np.frombuffer(raw, '<f8', column.size, column.start) for column in layout.columns]
+    second, nanosecond = struct.unpack_from('<iI', raw, STAMP)
+    return JointStateMessage(layout.names, position, velocity, effort, stamp_from(second, nanosecond), arrival)
+
+
+def _column(table: NDArray[np.uint8], start: int, kind: str, count: int) -> Any:
+    """Return the numbers (rows, count) that stand at one place of every row of bytes."""
+    end = start + count * np.dtype(kind).itemsize
+    return np.ascontiguousarray(table[:, start:end]).view(kind).reshape(len(table), count)

@@ -1,0 +1,176 @@
+"""A node's parameter file, read without ROS, as ROS reads it: what it sets for `dynamics_node`."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from ..core.errors import ArgumentError, Fault, FaultsError, did_you_mean, fault, listed
+from ..core.parameters import ParameterSpec, Settings
+from ..dynamics.factory import load_model
+from ..robot.file_text import is_xml
+from ..robot.yaml_reading import parse_file
+from .engine import Engine
+from .parameters import MODEL
+
+NODE = 'krang_dynamics'
+TRUE = {'Y', 'y', 'yes', 'Yes', 'YES', 'true', 'True', 'TRUE', 'on', 'On', 'ON'}
+FALSE = {'N', 'n', 'no', 'No', 'NO', 'false', 'False', 'FALSE', 'off', 'Off', 'OFF'}
+_WHOLE = re.compile(r'([-+]?)(0[xX][0-9a-fA-F]+|0[0-7]*|[1-9][0-9]{0,18})')  # as C writes it: 010 is 8
+_REAL = re.compile(r'[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?')
+_NO_NUMBER = re.compile(r'([-+]?)\.?(inf|nan)', re.IGNORECASE)
+_SECTION = re.compile(r'(/(\w+|\*\*?))+', re.ASCII)
+OF_ROS = ('use_sim_time', 'start_type_description_service', 'qos_overrides.')  # every node has them
+OF_COMMANDS = ('keep_out.',)  # parts of an arm file that nodes do not use
+
+
+class ParameterFileError(FaultsError):
+    """A parameter file that cannot be used."""
+
+
+def read_parameters(path: Path, node: str = NODE) -> dict[str, Any]:
+    """Return the values by parameter name that a file sets for a node of this name, whatever its namespace."""
+    faults: list[Fault] = []
+    sections = dict(_sections(_data(path), '', faults))
+    ours = [name for name in sections if name.split('/')[-1] in (node, '**', '*')]
+    if not faults and not ours:
+        must = f'must have one of the node, as /{node} or /**, with ros__parameters in it'
+        faults.append(Fault('sections', listed([*sections]) or 'none', must))
+    if not faults and not any(all(_matches(name, _meant(one, node)) for name in ours) for one in ours):
+        faults.append(Fault('sections', listed(ours), 'must be of one node; give those of another a file of their own'))
+    if faults:
+        raise ParameterFileError(str(path), faults)
+    found: dict[str, Any] = {}
+    for name in ours:
+        found |= dict(_flat(sections[name], ''))
+    return found
+
+
+def scalar_of_ros(text: str) -> Any:
+    """Return the value of a text without quotes as rcl reads it: `no` is false, `010` eight, `~` a text."""
+    if text in TRUE or text in FALSE:
+        return text in TRUE
+    if (whole := _WHOLE.fullmatch(text)) and -(2**63) <= (integer := _whole(*whole.groups())) < 2**63:
+        return integer
+    if _REAL.fullmatch(text) and math.isfinite(real := float(text)):
+        return real
+    if other := _NO_NUMBER.fullmatch(text):
+        return float(''.join(other.groups()))
+    return text
+
+
+def _whole(sign: str, digits: str) -> int:
+    base = 16 if digits[:2] in ('0x', '0X') else 8 if digits[0] == '0' else 10
+    return int(digits, base) * (-1 if sign == '-' else 1)
+
+
+ROBOT_KEYS = {'links', 'joints'}  # of a robot file
+HEAD = 1000  # characters of a file, in which XML shows
+
+
+def _refuse_robot(path: Path, data: Any = None) -> None:
+    """Refuse a robot file or URDF in the place of a parameter file."""
+    if data is None:
+        with path.open(encoding='utf-8', errors='replace') as file:
+            is_robot = is_xml(file.read(HEAD))
+    else:
+        is_robot = isinstance(data, dict) and data.keys() >= ROBOT_KEYS
+    if is_robot:
+        raise ArgumentError(
+            f'{path}: is a robot, must be a ROS parameter file; `krang new_arm {path} -o my_arm.yaml` makes one of it'
+        )
+
+
+def _data(path: Path) -> dict[str, Any]:
+    _refuse_robot(path)
+    data, faults = parse_file(path, scalar_of_ros)
+    _refuse_robot(path, data)
+    if faults or not isinstance(data, dict):
+        raise ParameterFileError(str(path), faults or [fault('file', data, 'must map nodes to parameters')])
+    return data
+
+
+def _sections(data: Mapping[str, Any], above: str, faults: list[Fault]) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Return the nodes' parameters by full name: namespaces may stand within each other."""
+    for key, value in data.items():
+        name = f'{above}/{str(key).strip("/")}'
+        parameters = value.get('ros__parameters') if isinstance(value, dict) else None
+        if isinstance(parameters, dict) and not _SECTION.fullmatch(name):
+            faults.append(
+                fault('section', name, 'must be a name of a node: letters, digits, _, / and, for any, * or **')
+            )
+        elif isinstance(parameters, dict):
+            yield name, parameters
+        elif isinstance(value, dict) and 'ros__parameters' not in value:
+            yield from _sections(value, name, faults)
+        else:
+            faults.append(fault(name, value, 'must be a node, with its parameters in ros__parameters'))
+
+
+def _matches(section: str, node: str) -> bool:
+    """Tell whether a section is of a node, by full names: `*` stands for one part of a name, `**` for any number."""
+    parts = node.split('/')
+    reached = {0}  # how many parts of the node's name those of the section so far can stand for
+    for part in section.split('/'):
+        if part == '**':
+            reached = set(range(min(reached, default=len(parts) + 1), len(parts) + 1))
+        else:
+            reached = {k + 1 for k in reached if k < len(parts) and part in ('*', parts[k])}
+    return len(parts) in reached
+
+
+def _meant(section: str, node: str) -> str:
+    """Return the full name of a node that a section can be of."""
+    spaces = [part.replace('*', 'any') for part in section.split('/')[:-1] if part != '**']
+    return '/'.join((*spaces, node))
+
+
+def _flat(section: Mapping[str, Any], above: str) -> Iterator[tuple[str, Any]]:
+    for name, value in section.items():
+        if isinstance(value, dict):
+            yield from _flat(value, f'{above}{name}.')
+        else:
+            yield f'{above}{name}', value
+
+
+def read_arm(path: Path) -> dict[str, Any]:
+    """Return the values of an arm file. A relative `robot_file` is in the arm file's folder."""
+    values = read_parameters(path)
+    robot_file = values.get('robot_file', '')
+    if isinstance(robot_file, str) and (beside := path.parent / robot_file).is_file() and robot_file:
+        values['robot_file'] = str(beside.absolute())
+    return values
+
+
+def arm_arguments(path: Path) -> list[str]:
+    """Return the arguments by which a ROS node takes an arm file."""
+    robot_file = read_arm(path).get('robot_file', '')
+    own = ['-p', f'robot_file:={json.dumps(robot_file)}'] if robot_file else []
+    return ['--ros-args', '--params-file', str(path), *own, '--']
+
+
+def unknown_parameters(given: Mapping[str, Any]) -> list[str]:
+    """Return a line for each value that no parameter takes, with the name that may be meant."""
+    settings = _Declared(given)
+    chosen = settings.declare(MODEL)
+    if chosen.pop('robot_description_topic'):
+        return []  # the robot, and so its parameters, are not known
+    Engine(settings, load_model(**chosen | {'backend': 'pinocchio'}))
+    unknown = [name for name in given if name not in settings.names and not name.startswith((*OF_ROS, *OF_COMMANDS))]
+    return [f'{name} is no parameter of this robot. {did_you_mean(name, settings.names)}'.strip() for name in unknown]
+
+
+class _Declared(Settings):
+    """Settings that know the names of all that was asked for."""
+
+    def __init__(self, given: Mapping[str, Any]) -> None:
+        super().__init__(given)
+        self.names: list[str] = []
+
+    def declare(self, specs: Sequence[ParameterSpec]) -> dict[str, Any]:
+        self.names += [spec.name for spec in specs]
+        return super().declare(specs)

@@ -1,0 +1,327 @@
+"""The parameters of `dynamics_node` and its commands, and of other programs that do the same."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from ..core.errors import ArgumentError
+from ..core.limits import MAX_PRESLIDING, MAX_QUANTITY
+from ..core.parameters import BASE_LINK, NONE, ROBOT_FILE, ParameterSpec, Settings
+from ..core.spatial import Array
+from ..dynamics.dynamics import Dynamics
+from ..dynamics.factory import BACKENDS, Model, load_model
+from ..dynamics.terms import SUMMED
+from ..robot.adapted import SPECS as ADAPTATION
+from ..robot.drive import Presliding
+from .wrenches import MOMENTS_ABOUT, SENSES
+
+DEFAULT_RATE = 10.0  # 1/s: a joint's limit within 0.1 s
+MIN_RATE = 0.5  # 1/s: a joint's limit within 2 s, or no fall would reach zero in time
+MAX_TEST = 0.5  # N m (N): a joint moves, and a hand can stop it
+FIXED_WHILE_ON = ('command_limits', 'command_rate_limits', 'command_ramp', 'command_limits_beyond_urdf')
+
+
+def of_commands(joints: Sequence[str], limits: Array) -> list[ParameterSpec]:
+    """Return the parameters of the commands of joints with these effort limits (k; 0: not known)."""
+    count = len(joints) or None
+    return [
+        ParameterSpec('command_allowed', True, 'whether commands may be enabled at all: all that a file can say'),
+        ParameterSpec(
+            'command_enabled', False, 'whether `effort_commands` goes out; set to false it ends them, only the service '
+            'enables', live=True,
+        ),
+        ParameterSpec(
+            'command_controller', '', 'node of the controller that commands are meant for, with or without namespace; '
+            'none: the only subscriber there is',
+        ),
+        ParameterSpec(
+            'command_ramp', 1.0, 'how long commands take to rise and to fall, and jumps of the total to fade, s; not '
+            'while commands go out', live=True, least=0.0, most=10.0,
+        ),
+        ParameterSpec(
+            'command_limits', [float(x) for x in limits] or [0.0], 'largest effort of each of `command_joints`, N m; '
+            '0: not known, then none can be enabled; not while commands go out',
+            live=True, count=count, default_text="the URDF's effort limits",
+        ),
+        ParameterSpec(
+            'command_limits_beyond_urdf', False, "whether `command_limits` may exceed the URDF's effort limits",
+            live=True,
+        ),
+        ParameterSpec(
+            'command_rate_limits', [0.0] * max(1, len(joints)), 'fastest change of each of `command_joints`, N m/s; at '
+            'least its limit in 2 s; 0: its limit in 0.1 s; not while commands go out',
+            live=True, count=count, default_text='`[0, ...]`',
+        ),
+        ParameterSpec(
+            'command_start', 'measured', 'what commands rise from: the measured efforts where they are plausible, or '
+            'zero', live=True, choices=('measured', 'zero'),
+        ),
+        ParameterSpec(
+            'command_start_travel', 0.1, 'how far a joint may move in the direction of its command while commands rise '
+            'from zero, rad (a tenth of it in m)', live=True, least=0.001, most=3.0,
+        ),
+        ParameterSpec(
+            'command_test', [0.0] * max(1, len(joints)), 'small torques added to what is sent, N m (N), to see the '
+            'sign of each drive; only while commands go out, and zero again after they ended',
+            live=True, least=-MAX_TEST, most=MAX_TEST, count=count, default_text='`[0, ...]`',
+        ),
+        ParameterSpec(
+            'state_clock', 'same', "whether joint states are stamped by this machine's clock (then enabling wants "
+            'their stamps within `state_timeout` of it), or by another', choices=('same', 'other'),
+        ),
+    ]  # fmt: skip
+
+
+def rates(values: Mapping[str, Any] | Any) -> Array:
+    """Return the rate limits (k), N m/s (N/s)."""
+    limits, given = np.array(values['command_limits']), np.array(values['command_rate_limits'])
+    return np.where(given > 0, given, DEFAULT_RATE * limits)
+
+
+def check(values: Mapping[str, Any], urdf: Array) -> None:
+    """Raise `ArgumentError` if limits or rates cannot be; `urdf` are the URDF's effort limits (k; 0: not known)."""
+    if not len(urdf):
+        return
+    limits, given = np.array(values['command_limits']), np.array(values['command_rate_limits'])
+    for name, numbers in (('command_limits', limits), ('command_rate_limits', given)):
+        if not ((numbers >= 0) & (numbers <= MAX_QUANTITY)).all():
+            raise ArgumentError(f'{name}: {numbers.tolist()}, must be 0 to {MAX_QUANTITY:g} each')
+    if not values['command_limits_beyond_urdf'] and ((urdf > 0) & (limits > urdf)).any():
+        raise ArgumentError(
+            f"command_limits: {limits.tolist()}, must not exceed the URDF's {urdf.tolist()}; "
+            'command_limits_beyond_urdf: true allows it'
+        )
+    if ((given > 0) & (given < MIN_RATE * limits)).any():
+        least = (MIN_RATE * limits).tolist()
+        raise ArgumentError(f'command_rate_limits: {given.tolist()}, must be 0 or at least {least}: the limit in 2 s')
+
+
+JOINT_SETTINGS = {
+    'rotor_inertia': 'rotor inertia on the joint side, I_a = N^2 J_m, kg m^2 (kg if prismatic)',
+    'viscous': 'viscous friction F_v, N m s/rad (N s/m if prismatic)',
+    'coulomb': 'Coulomb friction F_c, N m (N if prismatic)',
+    'coulomb_velocity': 'v of Coulomb friction F_c tanh(dq / v), rad/s (m/s); 0: F_c sign(dq), eq. (17)',
+}
+FRICTION_SETTINGS = ('viscous', 'coulomb', 'coulomb_velocity')
+NO_PRESLIDING = [0.0, 0.001]  # a torque of zero
+URDFS = "the URDF's"
+
+MODEL = (
+    ROBOT_FILE,
+    ParameterSpec('robot_description', '', 'URDF text, in place of `robot_file`'),
+    ParameterSpec(
+        'robot_description_topic',
+        '',
+        'topic from which the URDF is read; the node then does not publish `robot_description`',
+    ),
+    BASE_LINK,
+    ParameterSpec('strict_description', False, 'refuse a URDF with an inertia that no rigid body can have'),
+    ParameterSpec(
+        'backend',
+        BACKENDS[0],
+        'engine of the dynamics: Pinocchio, or C code compiled from the robot file',
+        choices=BACKENDS,
+    ),
+    *ADAPTATION,
+)
+JOINT_STATES_TOPIC = ParameterSpec('joint_states_topic', 'joint_states', 'topic of the joint states')
+
+
+def settings(model: Model) -> list[ParameterSpec]:
+    """Return the parameters that hold for the node as a whole."""
+    hands, dynamics = model.end_effectors, model.dynamics
+    return [
+        ParameterSpec(
+            'gravity', dynamics.gravity.tolist(), 'gravity in the axes of the base, m/s^2: three numbers',
+            live=True, least=-MAX_QUANTITY, most=MAX_QUANTITY, count=3,
+            default_text="the robot file's; `[0, 0, -9.81]` for a URDF",
+        ),
+        ParameterSpec(
+            'total_terms', ['gravity'], 'terms that are added up in `torque/total`; an empty list gives zero torque',
+            live=True, choices=SUMMED, once=True,
+        ),
+        ParameterSpec(
+            'state_timeout', 0.1, "maximum age of a joint's data, s; older data counts as missing",
+            live=True, least=0.001, most=10.0,
+        ),
+        ParameterSpec(
+            'wrench_timeout', 0.1, 'maximum age of a wrench, s; an older one counts as no wrench',
+            live=True, least=0.001, most=10.0,
+        ),
+        ParameterSpec(
+            'payload_ramp', 0.5, 'duration of a change of payload, s; 0: at once', live=True, least=0.0, most=10.0,
+        ),
+        ParameterSpec(
+            'frame_id', next(reversed([*hands.values()]), dynamics.link_names[-1]),
+            '`frame_id` of the torques; RViz needs a link that moves', default_text='the last hand, `R10r`',
+        ),
+        ParameterSpec(
+            'end_effectors', [*hands] or NONE, 'names of the hands; each has a topic `wrench/<name>`',
+            default_text='`[left, right]`, those of the robot file', once=True, in_topics=True,
+        ),
+        ParameterSpec('sense', SENSES[0], 'default of `<hand>.sense`', choices=SENSES),
+        ParameterSpec(
+            'command_joints', NONE,
+            'joints of `effort_commands`, in the order of the controller; an empty list: the topic is off', once=True,
+        ),
+        ParameterSpec(
+            'imu_joint', '', 'joint whose angle is the pitch of topic `imu`, `q_imu` on Krang; empty: no IMU',
+        ),
+        JOINT_STATES_TOPIC,
+        ParameterSpec('imu_topic', 'imu', 'topic of the IMU'),
+    ]  # fmt: skip
+
+
+def of_end_effector(name: str, link: str, sense: str = SENSES[0]) -> list[ParameterSpec]:
+    """Return the parameters of one end effector."""
+    return [
+        ParameterSpec(
+            f'{name}.link', link, 'link on which the wrench acts', default_text='`R10l` for left, `R10r` for right',
+        ),
+        ParameterSpec(f'{name}.wrench_topic', f'wrench/{name}', 'topic of its wrench'),
+        ParameterSpec(
+            f'{name}.sense', sense, 'side that applies the wrench: the robot, or the world (most sensors)',
+            live=True, choices=SENSES, default_text='`sense`',
+        ),
+        ParameterSpec(
+            f'{name}.moment_about', MOMENTS_ABOUT[0],
+            "point of the moment: origin of the header's frame, or of the hand's link",
+            live=True, choices=MOMENTS_ABOUT,
+        ),
+        ParameterSpec(
+            f'{name}.max_wrench', [0.0, 0.0], 'largest force (N) and moment (N m) that its sensor can read: readings '
+            'beyond are refused; 0: not known', live=True, least=0.0, most=MAX_QUANTITY, count=2,
+        ),
+        *_of_sensor(name),
+        *of_payload(name),
+    ]  # fmt: skip
+
+
+def _of_sensor(name: str) -> list[ParameterSpec]:
+    """Return the parameters of what a wrist sensor reads besides contact."""
+    return [
+        ParameterSpec(
+            f'{name}.sensor.bias', [0.0] * 6, 'reading without any load, force and moment in the axes of the reading, '
+            'N and N m', live=True, least=-MAX_QUANTITY, most=MAX_QUANTITY, count=6,
+        ),
+        ParameterSpec(
+            f'{name}.sensor.deadband', [0.0] * 2, 'dead band of each force (N) and each moment (N m)',
+            live=True, least=0.0, most=MAX_QUANTITY, count=2,
+        ),
+        *of_tool(name),
+    ]  # fmt: skip
+
+
+def of_tool(name: str) -> list[ParameterSpec]:
+    """Return the parameters of what a wrist sensor bears of its hand's own link."""
+    return [
+        ParameterSpec(
+            f'{name}.tool.mass', 0.0,
+            "mass of the part of the hand's link beyond the sensor, kg; the model contains it already",
+            live=True, least=0.0, most=1e4,
+        ),
+        ParameterSpec(
+            f'{name}.tool.com', [0.0] * 3, "its centre of mass in the hand's frame, m",
+            live=True, least=-MAX_QUANTITY, most=MAX_QUANTITY, count=3,
+        ),
+    ]  # fmt: skip
+
+
+def of_payload(name: str) -> list[ParameterSpec]:
+    """Return the parameters of what a hand holds: they count as one set."""
+    return [
+        ParameterSpec(
+            f'{name}.payload.mass', 0.0, 'mass that the hand holds, kg, in addition to the model; 0: nothing',
+            live=True, least=0.0, most=MAX_QUANTITY,
+        ),
+        ParameterSpec(
+            f'{name}.payload.com', [0.0] * 3, "its centre of mass in the hand's frame, m", live=True, count=3,
+        ),
+        ParameterSpec(
+            f'{name}.payload.inertia', [0.0] * 6, 'its inertia about its centre of mass, xx xy xz yy yz zz in the axes '
+            "of the hand's frame, kg m^2", live=True, count=6,
+        ),
+    ]  # fmt: skip
+
+
+def of_joint(name: str, defaults: Mapping[str, float], presliding: Sequence[Presliding] = ()) -> list[ParameterSpec]:
+    """Return the parameters of one joint."""
+    pairs = [number for part in presliding for number in (part.torque, part.distance)]
+    return [
+        *(
+            ParameterSpec(
+                f'joints.{name}.{key}', float(defaults[key]), meaning, live=True, least=0.0, most=MAX_QUANTITY,
+                default_text=f"the robot file's, or {'none' if key == 'coulomb_velocity' else URDFS}",
+            )
+            for key, meaning in JOINT_SETTINGS.items()
+        ),
+        ParameterSpec(
+            f'joints.{name}.presliding', pairs or NO_PRESLIDING,
+            'presliding friction: pairs of a torque, N m (N), and a distance, rad (m)', live=True,
+            default_text="the robot file's, or none",
+        ),
+        ParameterSpec(
+            f'joints.{name}.effort_offset', float(defaults.get('effort_offset', 0.0)),
+            'what the effort reads where there is no torque, N m (N); taken off before the external torque is found',
+            live=True, least=-MAX_QUANTITY, most=MAX_QUANTITY, default_text="the robot file's, or none",
+        ),
+    ]  # fmt: skip
+
+
+def of_joints(dynamics: Dynamics) -> list[ParameterSpec]:
+    """Return the parameters of all joints."""
+    friction = dynamics.friction
+    vectors = {'rotor_inertia': dynamics.rotor_inertia, 'effort_offset': dynamics.drive.effort_offset}
+    vectors |= {key: getattr(friction, key) for key in FRICTION_SETTINGS}
+    return [
+        spec
+        for k, name in enumerate(dynamics.joint_names)
+        for spec in of_joint(name, {key: v[k] for key, v in vectors.items()}, friction.presliding[k])
+    ]
+
+
+def set_joints(dynamics: Dynamics, values: Settings) -> None:
+    """Give the dynamics what the parameters say of its joints."""
+
+    def of_all(key: str) -> list[Any]:
+        return [values[f'joints.{name}.{key}'] for name in dynamics.joint_names]
+
+    dynamics.rotor_inertia = of_all('rotor_inertia')
+    dynamics.drive.effort_offset = of_all('effort_offset')
+    for key in FRICTION_SETTINGS:
+        setattr(dynamics.friction, key, of_all(key))
+    dynamics.friction.set_presliding([presliding_of('presliding', numbers) for numbers in of_all('presliding')])
+
+
+def check_presliding(values: Mapping[str, Any]) -> None:
+    """Refuse presliding friction whose numbers are not pairs, or cannot be."""
+    for name, value in values.items():
+        if name.endswith('.presliding'):
+            presliding_of(name, value)
+
+
+def presliding_of(name: str, numbers: Sequence[float]) -> tuple[Presliding, ...]:
+    """Return presliding friction out of a parameter's numbers, without what has no torque, or say what is wrong."""
+    if len(numbers) > 2 * MAX_PRESLIDING:
+        raise ArgumentError(f'{name}: {len(numbers)} numbers, must be at most {MAX_PRESLIDING} pairs')
+    torques, distances = [*numbers[::2]], [*numbers[1::2]]
+    possible = all(0 <= x <= MAX_QUANTITY for x in torques) and all(
+        0 < x <= MAX_QUANTITY for x in distances
+    )  # NaN is not
+    if len(torques) != len(distances) or not possible:
+        raise ArgumentError(
+            f'{name}: {list(numbers)}, must be pairs of a torque, not negative, and a distance, positive; at most '
+            f'{MAX_QUANTITY:g}'
+        )
+    return tuple(Presliding(*pair) for pair in zip(torques, distances, strict=True) if pair[0])
+
+
+def documented() -> list[ParameterSpec]:
+    """Return every parameter once, as docs/dynamics_node.md lists them: one hand and one joint stand for all."""
+    model = load_model()
+    hand = of_end_effector('<hand>', '')
+    joint = of_joint('<joint>', dict.fromkeys(JOINT_SETTINGS, 0.0))
+    return [*MODEL, *settings(model), *of_commands((), np.empty(0)), *hand, *joint]

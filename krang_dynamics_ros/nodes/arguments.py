@@ -1,0 +1,109 @@
+"""The command line of a node: help, an arm file, and ROS's own arguments behind `--ros-args`; all else is refused."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import textwrap
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import NoReturn
+
+from ..core.errors import KrangDynamicsError
+from ..core.parameters import ParameterSpec
+from ..core.text import shown_lines
+from ..live.parameter_file import arm_arguments
+
+ROS, END = '--ros-args', '--'
+WIDTH = 110  # characters of a line of help
+INDENT = ' ' * 4
+
+
+class _Parser(argparse.ArgumentParser):
+    """Says what to do about an argument that is meant for ROS, or is a file."""
+
+    def error(self, message: str) -> NoReturn:
+        """End with exit code 2 and a hint."""
+        self.exit(2, f'{shown_lines(message)}\n{self.prog} --help shows what it takes\n')
+
+
+def node_arguments(
+    node: str, description: str, specs: Callable[[], Sequence[ParameterSpec]], words: Sequence[str] | None = None
+) -> list[str]:
+    """Return the arguments for ROS; end with help or with exit code 2.
+
+    Args:
+        node: name of the executable, such as `dynamics_node`.
+        description: what the node does.
+        specs: returns the parameters that help lists.
+        words: the command line without the program's name; None: that of this process.
+    """
+    given = list(sys.argv[1:] if words is None else words)
+    own, of_ros = _split(given)
+    parser = _parser(node, description)
+    known, rest = parser.parse_known_args(own)
+    if known.help:
+        sys.stdout.write(f'{parser.format_help()}\nParameters:\n\n' + '\n'.join(_listed(specs())) + '\n')
+        parser.exit(0)
+    if rest:
+        parser.error(_refusal(node, rest))
+    try:
+        return [*(arm_arguments(known.arm) if known.arm else ()), *of_ros]
+    except KrangDynamicsError as error:
+        parser.error(str(error))
+    except OSError as error:
+        parser.error(f'{known.arm}: {error.strerror}')
+
+
+def _parser(node: str, description: str) -> argparse.ArgumentParser:
+    prog = node if Path(sys.argv[0]).name == node else f'krang {node}'
+    parser = _Parser(
+        prog=prog,
+        usage=f'{prog} [--arm FILE] [--ros-args ...]',
+        description=f'{description}\n\nexamples:\n'
+        f'  {prog} --arm my_arm.yaml\n'
+        f'  {prog} --ros-args -p robot_file:=my_robot.urdf\n'
+        f'  {prog} --ros-args --params-file my_parameters.yaml -r joint_states:=other/joint_states',
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        add_help=False,
+        allow_abbrev=False,
+    )
+    parser.add_argument('-h', '--help', action='store_true', help='show this, and all parameters')
+    parser.add_argument('--arm', type=Path, metavar='FILE', help='arm file, by `krang new_arm` (docs/my_arm.md)')
+    parser.add_argument(
+        ROS, action='store_true', help="before ROS's arguments: -p NAME:=VALUE, --params-file FILE, -r FROM:=TO"
+    )
+    return parser
+
+
+def _split(words: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Return the arguments of the node itself, and those of ROS: from `--ros-args` to `--`, as often as that comes."""
+    own: list[str] = []
+    of_ros: list[str] = []
+    inside = False
+    for word in words:
+        if word == ROS or (inside and word == END):
+            inside = word == ROS
+            of_ros.append(word)
+        else:
+            (of_ros if inside else own).append(word)
+    return own, of_ros
+
+
+def _refusal(node: str, rest: Sequence[str]) -> str:
+    word, all_ = rest[0], ' '.join(rest)
+    if word.startswith('-') or ':=' in word:
+        return f"unknown argument {all_}; ROS's arguments come behind --ros-args: krang {node} --ros-args {all_}"
+    if word.endswith(('.yaml', '.yml')):
+        return f'unknown argument {all_}; an arm file: --arm {word}; a parameter file: --ros-args --params-file {word}'
+    if word.endswith(('.urdf', '.xacro', '.xml')):
+        return f'unknown argument {all_}; a robot: --ros-args -p robot_file:={word}'
+    return f'unknown argument {all_}; parameters: --ros-args -p NAME:=VALUE'
+
+
+def _listed(specs: Sequence[ParameterSpec]) -> Iterator[str]:
+    for spec in specs:
+        default = spec.default_text or repr(spec.default)
+        yield f'  {spec.name}  ({spec.type_name}; default: {default.replace("`", "")})'
+        meaning = f'{spec.meaning}; {spec.allowed}' if spec.allowed else spec.meaning
+        yield textwrap.fill(meaning.replace('`', ''), WIDTH, initial_indent=INDENT, subsequent_indent=INDENT)

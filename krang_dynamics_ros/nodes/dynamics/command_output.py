@@ -1,0 +1,364 @@
+"""The node's end of the pipes to the process that publishes its commands."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from rcl_interfaces.srv import GetParameters
+from rclpy.clock import Clock, ClockType
+from rclpy.node import Node
+from rclpy.parameter import Parameter, parameter_value_to_python
+from rclpy.qos_overriding_options import QoSOverridingOptions
+from std_msgs.msg import Float64MultiArray
+from std_srvs.srv import SetBool
+
+from ...core.errors import ArgumentError
+from ...core.spatial import Array
+from ...dynamics.terms import Torques
+from ...live.command_supervisor import CommandSupervisor
+from ...live.controller_watch import Endpoint
+from ..diagnostics import ERROR, OK, WARN, Status
+from ..other_publishers import named_publishers
+from ..run import stop_requested
+from ..topics import OUTPUT
+from .command_sender import Config, Frame
+
+REPORT_TIMEOUT = 0.5  # s: a sender that has reported nothing for so long, while commands go out, hangs
+START_TIMEOUT = 30.0  # s, until its first report
+CLOSE_TIMEOUT = 0.6  # s
+PIPE_BYTES = 1 << 20  # commands of 60 joints at 1 kHz for two seconds: a sender that is late loses none
+
+
+def _environment() -> dict[str, str]:
+    """Return the environment of the process: no module of the working folder may stand in the way of Python's own."""
+    package = str(Path(__file__).parents[3])
+    paths = [package, *filter(None, [os.environ.get('PYTHONPATH')])]
+    return os.environ | {'PYTHONSAFEPATH': '1', 'PYTHONPATH': os.pathsep.join(paths)}
+
+
+class SenderLink:
+    """A running `command_sender`: commands go in, what it sees comes out. Times are seconds by a steady clock."""
+
+    def __init__(self, config: Config, now: float) -> None:
+        command = [sys.executable, '-m', 'krang_dynamics_ros.nodes.dynamics.command_sender', json.dumps(config)]
+        self._process = subprocess.Popen(  # noqa: S603 (our own module, a session of its own: signals to ours pass by)
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=True, env=_environment()
+        )
+        self._in, self._out = self._fd(self._process.stdin), self._fd(self._process.stdout)
+        with suppress(OSError):  # more than the system grants
+            fcntl.fcntl(self._in, fcntl.F_SETPIPE_SZ, PIPE_BYTES)
+        self._rest = b''
+        self._started, self._reported = now, -1.0
+        self.first_report = np.inf  # when it was ready
+        self.subscribers: Sequence[Endpoint] = ()
+        self.own: set[str] = set()  # identities of its publisher
+        self.falls = ''  # why it takes the commands to zero by itself
+        self.sent: Array = np.zeros(config.joints)  # where it is on that way (k)
+        self.ended = False
+        self.end = 'has died'
+
+    @staticmethod
+    def _fd(pipe: Any) -> int:
+        os.set_blocking(pipe.fileno(), False)
+        return int(pipe.fileno())
+
+    @property
+    def ready(self) -> bool:
+        """Whether it has reported who subscribes."""
+        return self._reported > 0 and not self.ended and not self.falls
+
+    @property
+    def was_ready(self) -> bool:
+        """Whether it has ever reported who subscribes."""
+        return self._reported > 0
+
+    def send(self, frame: Frame) -> None:
+        """Hand on a command."""
+        try:
+            os.write(self._in, frame.packed())
+        except BlockingIOError:
+            self.kill('read nothing for seconds')
+        except BrokenPipeError:
+            return  # it has ended, and `poll` reads why
+
+    def poll(self, now: float, live: bool) -> None:
+        """Take in what it reports; one that is silent while commands go out is ended, as it hangs."""
+        if self.ended:
+            return
+        with suppress(BlockingIOError):
+            while raw := os.read(self._out, 1 << 16):
+                self._rest += raw
+            self.ended = True
+        *lines, self._rest = self._rest.split(b'\n')
+        for line in lines:
+            self._take(json.loads(line), now)
+        silent = now - max(self._reported, self._started)
+        if not self.falls and silent > (REPORT_TIMEOUT if live and self._reported > 0 else START_TIMEOUT):
+            self.kill(f'said nothing for {silent:.2g} s')
+
+    def _take(self, report: dict[str, Any], now: float) -> None:
+        self._reported, self.first_report = now, min(self.first_report, now)
+        if 'falls' in report:
+            self.falls, self.sent = report['falls'], np.array(report['sent'])
+        else:
+            self.subscribers = [Endpoint(*endpoint) for endpoint in report['subscribers']]
+            self.own = set(report['own'])
+
+    def kill(self, why: str) -> None:
+        """End it at once: it hangs."""
+        self.end = why
+        with suppress(OSError):
+            self._process.kill()
+        self.ended = True
+
+    def close(self) -> None:
+        """End the pipe: commands that still go out are taken to zero; wait a moment for the end of the process."""
+        for pipe in (self._process.stdin, self._process.stdout):
+            with suppress(OSError):
+                if pipe is not None:
+                    pipe.close()
+        with suppress(subprocess.TimeoutExpired):
+            self._process.wait(CLOSE_TIMEOUT if not self.ended else 0.0)
+
+
+TOPIC = 'effort_commands'
+TICK = 0.01  # s: how often commands are looked after when no joint state comes
+LOOK_ROUND = 1.0  # s
+REACH_TIMEOUT = 5.0  # s, for a process that replaces a dead one to reach the controller once it runs
+RESTART_AFTER, RETRY_AFTER = 1.0, 10.0  # s, for a process that has died, and for one that does not even start
+UNSTARTED = 'the process that sends commands cannot be started'
+LEVELS = {'ok': OK, 'warning': WARN, 'error': ERROR}
+
+
+class CommandOutput:
+    """Carries events to the supervisor and commands to the process that sends them; it decides nothing."""
+
+    def __init__(self, node: Node, supervisor: CommandSupervisor) -> None:
+        self._node, self._supervisor, self._commands = node, supervisor, supervisor.commands
+        self._link: SenderLink | None = None
+        self._sending = False  # whether the last frame was a command
+        self._replacing = False  # whether a process is to reach the controller of one that died
+        self._unstarted = ''  # why no process could be started
+        self._told = ''  # the fault that the log has
+        self._mirrored = False
+        self._clients: dict[str, Any] = {}
+        self._own: set[str] = set()  # identities of the publishers of all senders so far: DDS forgets a dead one late
+        self._asked: set[str] = set()  # identities of endpoints whose node was asked for its joints
+        node.create_service(SetBool, f'{TOPIC}/enable', self._on_enable)
+        if supervisor.ignored_file_value:
+            node.get_logger().warning(
+                f'command_enabled: true in a file or on the command line is ignored; only {TOPIC}/enable enables'
+            )
+            node.set_parameters([Parameter('command_enabled', value=False)])
+        if self._commands.joint_names:
+            self._config = self._sender_config()
+            self._start_sender()
+            steady = Clock(clock_type=ClockType.STEADY_TIME)
+            node.create_timer(TICK, self._on_tick, clock=steady)
+            node.create_timer(LOOK_ROUND, self._look_round, clock=steady)
+
+    def _sender_config(self) -> Config:
+        """Return what the process needs; a publisher that is made and destroyed here says what QoS overrides make."""
+        node = self._node
+        options = QoSOverridingOptions.with_default_policies()
+        publisher = node.create_publisher(Float64MultiArray, TOPIC, OUTPUT, qos_overriding_options=options)
+        qos, topic = publisher.qos_profile, publisher.topic_name
+        node.destroy_publisher(publisher)
+        enclave = ['--ros-args', *_following(sys.argv, '-e', '--enclave')]
+        return Config(
+            f'{node.get_name()}_commands', node.get_namespace(), topic, len(self._commands.joint_names),
+            qos.depth, int(qos.history), int(qos.reliability), int(qos.durability), enclave,
+        )  # fmt: skip
+
+    def _start_sender(self) -> None:
+        self._started = time.monotonic()
+        try:
+            self._link = SenderLink(self._config, self._started)
+        except OSError as error:  # no memory, or no free handle
+            self._note_unstarted(str(error))
+
+    def _note_unstarted(self, why: str) -> None:
+        if not self._unstarted:
+            self._node.get_logger().error(f'{TOPIC}: {UNSTARTED}: {why}')
+        self._unstarted = why
+
+    # Torques and ticks ---------------------------------------------------------------------------------------------
+
+    def follow(self, torques: Torques) -> None:
+        """Take in the torques of a joint state."""
+        if self._commands.joint_names:
+            self._send(self._supervisor.on_torques(torques))
+
+    def _on_tick(self) -> None:
+        self._look_after_sender(time.monotonic())
+        self._send(self._supervisor.tick())
+        self._log()
+
+    def _send(self, command: Array | None) -> None:
+        link = self._link
+        if link is None:
+            return
+        commands = self._commands
+        if command is not None:
+            link.send(Frame(True, commands.fall_seconds(time.monotonic()), commands.rate_seconds, command))
+        if self._sending and commands.idle:
+            link.send(Frame(False, 0.0, 0.0, commands.sent))
+        self._sending = command is not None and not commands.idle
+
+    def _look_after_sender(self, now: float) -> None:
+        """Take in what the sender reports; start another one where it has ended."""
+        link, supervisor = self._link, self._supervisor
+        if link is None:
+            self._start_again(now)
+            return
+        link.poll(now, not self._commands.idle)
+        if link.falls:
+            self._commands.sender_took_over(f'the process that sends took over: {link.falls}', link.sent)
+        if link.ended:
+            self._on_sender_ended(link, now)
+        elif link.ready and (not self._replacing or self._reached(link, now)):
+            self._unstarted = ''
+            supervisor.on_endpoints(link.subscribers)
+            self._ask_for_joints()
+
+    def _on_sender_ended(self, link: SenderLink, now: float) -> None:
+        if link.falls and not link.sent.any():
+            self._commands.sender_ended()
+        elif not self._commands.idle and not self._replacing:
+            self._commands.sender_lost(f'the process that sends commands {link.end}')
+            self._replacing = True
+        if not link.was_ready:
+            self._note_unstarted('it ended at once; what it printed says why')
+        self._start_again(now)
+
+    def _start_again(self, now: float) -> None:
+        waits = RETRY_AFTER if self._unstarted and self._commands.idle else RESTART_AFTER
+        if now - self._started >= waits:
+            if self._link is not None:
+                self._link.close()
+            self._start_sender()
+
+    def _reached(self, link: SenderLink, now: float) -> bool:
+        """Tell whether a process that replaces a dead one has reached the controller; begin to fall if so."""
+        bound = self._supervisor.watch.bound
+        if bound is not None and bound.gid in {endpoint.gid for endpoint in link.subscribers}:
+            self._commands.sender_found(now)
+        elif now - link.first_report < REACH_TIMEOUT:
+            return False
+        else:
+            self._commands.sender_ended()
+        self._replacing = False
+        return True
+
+    # Whom they are for ---------------------------------------------------------------------------------------------
+
+    def _look_round(self) -> None:
+        """See which other nodes give commands to the same controller."""
+        if self._link is not None:
+            self._own |= self._link.own
+        mine = f'{self._node.get_namespace().rstrip("/")}/{self._config.node}'
+        found = named_publishers(self._node, TOPIC)
+        starting = self._link is None or not self._link.ready
+        others = [name for gid, name in found if gid not in self._own and not (starting and name == mine)]
+        self._supervisor.on_other_publishers(sorted(others))
+
+    def _ask_for_joints(self) -> None:
+        """Ask the nodes of new subscriptions for their parameter `joints`."""
+        for endpoint in self._supervisor.watch.endpoints.values():
+            if endpoint.node and not endpoint.is_tool and endpoint.gid not in self._asked:
+                self._asked.add(endpoint.gid)
+                client = self._node.create_client(GetParameters, f'{endpoint.node}/get_parameters')
+                self._clients[endpoint.node] = client
+        for node, client in [*self._clients.items()]:
+            if client.service_is_ready():
+                future = client.call_async(GetParameters.Request(names=['joints']))
+                future.add_done_callback(lambda done, node=node: self._on_joints(node, done))
+                del self._clients[node]
+
+    def _on_joints(self, node: str, done: Any) -> None:
+        joints = None
+        with suppress(Exception):  # a node that has no such parameter, or that is gone
+            values = [parameter_value_to_python(value) for value in done.result().values]
+            joints = tuple(values[0]) if values and isinstance(values[0], list) else None
+        self._supervisor.on_controller_joints(node, joints)
+
+    # Enabling ------------------------------------------------------------------------------------------------------
+
+    def _on_enable(self, request: SetBool.Request, response: SetBool.Response) -> SetBool.Response:
+        try:
+            response.message = self._enable() if request.data else self._supervisor.disable()
+            response.success = True
+        except ArgumentError as error:
+            response.success, response.message = False, str(error)
+        self._mirror()
+        return response
+
+    def _enable(self) -> str:
+        if self._commands.joint_names:
+            if self._unstarted:
+                raise ArgumentError(f'{UNSTARTED}: {self._unstarted}')
+            if self._link is None or not self._link.ready:
+                raise ArgumentError('the process that sends commands is starting; try again in a second')
+            self._look_round()
+        answer, self._told = self._supervisor.enable(), ''
+        return answer
+
+    def _log(self) -> None:
+        fault = self._commands.fault
+        if fault and fault != self._told:
+            self._node.get_logger().error(f'effort_commands ended by a fault: {fault}; enable them again')
+        self._told = fault
+        self._mirror()
+
+    def _mirror(self) -> None:
+        """Let the ROS parameter say what the commands are."""
+        live = self._commands.live
+        if live != self._mirrored:
+            self._mirrored = live
+            self._node.set_parameters([Parameter('command_enabled', value=live)])
+
+    # The end -------------------------------------------------------------------------------------------------------
+
+    def begin_stop(self) -> None:
+        """Let the commands fall, fast enough for a node that ends; the pose is followed as long as states come."""
+        self._commands.end(time.monotonic())
+
+    def resume_commands(self) -> None:
+        """Let commands be enabled again."""
+        self._commands.closing = False
+
+    @property
+    def stopped(self) -> bool:
+        """Whether nothing goes out any more, or the process that sends takes it to zero without a node that ends."""
+        return self._commands.idle or (stop_requested() and self._link is not None and bool(self._link.falls))
+
+    def close(self) -> None:
+        """End the process that sends; commands that still go out it takes to zero by itself."""
+        if self._link is not None:
+            self._link.close()
+
+    def statuses(self) -> Iterator[Status]:
+        """Say what goes out."""
+        if self._commands.joint_names:
+            level, words, values = self._supervisor.status()
+            if self._unstarted:
+                level, words = 'error', f'{UNSTARTED}: {self._unstarted}'
+            yield Status('effort commands', LEVELS[level], words, values)
+
+
+def _following(words: list[str], *options: str) -> list[str]:
+    """Return an option among these and the word that follows it, if it is there."""
+    for k, word in enumerate(words[:-1]):
+        if word in options:
+            return [word, words[k + 1]]
+    return []

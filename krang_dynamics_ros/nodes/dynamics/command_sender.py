@@ -1,0 +1,202 @@
+"""The process that publishes `effort_commands`, so that zero is reached whatever becomes of the node.
+
+The node gives it every command through a pipe. When the pipe ends, or is silent for `SILENCE` while commands go out, it
+takes the last command to zero by itself, and ends. What it sees, it says in lines of JSON: who subscribes, and what it
+does. It imports little, so that it starts fast and stays small.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import signal
+import struct
+import sys
+import time
+from array import array
+from contextlib import suppress
+from typing import Any, NamedTuple
+
+import numpy as np
+import rclpy
+from rclpy.duration import Duration
+from rclpy.node import Node
+from rclpy.qos import DurabilityPolicy, HistoryPolicy, QoSProfile, ReliabilityPolicy
+from rclpy.signals import SignalHandlerOptions
+from std_msgs.msg import Float64MultiArray
+
+from ...live.fall import Fall
+
+SILENCE = 0.2  # s without a command, while commands go out: the node hangs
+LOOK = 0.02  # s between two looks at who subscribes, while commands go out; ten times as long while none do
+REPORT = 0.1  # s between two reports, if nothing has changed
+STEP = 0.01  # s between two commands on the way to zero
+ACKNOWLEDGED = 10.0  # s: for the last message to arrive, at a controller on a machine that is very busy
+MAX_ENDPOINTS = 100  # that are reported: those that were seen first
+HEAD = struct.Struct('<Bdd')  # whether commands go out; how long they would take to zero, and at least by the rates, s
+UNKNOWN = '_NODE_NAME_UNKNOWN_'
+
+
+class Config(NamedTuple):
+    """What the node tells the process at its start."""
+
+    node: str
+    namespace: str
+    topic: str
+    joints: int  # how many numbers a command has
+    depth: int
+    history: int
+    reliability: int
+    durability: int
+    enclave: list[str]  # ROS arguments of the node that hold for this process too
+
+
+class Frame(NamedTuple):
+    """A command (k), how long it would take to zero, and at least by the rates (s); not `live`: nothing goes out."""
+
+    live: bool
+    fall_seconds: float
+    rate_seconds: float
+    command: Any
+
+    def packed(self) -> bytes:
+        """Return the bytes for the pipe."""
+        head = HEAD.pack(self.live, self.fall_seconds, self.rate_seconds)
+        return head + np.asarray(self.command, dtype='<f8').tobytes()
+
+    @classmethod
+    def of(cls, raw: bytes) -> Frame:
+        """Return the frame that these bytes are."""
+        live, fall_seconds, rate_seconds = HEAD.unpack_from(raw)
+        return cls(bool(live), fall_seconds, rate_seconds, np.frombuffer(raw, '<f8', offset=HEAD.size))
+
+
+class CommandSender:
+    """Publishes what comes through the pipe, and takes it to zero when nothing comes any more."""
+
+    def __init__(self, node: Node, config: Config) -> None:
+        self._node, self._config = node, config
+        before = {gid for gid, _ in self._endpoints(node.get_publishers_info_by_topic)}
+        self._publisher = node.create_publisher(Float64MultiArray, config.topic, _profile(config))
+        self._message = Float64MultiArray()
+        name = node.get_fully_qualified_name()  # a publisher of another node may be found at the same moment
+        publishers = self._endpoints(node.get_publishers_info_by_topic)
+        self._own = sorted({gid for gid, owner in publishers if owner == name} - before)
+        self._size = HEAD.size + 8 * config.joints
+        self._frame = Frame(False, 0.0, 0.0, np.zeros(config.joints))
+        self._heard = self._looked = self._reported = time.monotonic()
+        self._subscribers: list[list[str]] | None = None
+        self._seen: list[str] = []  # identities of subscribers, in the order in which they came
+        self._rest, self._unsaid = b'', b''
+        self.stop_requested = False
+
+    def run(self) -> None:
+        """Go on until the pipe ends, or until the commands were taken to zero."""
+        poller = select.poll()
+        poller.register(sys.stdin.fileno(), select.POLLIN | select.POLLHUP)
+        ended = False
+        while not ended and not (self.stop_requested and not self._frame.live):
+            ended = bool(poller.poll(1000 * LOOK)) and not self._read()
+            now = time.monotonic()
+            silent = now - self._heard
+            if self._frame.live and (ended or silent > SILENCE):
+                self._fall('the node has ended' if ended else f'the node said nothing for {silent:.2g} s')
+                return
+            self._look(now)
+
+    def wait_until_received(self) -> None:
+        """Stay until the last message has arrived: one that is lost with this process would be the zero."""
+        self._publisher.wait_for_all_acked(Duration(seconds=ACKNOWLEDGED))
+
+    def _read(self) -> bool:
+        """Take in what the pipe has; return whether it goes on."""
+        raw = os.read(sys.stdin.fileno(), 1 << 16)
+        self._rest += raw
+        while len(self._rest) >= self._size:
+            self._frame, self._rest = Frame.of(self._rest[: self._size]), self._rest[self._size :]
+            self._heard = time.monotonic()
+            if self._frame.live:
+                self._publish(self._frame.command)
+        return bool(raw)
+
+    def _publish(self, command: Any) -> None:
+        self._message.data = array('d', command.tobytes())
+        self._publisher.publish(self._message)
+
+    def _fall(self, why: str) -> None:
+        frame, now = self._frame, time.monotonic()
+        fall, reported = Fall(frame.command, frame.fall_seconds, frame.rate_seconds, now), -np.inf
+        while not fall.done(now):
+            command = fall.at(now)
+            self._publish(command)
+            if now - reported >= REPORT:
+                self._say({'falls': why, 'sent': command.tolist()})
+                reported = now
+            time.sleep(STEP)
+            now = time.monotonic()
+
+    def _look(self, now: float) -> None:
+        if now - self._looked < (LOOK if self._frame.live else 10 * LOOK) and self._subscribers is not None:
+            return
+        self._looked = now
+        subscribers = self._subscribers_now()
+        if self._unsaid:  # the node hangs
+            self._flush()
+        elif subscribers != self._subscribers or now - self._reported >= REPORT:
+            self._subscribers, self._reported = subscribers, now
+            self._say({'subscribers': subscribers, 'own': self._own})
+
+    def _subscribers_now(self) -> list[list[str]]:
+        """Return who subscribes: of too many the latest are left out, so none that was there seems to leave."""
+        found = {endpoint[0]: endpoint[1] for endpoint in self._endpoints(self._node.get_subscriptions_info_by_topic)}
+        self._seen = [gid for gid in self._seen if gid in found] + [gid for gid in found if gid not in self._seen]
+        return [[gid, found[gid]] for gid in self._seen[:MAX_ENDPOINTS]]
+
+    def _endpoints(self, look: Any) -> list[list[str]]:
+        """Return identity and full name of the nodes of endpoints; the name is empty while it is not known."""
+        found = []
+        for info in look(self._config.topic):
+            name = f'{info.node_namespace.rstrip("/")}/{info.node_name}'[:200]
+            found.append([bytes(info.endpoint_gid).hex(), '' if UNKNOWN in name else name])
+        return sorted(found)
+
+    def _say(self, what: dict[str, Any]) -> None:
+        self._unsaid += json.dumps(what).encode() + b'\n'
+        self._flush()
+
+    def _flush(self) -> None:
+        with suppress(OSError):  # the node has ended, or hangs
+            self._unsaid = self._unsaid[os.write(sys.stdout.fileno(), self._unsaid) :]
+
+
+def _profile(config: Config) -> QoSProfile:
+    return QoSProfile(
+        depth=config.depth,
+        history=HistoryPolicy(config.history),
+        reliability=ReliabilityPolicy(config.reliability),
+        durability=DurabilityPolicy(config.durability),
+    )
+
+
+def main(arguments: list[str]) -> int:
+    """Run the process; its only argument is the configuration, as JSON."""
+    config = Config(*json.loads(arguments[0]))
+    os.set_blocking(sys.stdout.fileno(), False)
+    rclpy.init(args=config.enclave, signal_handler_options=SignalHandlerOptions.NO)
+    node = rclpy.create_node(
+        config.node, namespace=config.namespace, use_global_arguments=False, enable_rosout=False,
+        start_parameter_services=False,
+    )  # fmt: skip
+    sender = CommandSender(node, config)
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT):
+        signal.signal(number, lambda *_: setattr(sender, 'stop_requested', True))
+    sender.run()
+    sender.wait_until_received()
+    node.destroy_node()
+    rclpy.shutdown()
+    return 0
+
+
+if __name__ == '__main__':
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,190 @@
+"""`wrench/<hand>/compensated` and `wrench/<hand>/zero`."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from functools import partial
+from typing import Any, cast
+
+from geometry_msgs.msg import InertiaStamped, WrenchStamped
+from rclpy.clock import Clock, ClockType, JumpThreshold, ROSClock, TimeJump
+from rclpy.duration import Duration
+from rclpy.node import Node
+from rclpy.parameter import Parameter
+from rclpy.qos import QoSProfile
+from rclpy.qos_overriding_options import QoSOverridingOptions
+from rclpy.serialization import deserialize_message
+from sensor_msgs.msg import Imu, JointState
+from std_srvs.srv import Trigger
+
+from ...core.errors import ArgumentError
+from ...core.limits import MAX_BYTES
+from ...core.spatial import Array
+from ...dynamics.terms import Torques
+from ...live.engine import Engine
+from ...live.messages import JointStateReader, WrenchMessage, check_size, imu_of, payload_of, read_wrench, stamp_of
+from ...live.payloads import Payloads, PayloadSpec
+from ...live.robot_inputs import RobotInputs
+from ..other_publishers import publishers
+from ..topics import INPUT, WrenchTopic, why_refused
+
+
+class WristTopics:
+    """One hand's sensor, without bias, tool and payload; and the service that makes what it reads now nothing."""
+
+    def __init__(self, node: Node, engine: Engine, hand: str, now: Callable[[], int]) -> None:
+        """`now` is the clock that arrivals go by, ns."""
+        self._node, self._engine, self._hand, self._now = node, engine, hand, now
+        self._compensated = WrenchTopic(node, f'wrench/{hand}/compensated')
+        node.create_service(Trigger, f'wrench/{hand}/zero', self._on_zero)
+
+    def publish(self, reading: WrenchMessage) -> None:
+        """Send the latest reading without what is not contact, if it can be known."""
+        if not self._compensated.wanted:
+            return
+        contact = self._engine.inputs.compensated(self._hand, self._now())
+        if contact is not None:
+            self._compensated.send(contact, reading.frame, reading.stamp)
+
+    def _on_zero(self, _: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
+        name = f'{self._hand}.sensor.bias'
+        try:
+            bias = self._engine.zero(self._hand, self._now())
+        except ArgumentError as error:
+            response.success, response.message = False, str(error)
+            return response
+        (result,) = self._node.set_parameters([Parameter(name, value=bias.tolist())])
+        numbers = ', '.join(f'{x:.4g}' for x in bias)
+        response.success = result.successful
+        response.message = f'{name} is [{numbers}]' if result.successful else result.reason
+        return response
+
+
+ONCE = QoSProfile(depth=10)  # reliable: what a hand took up is told once
+PERIOD = 0.05  # s: parameters are not for a thousand changes a second; of good messages, the last one counts
+
+
+class PayloadInput:
+    """Subscriptions, one a hand."""
+
+    def __init__(self, node: Node, payloads: Payloads, inputs: RobotInputs, now: Callable[[], int]) -> None:
+        """`now` is the clock that arrivals go by, ns."""
+        self._node, self._payloads, self._inputs, self._now = node, payloads, inputs, now
+        self._waiting: dict[str, dict[str, Any]] = {}
+        for hand in payloads.refusals:
+            node.create_subscription(
+                InertiaStamped, f'payload/{hand}', partial(self._on_payload, hand), ONCE, raw=True,
+                qos_overriding_options=QoSOverridingOptions.with_default_policies(),
+            )  # fmt: skip
+        if payloads.refusals:
+            node.create_timer(PERIOD, self._set, clock=Clock(clock_type=ClockType.STEADY_TIME))
+
+    def _on_payload(self, hand: str, raw: bytes) -> None:
+        refusals = self._payloads.refusals[hand]
+        refused = refusals.count
+        try:
+            check_size(raw, MAX_BYTES)
+            frame, mass, com, inertia = payload_of(deserialize_message(raw, InertiaStamped))
+        except (RuntimeError, ArgumentError) as error:
+            refusals.note(why_refused(error))
+            return
+        values = self._payloads.read(hand, frame, PayloadSpec(mass, com, inertia), self._positions())
+        if values is not None:
+            self._waiting[hand] = values
+        elif refusals.count == refused:  # it is what the parameters say, or it waits for the joints' positions
+            self._waiting.pop(hand, None)
+
+    def _positions(self) -> Array | None:
+        states = self._inputs.states
+        return states.position if states.complete(self._now()) else None
+
+    def _set(self) -> None:
+        """Set the parameters of what has come, a hand's as one set."""
+        if (q := self._positions()) is not None:
+            self._waiting |= self._payloads.placed(q)
+        waiting, self._waiting = self._waiting, {}
+        for hand, values in waiting.items():
+            parameters = [Parameter(name, value=value) for name, value in values.items()]
+            result = self._node.set_parameters_atomically(parameters)
+            if not result.successful:
+                self._payloads.refusals[hand].note(result.reason)
+
+
+_wrench = partial(deserialize_message, message_type=WrenchStamped)
+
+
+class DynamicsInputs:
+    """Subscriptions. `on_torques` is called with the torques of each joint state that makes all joints known.
+
+    Joint states and wrenches come as bytes, and are read as those of a bag are: rclpy takes ten times as long.
+    """
+
+    def __init__(
+        self, node: Node, engine: Engine, on_torques: Callable[[Torques, int], None], wrists: bool = True
+    ) -> None:
+        """`wrists` says whether the node listens to wrist sensors, and offers `wrench/<hand>/zero`."""
+        self._engine, self._on_torques = engine, on_torques
+        subscribe = partial(
+            node.create_subscription,
+            qos_profile=INPUT,
+            qos_overriding_options=QoSOverridingOptions.with_default_policies(),
+        )
+        self._joint_states = JointStateReader(partial(deserialize_message, message_type=JointState))
+        names = engine.inputs.topics
+        self.topic: str = subscribe(JointState, names.joint_states, self._on_joint_state, raw=True).topic_name
+        engine.inputs.checks.publishers = partial(publishers, node, self.topic)
+        for hand in engine.inputs.hands if wrists else ():
+            wrist = WristTopics(node, engine, hand, self.now)
+            subscribe(WrenchStamped, names.wrenches[hand], partial(self._on_wrench, hand, wrist), raw=True)
+        PayloadInput(node, engine.payloads, engine.inputs, self.now)
+        if engine.inputs.imu_joints:
+            subscribe(Imu, names.imu, self._on_imu, raw=True)
+        self._clock = cast(ROSClock, node.get_clock())
+        self._simulated = self._clock.ros_time_is_active
+        supervisor = engine.supervisor
+        supervisor.arrivals, supervisor.stamps = lambda: self.now() / 1e9, lambda: self.clock() / 1e9
+        back = JumpThreshold(min_forward=None, min_backward=Duration(nanoseconds=-1), on_clock_change=True)
+        self._jumps = self._clock.create_jump_callback(back, post_callback=self._on_jump)
+
+    def now(self) -> int:
+        """The clock that arrivals go by, ns: simulated time, or else the steady clock, which nobody can set back."""
+        return int(self._clock.now().nanoseconds) if self._simulated else time.monotonic_ns()
+
+    def clock(self) -> int:
+        """The clock that stamps go by, ns. That of the system is read without rclpy, in a tenth of the time."""
+        return int(self._clock.now().nanoseconds) if self._simulated else time.time_ns()
+
+    def _on_jump(self, _: TimeJump) -> None:
+        self._simulated = self._clock.ros_time_is_active
+        self._engine.inputs.forget(self.now())
+
+    def _on_joint_state(self, raw: bytes) -> None:
+        try:
+            message = self._joint_states.read(raw, self.now())
+        except (RuntimeError, ArgumentError) as error:
+            self._engine.inputs.states.refusals.note(why_refused(error))
+            return
+        torques = self._engine.on_joint_state(*message)
+        if torques is not None:
+            self._on_torques(torques, message.stamp)
+
+    def _on_wrench(self, hand: str, wrist: WristTopics, raw: bytes) -> None:
+        try:
+            check_size(raw, MAX_BYTES)
+            message = read_wrench(_wrench, hand, raw, self.now())
+        except (RuntimeError, ArgumentError) as error:
+            self._engine.inputs.hands[hand].refusals.note(why_refused(error))
+            return
+        if self._engine.inputs.on_wrench(*message):
+            wrist.publish(message)
+
+    def _on_imu(self, raw: bytes) -> None:
+        try:
+            check_size(raw, MAX_BYTES)
+            message = deserialize_message(raw, Imu)
+            stamp = stamp_of(message)
+        except (RuntimeError, ArgumentError) as error:
+            self._engine.inputs.states.refusals.note(f'imu: {why_refused(error)}')
+            return
+        self._engine.inputs.on_imu(*imu_of(message), stamp, self.now())

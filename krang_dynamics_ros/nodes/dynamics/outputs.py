@@ -1,0 +1,192 @@
+"""`wrench/<hand>/estimated`, `contact`, `contact/<hand>`, `contact/learn`, and what diagnostics say of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from rclpy.node import Node
+from rclpy.parameter import Parameter
+from rclpy.qos import DurabilityPolicy, QoSProfile
+from std_msgs.msg import Bool, String
+from std_srvs.srv import SetBool
+
+from ...core.errors import ArgumentError, listed
+from ...core.parameters import Settings
+from ...dynamics.contact import Contact
+from ...dynamics.hand_wrenches import HandWrenchEstimate
+from ...dynamics.terms import TERMS, Torques
+from ...live.engine import Engine
+from ..diagnostics import OK, WARN, Status
+from ..topics import NumbersTopic, PointTopic, Topic, TorqueTopic, WrenchTopic
+from .command_output import CommandOutput
+
+
+class ExternalTopics:
+    """External torques, wrenches at the hands and contact. Only what has a subscriber is computed."""
+
+    def __init__(self, node: Node, engine: Engine, torque: Topic) -> None:
+        """`torque` is the topic of the external torques themselves."""
+        self._node, self._external, self._hands, self._torque = node, engine.external, engine.inputs.hands, torque
+        self._states = engine.inputs.states
+        changed = self._on_subscribers
+        self._estimated = {name: WrenchTopic(node, f'wrench/{name}/estimated', changed) for name in self._hands}
+        self._contact = Topic(node, Bool, 'contact', changed)
+        self._contacts = {name: Topic(node, Bool, f'contact/{name}', changed) for name in self._hands}
+        self._wrenches_wanted = self._contact_wanted = False
+        self._last: Torques | None = None  # since the last report
+        self._estimates: dict[str, HandWrenchEstimate] = {}
+        self._touched: Contact | None = None
+        node.create_service(SetBool, 'contact/learn', self._on_learn)
+
+    def compute(self, torques: Torques) -> None:
+        """Compute what somebody listens to."""
+        wrenches, contact = self._wrenches_wanted, self._contact_wanted
+        if wrenches or contact or self._torque.wanted or self._external.learner:
+            self._last = torques
+            self._external.learn(torques)
+        self._estimates = self._external.wrenches(torques) if wrenches else {}
+        self._touched = self._external.contact(torques) if contact else None
+
+    def _on_subscribers(self) -> None:
+        self._wrenches_wanted = any(topic.wanted for topic in self._estimated.values())
+        self._contact_wanted = any(topic.wanted for topic in (self._contact, *self._contacts.values()))
+
+    def publish(self, stamp: int) -> None:
+        """Publish what was computed and could be told, with the stamp (ns) of its joint state."""
+        if not self._wrenches_wanted and not self._contact_wanted:
+            return
+        for name, estimate in self._estimates.items():
+            if estimate.wrench is not None and self._estimated[name].wanted:
+                hand = self._hands[name]
+                by_world = 1.0 if hand.sense == 'applied_on_robot' else -1.0
+                self._estimated[name].send(by_world * estimate.wrench, hand.link, stamp)
+        if self._touched is not None:
+            _send(self._contact, self._touched.anywhere)
+            for name, touched in self._touched.hands.items():
+                _send(self._contacts[name], touched)
+
+    def _on_learn(self, request: SetBool.Request, response: SetBool.Response) -> SetBool.Response:
+        if request.data:
+            self._external.begin_learning()
+            response.success, response.message = True, 'move the robot freely; nothing may touch it until this ends'
+            return response
+        try:
+            thresholds = self._external.end_learning()
+        except ArgumentError as error:
+            response.success, response.message = False, str(error)
+            return response
+        result = self._node.set_parameters_atomically([Parameter(name, value=x) for name, x in thresholds.items()])
+        numbers = f'{len(thresholds)} thresholds, {min(thresholds.values()):.3g} to {max(thresholds.values()):.3g} N m'
+        response.success, response.message = result.successful, numbers if result.successful else result.reason
+        return response
+
+    # Diagnostics ------------------------------------------------------------------------------------------------------
+
+    def statuses(self) -> Iterator[Status]:
+        """Return what is so now; what nobody listens to is fine."""
+        last, self._last = self._last, None
+        yield self._torque_status(last)
+        for name, topic in self._estimated.items():
+            yield self._wrench_status(name, topic.wanted and last is not None)
+        yield self._contact_status(last is not None and self._contact_wanted)
+
+    def _torque_status(self, last: Torques | None) -> Status:
+        observer, external = self._external.observer, self._external
+        values: dict[str, object] = {'effort source': observer.efforts.source, 'gain (1/s)': observer.gain}
+        if last is None:
+            return Status('external torque', OK, 'nobody listens, or no joint states', values)
+        missing, left = external.without_effort(last.state), observer.unsettled(last.state)
+        values |= {'without effort': ', '.join(missing), 'settles for (s)': f'{left:.2f}'}
+        if self._states.is_too_old and observer.efforts.source != 'external':
+            behind = listed(self._states.delayed_joints())
+            return Status(
+                'external torque', WARN, f'none: {behind} cannot be brought to one instant with the others', values
+            )
+        if last.state.dq is None and observer.efforts.source != 'external':
+            return Status('external torque', WARN, 'none: no velocities', values)
+        if missing:
+            return Status('external torque', WARN, f'left out, without effort: {", ".join(missing)}', values)
+        if left and observer.gap:
+            why = f'stamps {observer.gap:.2g} s apart, must be within {observer.longest:g} s (state_timeout)'
+            return Status('external torque', WARN, f'begun anew, settles for {left:.2f} s: {why}', values)
+        return Status('external torque', OK, f'settles for {left:.2f} s' if left else 'told', values)
+
+    def _wrench_status(self, name: str, heard: bool) -> Status:
+        title, estimate = f'estimated wrench {name}', self._estimates.get(name)
+        if not heard:
+            return Status(title, OK, 'nobody listens, or no joint states')
+        if self._external.silent:
+            silent = ', '.join(self._external.silent)
+            return Status(title, WARN, f'none: the sensor that explains says nothing: {silent}')
+        if estimate is None:
+            return Status(title, WARN, 'none: the external torques are not known yet')
+        smallest = f'{estimate.smallest:.4f}'
+        values = {'smallest singular value (m)': smallest, 'weakest direction': estimate.weakest_direction}
+        if estimate.wrench is None:
+            words = f'none: here it cannot be told along {estimate.weakest_direction}: {estimate.smallest:.3g} m'
+            return Status(title, WARN, words, values)
+        return Status(title, OK, 'told', values)
+
+    def _contact_status(self, heard: bool) -> Status:
+        if self._external.learner is not None:
+            return Status('contact', OK, f'learning from a free run: {self._external.learner.states} states so far')
+        if not self._external.detector.ready:
+            return Status('contact', OK, 'none is told: no thresholds, contact/learn learns them from a free run')
+        if not heard:
+            return Status('contact', OK, 'nobody listens, or no joint states')
+        if self._touched is None:
+            return Status('contact', WARN, 'none is told: the external torques are not known yet')
+        joints = ', '.join(self._touched.joints)
+        return Status('contact', OK, f'at {joints}' if joints else 'none', {'beyond the threshold': joints})
+
+
+def _send(topic: Topic, value: bool) -> None:
+    if topic.wanted:
+        topic.message.data = value
+        topic.publish()
+
+
+LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
+
+
+class DynamicsOutputs:
+    """Topics. What nobody listens to is neither computed nor sent."""
+
+    def __init__(self, node: Node, settings: Settings, engine: Engine) -> None:
+        self._engine, self._dynamics, model = engine, engine.dynamics, engine.model
+        names, frame_id = self._dynamics.joint_names, settings['frame_id']
+        self._torques = {term: TorqueTopic(node, f'torque/{term}', names, frame_id) for term in TERMS}
+        self.external = ExternalTopics(node, engine, self._torques['external'])
+        self._total = TorqueTopic(node, 'torque/total', names, frame_id)
+        self._robot = TorqueTopic(node, 'torque/robot', names, frame_id)
+        self.commands = CommandOutput(node, engine.supervisor)
+        self._inertia = NumbersTopic(node, 'dynamics/inertia', self._dynamics.n)
+        self._coriolis = NumbersTopic(node, 'dynamics/coriolis', self._dynamics.n)
+        self._com = PointTopic(node, 'center_of_mass', self._dynamics.base)
+        if not settings['robot_description_topic']:  # else somebody else says it
+            self._description = node.create_publisher(String, 'robot_description', LATCHED)
+            self._description.publish(String(data=model.urdf))
+
+    def publish(self, torques: Torques, stamp: int) -> None:
+        """Publish what somebody listens to and can be known, with the stamp (ns) of the joint state it comes from.
+
+        All is computed first: messages that go out close together wake those who listen once.
+        """
+        known = [(topic, torques.term(term)) for term, topic in self._torques.items() if topic.wanted]
+        if self._total.wanted:
+            known.append((self._total, torques.total(self._engine.summed)))
+        if self._robot.wanted:
+            known.append((self._robot, self._engine.firmware.torque(torques.state.q, torques.state.dq)))
+        self.external.compute(torques)
+        self.commands.follow(torques)
+        for topic, torque in known:
+            if torque is not None:
+                topic.send(torque, stamp)
+        self.external.publish(stamp)
+        q, dq = torques.state.q, torques.state.dq
+        if self._com.wanted:
+            self._com.send(self._dynamics.center_of_mass(q), stamp)
+        if self._inertia.wanted:
+            self._inertia.send(self._dynamics.A(q))
+        if self._coriolis.wanted and dq is not None:
+            self._coriolis.send(self._dynamics.C(q, dq))

@@ -1,0 +1,346 @@
+"""The ROS side of `krang first_run`: listens to an arm and its dynamics node, and enables and ends its commands."""
+
+from __future__ import annotations
+
+import signal
+import time
+from bisect import bisect_left
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from functools import partial
+from types import TracebackType
+from typing import Any
+
+import numpy as np
+import rclpy
+from geometry_msgs.msg import WrenchStamped
+from rclpy.executors import SingleThreadedExecutor
+from rclpy.node import NodeNameNonExistentError
+from rclpy.parameter import Parameter
+from rclpy.qos import DurabilityPolicy, QoSProfile
+from rclpy.signals import SignalHandlerOptions
+from sensor_msgs.msg import JointState
+from std_msgs.msg import Float64MultiArray, String
+from std_srvs.srv import SetBool
+
+from ..calibration.first_run import ArmModel, MotionRow, PushRow, RestSample
+from ..core.errors import ArgumentError, KrangDynamicsError
+from ..core.spatial import Array
+from ..live.engine import Engine, engine_of
+from ..live.messages import stamp_of, wrench_of
+from .calibrator import DISCOVERY, SERVICE_TIMEOUT, RemoteError, RemoteParameters
+from .topics import INPUT
+
+NAME = 'krang_first_run'  # the dynamics node knows that this subscriber is no controller
+SPIN = 0.02  # s: how often keys are looked at
+STILL_SECONDS, STILL_TRAVEL = 1.0, 0.005  # s; rad, m: so long and so still is at rest
+FEWEST = 10  # joint states in that time
+MOST_TRAVEL = 0.25  # rad, m: an arm that moves more during a check of commands is stopped
+MOST_SPEED = 0.6  # rad/s, m/s: the same by speed
+FALL_TIMEOUT = 15.0  # s: the longest ramp, the zeros behind it, and some more
+SILENCE = 0.3  # s without a command: they are off
+RETRIES = 20  # enabling is tried again while names and the sender are on their way
+LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
+
+
+class AbortedError(KrangDynamicsError):
+    """A key, a signal, or an arm that moves as it should not ended the check."""
+
+
+class FirstRunClient:
+    """A node that listens, and asks the dynamics node for what a person confirmed. Use it in a `with`."""
+
+    def __init__(self, target: str, stop: Callable[[], bool], ros_arguments: Sequence[str] = ()) -> None:
+        """`target` is the name of the dynamics node; `stop` tells whether a person wants everything to end."""
+        rclpy.init(args=list(ros_arguments), signal_handler_options=SignalHandlerOptions.NO)
+        self._node, self._stop = rclpy.create_node(NAME), stop
+        self._remote = RemoteParameters(self._node, target)
+        self._prefix = target.rpartition('/')[0] + '/' if '/' in target else ''
+        self._enable = self._node.create_client(SetBool, f'{self._prefix}effort_commands/enable')
+        self._executor = SingleThreadedExecutor()
+        self.commands: list[tuple[float, Array]] = []  # s, N m: those seen since the last call of `run`
+        self._rows: list[MotionRow] = []
+        self._pushes: list[PushRow] = []
+        self._pushed = ''  # the hand that is pushed
+        self._external: Array | None = None
+        self._forces: dict[str, Array] = {}
+        self._subscribed = False
+        self._sent: Any = None  # the subscription to the commands
+        self.values: dict[str, Any] = {}
+        self._state = ''
+
+    def __enter__(self) -> FirstRunClient:
+        return self
+
+    def __exit__(self, *_: type[BaseException] | BaseException | TracebackType | None) -> None:
+        self._node.destroy_node()
+        rclpy.shutdown()
+
+    # The node -------------------------------------------------------------------------------------------------------
+
+    def connect(self) -> ArmModel:
+        """Ask the node for its parameters; return the model that it computes with, or raise `RemoteError`."""
+        self._remote.find()
+        self.values = self._remote.all_values()
+        if self.values.get('use_sim_time'):
+            self._node.set_parameters([Parameter('use_sim_time', value=True)])
+        return self.model_with({})
+
+    def model_with(self, changes: dict[str, Any]) -> ArmModel:
+        """Return the model of a node with other values of some parameters, and listen by it."""
+        self.values |= changes
+        given = dict(self.values)
+        if topic := given.pop('robot_description_topic', ''):
+            given['robot_description'] = self._description(topic)
+        self._engine: Engine = engine_of(given)
+        self._model = ArmModel(self._engine, self.values)
+        if not self._subscribed:
+            self._subscribe()
+        return self._model
+
+    def _description(self, topic: str) -> str:
+        texts: list[str] = []
+
+        def on_description(message: String) -> None:
+            texts.append(message.data)
+
+        subscription = self._node.create_subscription(String, self._prefix + topic, on_description, LATCHED)
+        try:
+            self._spin(DISCOVERY, lambda: bool(texts))
+        finally:
+            self._node.destroy_subscription(subscription)
+        if not texts:
+            raise RemoteError(f'no robot description came on {topic} within {DISCOVERY:g} s')
+        return texts[-1]
+
+    def set(self, values: dict[str, Any]) -> None:
+        """Set parameters of the node, or raise `RemoteError` with its reason."""
+        self._remote.set(values)
+
+    # Listening ------------------------------------------------------------------------------------------------------
+
+    def _subscribe(self) -> None:
+        self._subscribed = True
+        node, prefix = self._node, self._prefix
+        create, heard = node.create_subscription, node.get_subscriber_names_and_types_by_node
+        create(JointState, self._topic(heard, 'JointState', 'joint_states'), self._on_joint_state, INPUT)
+        for hand in self._model.hands:
+            topic = self._topic(heard, 'WrenchStamped', f'wrench/{hand}')
+            create(WrenchStamped, topic, partial(self._on_wrench, hand), INPUT)
+        create(JointState, f'{prefix}torque/external', self._on_external, INPUT)
+        if any(self.values.get('command_joints', ())):
+            sent = node.get_publisher_names_and_types_by_node
+            topic = self._topic(sent, 'Float64MultiArray', 'effort_commands', '_commands')
+            self._sent = create(Float64MultiArray, topic, self._on_command, 100)
+
+    def _topic(self, ask: Callable[[str, str], Any], kind: str, usual: str, suffix: str = '') -> str:
+        """Return the topic of a type that the node has, whatever it was remapped to; with several, the usual one."""
+        space, _, name = self._remote.target.rpartition('/')
+        found: list[str] = []
+
+        def known() -> bool:
+            with suppress(NodeNameNonExistentError):
+                topics = ask(f'{name}{suffix}', space or self._node.get_namespace())
+                found[:] = [topic for topic, types in topics if any(text.endswith(f'/{kind}') for text in types)]
+            return bool(found)
+
+        self._spin(DISCOVERY, known)
+        return found[0] if len(found) == 1 else self._prefix + usual
+
+    def _on_joint_state(self, message: JointState) -> None:
+        columns = (np.asarray(message.position), np.asarray(message.velocity), np.asarray(message.effort))
+        with suppress(ArgumentError):
+            now = int(self._node.get_clock().now().nanoseconds)
+            torques = self._engine.on_joint_state(message.name, *columns, stamp_of(message), now)
+            if torques is not None:
+                state, unknown = torques.state, np.full(len(self._model.names), np.nan)
+                dq = unknown if state.dq is None else state.dq.copy()
+                effort = unknown if state.effort is None else state.effort.copy()
+                self._rows.append(MotionRow(time.monotonic(), state.q.copy(), dq, effort))
+
+    def _on_external(self, message: JointState) -> None:
+        found = dict(zip(message.name, message.effort, strict=False))
+        self._external = np.array([found.get(name, np.nan) for name in self._model.names])
+        self._note_push()
+
+    def _on_wrench(self, hand: str, message: WrenchStamped) -> None:
+        frame, force, _ = wrench_of(message)
+        if self._rows:
+            with suppress(ArgumentError):
+                axes = self._model.axes_of(self._rows[-1].q, frame or self._model.hands[hand])
+                self._forces[hand] = axes @ np.array(force)
+                self._note_push()
+
+    def _note_push(self) -> None:
+        if self._rows:
+            self._pushes.append(PushRow(self._rows[-1].q, self._external, self._forces.get(self._pushed)))
+
+    def _on_command(self, message: Float64MultiArray) -> None:
+        self.commands.append((time.monotonic(), np.array(message.data)))
+
+    def _spin(self, seconds: float, until: Callable[[], bool] = lambda: False, stoppable: bool = True) -> None:
+        """Take in messages for a time, or until a condition holds; raise `AbortedError` if a person stops it."""
+        self._executor.add_node(self._node)
+        try:
+            end = time.monotonic() + seconds
+            while time.monotonic() < end and not until():
+                looked = time.monotonic()
+                while time.monotonic() - looked < SPIN:
+                    self._executor.spin_once(timeout_sec=SPIN)
+                if stoppable and self._stop():
+                    raise AbortedError('stopped by a key')
+        finally:
+            self._executor.remove_node(self._node)
+
+    def motion(self, seconds: float, until: Callable[[Sequence[MotionRow]], bool] | None = None) -> list[MotionRow]:
+        """Return the joint states of the next seconds; the rest is not waited for once `until` is true of them."""
+        self._rows.clear()
+        self._spin(seconds, lambda: until is not None and until(self._rows))
+        return list(self._rows)
+
+    def motion_until_key(self, seconds: float) -> list[MotionRow]:
+        """Return the joint states until a key is pressed."""
+        self._rows.clear()
+        self._spin(seconds, self._stop, stoppable=False)
+        return list(self._rows)
+
+    def rest(self, seconds: float = 30.0) -> RestSample:
+        """Wait until the arm stands still for a second; return the mean of that second."""
+        rows = self.motion(seconds, _still)
+        if not _still(rows):
+            raise RemoteError(self._unrest(rows, seconds))
+        last = _last_second(rows)
+        effort = np.array([row.effort for row in last])
+        return RestSample(np.mean([row.q for row in last], axis=0), effort.mean(axis=0), effort.std(axis=0))
+
+    def _unrest(self, rows: Sequence[MotionRow], seconds: float) -> str:
+        if rows:
+            return f'the arm did not stand still for {STILL_SECONDS:g} s within {seconds:g} s'
+        missing = self._engine.inputs.states.missing(int(self._node.get_clock().now().nanoseconds))
+        reason = self._engine.inputs.states.refusals.reason
+        return f'no joint states with all joints for {seconds:g} s: {", ".join(missing[:5])} {reason}'.strip()
+
+    def push(self, hand: str, seconds: float) -> list[PushRow]:
+        """Return what is read of a push on a hand in the next seconds."""
+        self._pushed, self._external = hand, None
+        self._forces.clear()
+        self._pushes.clear()
+        self._spin(seconds)
+        return list(self._pushes)
+
+    # Commands -------------------------------------------------------------------------------------------------------
+
+    @contextmanager
+    def enabled(self) -> Iterator[str]:
+        """Enable commands by the node's service; whatever happens inside, they are off at the end."""
+        self._state = 'COMMANDS MAY STILL GO OUT: use the emergency stop'
+        try:
+            yield self._call_enable()
+        finally:
+            with _uninterrupted():
+                self.end_commands()
+
+    @property
+    def command_state(self) -> str:
+        """What became of commands that were enabled since this was asked last; empty if none were."""
+        state, self._state = self._state, ''
+        return state
+
+    def _call_enable(self) -> str:
+        for attempt in range(RETRIES):
+            success, message = self._ask(True)
+            if success:
+                self._see_commands()
+                return message
+            if 'try again' not in message or attempt == RETRIES - 1:
+                break
+            self._spin(0.5)
+        raise RemoteError(f'commands are not enabled: {message}')
+
+    def _see_commands(self) -> None:
+        """Wait for the first command: only commands that are seen are known to end."""
+        self.commands.clear()
+        self._spin(SERVICE_TIMEOUT, lambda: bool(self.commands))
+        if not self.commands:
+            topic = self._sent.topic_name if self._sent else 'effort_commands'
+            raise RemoteError(f'no commands are seen on {topic}: name their topic, --ros-args -r effort_commands:=...')
+
+    def _ask(self, value: bool) -> tuple[bool, str]:
+        if not self._enable.wait_for_service(DISCOVERY):
+            raise RemoteError(f'there is no service {self._enable.srv_name}: is the dynamics node running?')
+        future = self._enable.call_async(SetBool.Request(data=value))
+        self._spin(SERVICE_TIMEOUT, future.done, stoppable=value)
+        if not future.done():
+            raise RemoteError(f'{self._enable.srv_name} does not answer within {SERVICE_TIMEOUT:g} s')
+        answer = future.result()
+        return bool(answer.success), str(answer.message)
+
+    def end_commands(self) -> None:
+        """Disable commands, and wait until none goes out; raise `RemoteError` if they do not end."""
+        with suppress(RemoteError):  # a node that is gone: its sender ends them
+            self._ask(False)
+        began = time.monotonic()
+        self._spin(FALL_TIMEOUT, lambda: self._silent(began), stoppable=False)
+        if not self._silent(began):
+            raise RemoteError(f'commands still go out after {FALL_TIMEOUT:g} s: use the emergency stop')
+        self._state = 'commands are off'
+
+    def _silent(self, since: float) -> bool:
+        last = self.commands[-1][0] if self.commands else since
+        return time.monotonic() - max(last, since) > SILENCE
+
+    def run(self, seconds: float, until: Callable[[Sequence[MotionRow]], bool] | None = None) -> list[MotionRow]:
+        """Return the joint states while commands go out; raise `AbortedError` if the arm moves far or fast."""
+
+        def ends(rows: Sequence[MotionRow]) -> bool:
+            if rows and (why := self._runs_away(rows)):
+                raise AbortedError(why)
+            return until is not None and until(rows)
+
+        if not (rows := self.motion(seconds, ends)):
+            raise AbortedError('joint states stopped')
+        return rows
+
+    def _runs_away(self, rows: Sequence[MotionRow]) -> str:
+        travel, speed = np.abs(rows[-1].q - rows[0].q), np.nan_to_num(np.abs(rows[-1].dq))
+        for values, most, unit in ((travel, MOST_TRAVEL, 'rad (m)'), (speed, MOST_SPEED, 'rad/s (m/s)')):
+            k = int(values.argmax())
+            if values[k] > most:
+                return f'{self._model.names[k]} moved by {values[k]:.3g} {unit}, must stay below {most:g}: commands off'
+        return ''
+
+    def until_dead(self, seconds: float) -> list[MotionRow]:
+        """Wait until the node is gone and its commands have ended; return the joint states meanwhile."""
+        self.commands.clear()
+        began = time.monotonic()
+        rows = self.motion(seconds, lambda _: self._is_gone() and self._silent(began))
+        if not self._is_gone():
+            raise RemoteError(f'the node is still there after {seconds:g} s')
+        return rows + self.motion(2.0)
+
+    def _is_gone(self) -> bool:
+        return not self._enable.service_is_ready()
+
+
+@contextmanager
+def _uninterrupted() -> Iterator[None]:
+    """Let no signal keep commands from being ended."""
+    numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
+    before = {number: signal.signal(number, signal.SIG_IGN) for number in numbers}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _still(rows: Sequence[MotionRow]) -> bool:
+    """Tell whether the arm has stood still for the last second."""
+    if not rows or rows[-1].time - rows[0].time < STILL_SECONDS:
+        return False
+    last = [row.q for row in _last_second(rows)]
+    return len(last) >= FEWEST and bool(np.ptp(last, axis=0).max() < STILL_TRAVEL)
+
+
+def _last_second(rows: Sequence[MotionRow]) -> Sequence[MotionRow]:
+    return rows[bisect_left(rows, rows[-1].time - STILL_SECONDS, key=lambda row: row.time) :]

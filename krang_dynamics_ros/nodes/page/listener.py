@@ -1,0 +1,232 @@
+"""Subscriptions that nobody is woken for. At 500 messages a second and 30 pictures, most are never looked at."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import rclpy
+from diagnostic_msgs.msg import DiagnosticArray
+from geometry_msgs.msg import WrenchStamped
+from rclpy.node import Node
+from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
+from sensor_msgs.msg import JointState
+from std_msgs.msg import String
+
+from ...core.spatial import Array
+from ...core.text import shown, shown_lines
+from ...core.wrench import Wrench
+from ...dynamics.dynamics import Dynamics
+from ...live.joints import JointStates, JointTorques
+from ...live.messages import wrench_of
+from ...live.wrenches import WrenchInput
+from ...page.snapshot import LEVELS, LatestMessages, Line
+from ...page.torques import ALWAYS, OBSERVED
+from ..other_publishers import publishers
+
+
+class PolledTopics:
+    """A node of its own that no executor knows: what comes waits in the middleware until it is taken."""
+
+    def __init__(self, node: Node) -> None:
+        """Listen in the namespace of a node. The name's underscore keeps it out of `ros2 node list`."""
+        self._node = rclpy.create_node(
+            f'_{node.get_name()}_polled', namespace=node.get_namespace(), enable_rosout=False,
+            start_parameter_services=False,
+        )  # fmt: skip
+
+    def subscribe(self, kind: type, topic: str, depth: int = 1) -> PolledTopic:
+        """Return a topic of which the newest `depth` messages wait to be taken."""
+        return PolledTopic(self._node, kind, topic, depth)
+
+    def end(self, topic: PolledTopic) -> None:
+        """Listen to a topic no longer."""
+        self._node.destroy_subscription(topic.subscription)
+
+    def forget(self) -> None:
+        """Listen to nothing."""
+        for subscription in list(self._node.subscriptions):
+            self._node.destroy_subscription(subscription)
+
+    def close(self) -> None:
+        """Hear no more."""
+        self._node.destroy_node()
+
+
+class PolledTopic:
+    """One topic."""
+
+    def __init__(self, node: Node, kind: type, topic: str, depth: int) -> None:
+        qos = QoSProfile(depth=depth, reliability=ReliabilityPolicy.BEST_EFFORT)
+        self.subscription: Any = node.create_subscription(kind, topic, lambda _: None, qos)
+        self._kind = kind
+
+    def pop_all(self) -> list[Any]:
+        """Return the messages that have come since the last time, oldest first."""
+        messages = []
+        handle = self.subscription.handle
+        with handle:
+            while (taken := handle.take_message(self._kind, False)) is not None:
+                messages.append(taken[0])
+        return messages
+
+
+MAX_STATUSES = 200  # of a message: a node of ours has twenty
+MAX_WORDS = 2000  # characters of a status
+SILENT = 3.0  # s without diagnostics, which come once a second
+
+
+class HealthListener:
+    """The latest lines of every node that is heard."""
+
+    def __init__(self, node: Node) -> None:
+        self._lines: dict[str, tuple[float, list[Line]]] = {}
+        node.create_subscription(DiagnosticArray, '/diagnostics', self._on_diagnostics, 10)
+
+    def _on_diagnostics(self, message: DiagnosticArray) -> None:
+        now = time.monotonic()
+        told: dict[str, list[Line]] = {}
+        for status in message.status[:MAX_STATUSES]:
+            node, _, about = status.name.partition(': ')
+            level = LEVELS[min(status.level[0], len(LEVELS) - 1)]
+            told.setdefault(node, []).append(Line(level, shown(about), shown_lines(status.message, MAX_WORDS)))
+        self._lines = {node: (at, lines) for node, (at, lines) in self._lines.items() if now - at < SILENT}
+        self._lines |= {node: (now, lines) for node, lines in told.items()}
+
+    def lines(self, node: str, what: str) -> list[Line]:
+        """Return what a node, by its full name, says; if it says nothing, that, of `what`."""
+        at, lines = self._lines.get(node.lstrip('/'), (0.0, []))
+        return lines if time.monotonic() - at < SILENT else [Line('silent', what, 'says nothing')]
+
+
+TOPIC = 'robot_description'
+LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
+
+
+class DescriptionListener:
+    """A URDF, and since when it is the one.
+
+    While several nodes publish one, a robot whose joints are heard stays. The node that is left is asked again.
+    """
+
+    def __init__(self, node: Node, in_use: Callable[[], bool]) -> None:
+        """`in_use` tells whether anything is heard of the joints of the robot that `text` describes."""
+        self._node, self._in_use = node, in_use
+        self.text, self.since = '', 0.0
+        self.sources: list[str] = []  # who publishes one
+        self._subscription: Any = None
+        self._subscribe()
+
+    def _subscribe(self) -> None:
+        if self._subscription is not None:
+            self._node.destroy_subscription(self._subscription)
+        self._subscription = self._node.create_subscription(String, TOPIC, self._on_description, LATCHED)
+
+    def _on_description(self, message: String) -> None:
+        alone = len(publishers(self._node, TOPIC)) <= 1
+        if message.data != self.text and (alone or not self.text or not self._in_use()):
+            self.text, self.since = message.data, time.monotonic()
+
+    def look_round(self) -> None:
+        """See who is there; call it about once a second."""
+        before, self.sources = self.sources, publishers(self._node, TOPIC)
+        if len(self.sources) == 1 and len(before) > 1:
+            self._subscribe()  # what it says was passed over, or is what we have
+
+    @property
+    def several(self) -> bool:
+        """Whether it is not clear who speaks for the robot."""
+        return len(self.sources) > 1
+
+
+FRESH = 0.5  # s: what was said longer ago is not shown as so
+PARTS = 10  # messages: a state may come in parts from several publishers
+NOTHING = np.empty(0)
+
+
+class RobotListener:
+    """Joint states, torques and wrenches of one robot, taken in when somebody asks."""
+
+    def __init__(
+        self, topics: PolledTopics, dynamics: Dynamics, hands: dict[str, str], joint_states: str = 'joint_states'
+    ) -> None:
+        names = dynamics.joint_names
+        self._states, self._state_topic = JointStates(names, FRESH), topics.subscribe(JointState, joint_states, PARTS)
+        self._drawn = np.zeros(len(names))  # a joint that is not known is drawn where it was last
+        self._torques = {term: JointTorques(names, FRESH) for term in ALWAYS}
+        self._torque_topics = {term: topics.subscribe(JointState, f'torque/{term}') for term in self._torques}
+        self._links, self._link_of = frozenset(dynamics.link_names), hands
+        self._hands = self._sensors()
+        self._wrench_topics = [topics.subscribe(WrenchStamped, f'wrench/{name}') for name in hands]
+        self._topics, self._names = topics, names
+        self._estimates: list[WrenchInput] = []  # as if the estimated wrenches were a sensor's
+        self._estimate_topics: list[PolledTopic] = []
+
+    def _sensors(self) -> list[WrenchInput]:
+        return [WrenchInput(name, link, timeout=FRESH, links=self._links) for name, link in self._link_of.items()]
+
+    def observe(self, wanted: bool) -> None:
+        """Listen to what the world does to the robot; or do not, for the node computes it only while somebody does."""
+        if wanted == (OBSERVED in self._torques):
+            return
+        if wanted:
+            self._torques[OBSERVED] = JointTorques(self._names, FRESH)
+            self._torque_topics[OBSERVED] = self._topics.subscribe(JointState, f'torque/{OBSERVED}')
+            self._estimates = self._sensors()
+            self._estimate_topics = [
+                self._topics.subscribe(WrenchStamped, f'wrench/{name}/estimated') for name in self._link_of
+            ]
+            return
+        for topic in (self._torque_topics.pop(OBSERVED), *self._estimate_topics):
+            self._topics.end(topic)
+        del self._torques[OBSERVED]
+        self._estimates, self._estimate_topics = [], []
+
+    def listen(self) -> None:
+        """Take in what has come."""
+        now = time.monotonic_ns()  # stamps are the dynamics node's business; here only the time of arrival counts
+        for message in self._state_topic.pop_all():
+            position, velocity = np.asarray(message.position), np.asarray(message.velocity)
+            self._states.update(message.name, position, velocity, NOTHING, 0, now)
+        for term, torques in self._torques.items():
+            for message in self._torque_topics[term].pop_all():
+                torques.update(message.name, np.asarray(message.effort), 0, now)
+        sensors = (*self._hands, *self._estimates)
+        for hand, topic in zip(sensors, (*self._wrench_topics, *self._estimate_topics), strict=True):
+            for message in topic.pop_all():
+                hand.update(*wrench_of(message), 0, now)
+
+    @property
+    def alive(self) -> bool:
+        """Whether anything is known of the joints now."""
+        return len(self._states.missing(time.monotonic_ns())) < len(self._states.joint_names)
+
+    def heard(self) -> LatestMessages:
+        """Return what is fresh."""
+        now = time.monotonic_ns()
+        known = self.alive
+        unknown = np.isnan(self._states.position)
+        self._drawn = np.where(unknown, self._drawn, self._states.position)
+        return LatestMessages(
+            q=self._drawn if known else None,
+            dq=self._states.velocity if known else None,
+            torques={term: _fresh(torques, now, partial=term == OBSERVED) for term, torques in self._torques.items()},
+            readings=_wrenches(self._hands, now),
+            estimates=_wrenches(self._estimates, now),
+        )
+
+
+def _wrenches(hands: Sequence[WrenchInput], now: int) -> dict[str, Wrench]:
+    return {hand.name: wrench for hand in hands if (wrench := hand.wrench(0, now))}
+
+
+def _fresh(torques: JointTorques, now: int, *, partial: bool) -> Array | None:
+    """Return torques (n); None, or where they may be `partial` NaN, if they are not known now."""
+    missing, torque = torques.missing(now), np.asarray(torques.torque, dtype=float)
+    if not missing:
+        return torque
+    if not partial or len(missing) == len(torques.joint_names):
+        return None
+    return np.asarray(np.where(np.isin(torques.joint_names, missing), np.nan, torque), dtype=float)

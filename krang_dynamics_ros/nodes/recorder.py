@@ -1,0 +1,206 @@
+"""Recording: subscribes to the topics of a robot as they appear, and hands on the bytes of each message."""
+
+from __future__ import annotations
+
+import signal
+import time
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from types import TracebackType
+from typing import Any, Protocol
+
+import numpy as np
+import rclpy
+from geometry_msgs.msg import InertiaStamped, WrenchStamped
+from rclpy.experimental import EventsExecutor
+from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
+from rclpy.serialization import deserialize_message
+from rclpy.signals import SignalHandlerOptions
+from sensor_msgs.msg import Imu, JointState
+from std_msgs.msg import Float64MultiArray, String
+
+from ..core.errors import ArgumentError, KrangDynamicsError
+from ..live.messages import JointStateReader
+
+KINDS: dict[str, type] = {
+    'sensor_msgs/msg/JointState': JointState,
+    'geometry_msgs/msg/WrenchStamped': WrenchStamped,
+    'sensor_msgs/msg/Imu': Imu,
+    'geometry_msgs/msg/InertiaStamped': InertiaStamped,
+    'std_msgs/msg/Float64MultiArray': Float64MultiArray,
+    'std_msgs/msg/String': String,
+}
+ONLY = {'std_msgs/msg/Float64MultiArray': 'effort_commands', 'std_msgs/msg/String': 'robot_description'}
+DERIVED = ('/compensated', '/estimated')  # they follow from the others: the node computes them only if asked for
+SIMULATED = {'pose', 'push'}  # what a person does to a simulated robot
+LATCHED = 'robot_description'
+DEPTH = 1000  # messages that wait while the disk is slow
+LOOK = 0.2  # s between two looks at the topics that there are
+SPIN_TIMEOUT = 0.05  # s
+RATE_SPAN = 2.0  # s over which a rate is a mean
+SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+
+class Writer(Protocol):
+    """Takes the messages."""
+
+    def write(self, topic: str, kind: str, arrival: int, raw: bytes, latched: bool = False) -> None:
+        """Add a serialized message."""
+
+
+class RecordedTopic:
+    """Counts the messages of one topic."""
+
+    def __init__(self, name: str, kind: str) -> None:
+        self.name, self.kind, self.count = name, kind, 0
+        self._arrivals: deque[float] = deque()
+        self._first = 0.0
+
+    def add(self, now: float) -> None:
+        """Count a message that came now (s, steady clock)."""
+        self.count += 1
+        self._first = now if self.count == 1 else self._first
+        self._arrivals.append(now)
+        self._forget(now)
+
+    def _forget(self, now: float) -> None:
+        while len(self._arrivals) > 1 and now - self._arrivals[0] > RATE_SPAN:
+            self._arrivals.popleft()
+
+    @property
+    def mean_rate(self) -> float:
+        """Messages per second, from the first to the last."""
+        if self.count < 2:
+            return 0.0
+        return (self.count - 1) / max(self._arrivals[-1] - self._first, 1e-9)
+
+    def rate(self, now: float) -> float:
+        """Return messages per second, a mean over the last seconds."""
+        self._forget(now)
+        if len(self._arrivals) < 2:
+            return 0.0
+        return (len(self._arrivals) - 1) / max(now - self._arrivals[0], 1e-9)
+
+
+class SeenJoints:
+    """The joints that the joint states have, and those of them that have velocities and efforts."""
+
+    def __init__(self) -> None:
+        self._reader = JointStateReader(partial(deserialize_message, message_type=JointState))
+        self.position, self.velocity, self.effort = set[str](), set[str](), set[str]()
+        self.refused = ''
+
+    def read(self, raw: bytes) -> None:
+        """Look at a message."""
+        try:
+            message = self._reader.read(raw, 0)
+        except (RuntimeError, ArgumentError) as error:
+            self.refused = str(error)
+            return
+        for column in ('position', 'velocity', 'effort'):
+            values = getattr(message, column)
+            if len(values) == len(message.names):
+                known = (name for name, value in zip(message.names, values, strict=True) if np.isfinite(value))
+                getattr(self, column).update(known)
+
+
+class Recorder:
+    """A node that listens. Use it in a `with`."""
+
+    def __init__(
+        self, writer: Writer, joint_states: str, also: Sequence[str] = (), ros_arguments: Sequence[str] = ()
+    ) -> None:
+        """`joint_states` is the topic that counts; `also` are topics that are recorded whatever their name is."""
+        rclpy.init(args=list(ros_arguments), signal_handler_options=SignalHandlerOptions.NO)
+        self._writer, self._node = writer, rclpy.create_node('krang_record', start_parameter_services=False)
+        self.joint_states: str = self._node.resolve_topic_name(joint_states)
+        self._also = {self._node.resolve_topic_name(topic) for topic in also}
+        self.topics: dict[str, RecordedTopic] = {}
+        self.joints = SeenJoints()
+        self.began: float | None = None  # when the first joint state came, s, steady clock
+        self.fault: Exception | None = None
+        self._looked = 0.0
+
+    def __enter__(self) -> Recorder:
+        return self
+
+    def __exit__(self, *_: type[BaseException] | BaseException | TracebackType | None) -> None:
+        self._node.destroy_node()
+        rclpy.shutdown()
+
+    def resolved(self, topic: str) -> str:
+        """Return the full name of a topic."""
+        return str(self._node.resolve_topic_name(topic))
+
+    @property
+    def seconds(self) -> float:
+        """Seconds since the first joint state."""
+        return 0.0 if self.began is None else time.monotonic() - self.began
+
+    def run(self, done: Callable[[], bool]) -> None:
+        """Record until `done`, which is asked several times a second, or until SIGINT, SIGTERM or SIGHUP."""
+        ended: list[int] = []
+        before = {name: signal.signal(name, lambda number, _: ended.append(number)) for name in SIGNALS}
+        executor = EventsExecutor()
+        executor.add_node(self._node)
+        try:
+            while not (ended or self.fault or done()):
+                self._look_round()
+                executor.spin_once(timeout_sec=SPIN_TIMEOUT)
+        finally:
+            executor.remove_node(self._node)
+            for name, handler in before.items():
+                signal.signal(name, handler)
+        if self.fault:
+            raise self.fault
+
+    def of_kind(self, kind: str) -> list[str]:
+        """Return the topics of a type that somebody publishes now."""
+        return sorted(name for name, kinds in self._node.get_topic_names_and_types() if kind in kinds)
+
+    def _look_round(self) -> None:
+        """Subscribe to what has appeared."""
+        if time.monotonic() - self._looked < LOOK:
+            return
+        self._looked = time.monotonic()
+        for name, kind in self._published():
+            if name not in self.topics and self._is_wanted(name, kind):
+                self._subscribe(name, kind)
+
+    def _published(self) -> Iterator[tuple[str, str]]:
+        for name, kinds in self._node.get_topic_names_and_types():
+            if len(kinds) == 1 and kinds[0] in KINDS and self._node.count_publishers(name):
+                yield name, kinds[0]
+
+    def _is_wanted(self, name: str, kind: str) -> bool:
+        if name == self.joint_states or name in self._also:
+            return True
+        inside = name.startswith(self._node.get_namespace().rstrip('/') + '/')
+        if not inside or name.endswith(DERIVED) or SIMULATED & set(name.split('/')):
+            return False
+        return kind not in ONLY or name.rpartition('/')[2] == ONLY[kind]
+
+    def _subscribe(self, name: str, kind: str) -> None:
+        latched = name.endswith(LATCHED)
+        self.topics[name] = RecordedTopic(name, kind)
+        offered = [info.qos_profile.reliability for info in self._node.get_publishers_info_by_topic(name)]
+        reliable = latched or (offered and all(one == ReliabilityPolicy.RELIABLE for one in offered))
+        qos = QoSProfile(
+            depth=1 if latched else DEPTH,
+            reliability=ReliabilityPolicy.RELIABLE if reliable else ReliabilityPolicy.BEST_EFFORT,
+            durability=DurabilityPolicy.TRANSIENT_LOCAL if latched else DurabilityPolicy.VOLATILE,
+        )
+        callback = partial(self._on_message, self.topics[name], latched)
+        self._node.create_subscription(KINDS[kind], name, callback, qos, raw=True)
+
+    def _on_message(self, topic: RecordedTopic, latched: bool, raw: Any) -> None:
+        arrival, now = time.time_ns(), time.monotonic()
+        if topic.name == self.joint_states:
+            self.joints.read(raw)
+            self.began = now if self.began is None else self.began
+        try:
+            self._writer.write(topic.name, topic.kind, arrival, raw, latched)
+        except (OSError, KrangDynamicsError) as error:  # a full disk: the loop ends, and what is written stays
+            self.fault = error
+        topic.add(now)

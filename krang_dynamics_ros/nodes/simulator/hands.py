@@ -1,0 +1,90 @@
+"""The hands of a simulated robot: what they carry, what pushes them and every other link, what their sensors read."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from functools import partial
+from typing import Any
+
+import numpy as np
+from builtin_interfaces.msg import Time
+from geometry_msgs.msg import WrenchStamped
+from rclpy.node import Node
+
+from ...core.inertia import Inertia
+from ...core.parameters import Settings
+from ...core.text import shown
+from ...core.wrench import Wrench
+from ...live.messages import wrench_of
+from ...live.wrenches import WrenchInput
+from ...simulation.sensors import SimulatedWrist
+from ...simulation.simulation import Simulation
+from ..topics import INPUT, wrench_message
+from .parameters import of_hand, wrist
+
+
+class SimulatorHands:
+    """Topics `push`, `push/<hand>` and `wrench/<hand>`, and the parameters of each hand."""
+
+    def __init__(self, node: Node, settings: Settings, simulation: Simulation) -> None:
+        self._node, self._settings, self._simulation = node, settings, simulation
+        self._links, self._random = frozenset(simulation.dynamics.link_names), np.random.default_rng()
+        self._hands = [self._pushed(name, link) for name, link in simulation.robot.end_effectors.items()]
+        self._grips: dict[str, WrenchInput] = {}  # links that are or were pushed anywhere
+        for hand in self._hands:
+            settings.declare(of_hand(hand.name))
+            node.create_subscription(WrenchStamped, f'push/{hand.name}', partial(self._on_push, hand), INPUT)
+        node.create_subscription(WrenchStamped, 'push', self._on_push_anywhere, INPUT)
+        self._sensors = {
+            hand.name: node.create_publisher(WrenchStamped, f'wrench/{hand.name}', 10) for hand in self._hands
+        }
+        self._wrists: dict[str, SimulatedWrist] = {}
+        settings.require(self._check)
+        settings.on_change(self._apply)
+
+    def _pushed(self, name: str, link: str) -> WrenchInput:
+        return WrenchInput(name, link, timeout=self._settings['timeout'], links=self._links)
+
+    def _check(self, values: Mapping[str, Any]) -> None:
+        for hand in self._hands:
+            wrist(values, hand.name, hand.link)
+
+    def _apply(self) -> None:
+        """Let the hands carry and read what the parameters say."""
+        self._wrists = {hand.name: wrist(self._settings, hand.name, hand.link) for hand in self._hands}
+        carried: dict[str, Inertia] = {}
+        for hand in self._wrists.values():
+            carried[hand.link] = carried.get(hand.link, Inertia()) + hand.payload
+        self._simulation.dynamics.payload = carried
+
+    def _on_push(self, hand: WrenchInput, message: WrenchStamped) -> None:
+        if not hand.update(*wrench_of(message), 0, time.monotonic_ns()):
+            reason = f'push/{hand.name} refused: {hand.refusals.reason}'
+            self._node.get_logger().warning(reason, throttle_duration_sec=1.0)
+
+    def _on_push_anywhere(self, message: WrenchStamped) -> None:
+        """Take in a push on the link that the message's frame names."""
+        link = message.header.frame_id
+        if link not in self._links:
+            self._node.get_logger().warning(f"push refused: '{shown(link)}' is no link", throttle_duration_sec=1.0)
+            return
+        self._on_push(self._grips.setdefault(link, self._pushed(link, link)), message)
+
+    def forget(self) -> None:
+        """Know of no push."""
+        for hand in (*self._hands, *self._grips.values()):
+            hand.forget()
+
+    def pushes(self) -> tuple[dict[str, Wrench | None], list[Wrench]]:
+        """Return what the WORLD does to the robot now: to each hand, by name; and all of it."""
+        now = time.monotonic_ns()
+        on_hands = {hand.name: hand.wrench(0, now) for hand in self._hands}
+        pushes = [*on_hands.values(), *(grip.wrench(0, now) for grip in self._grips.values())]
+        return on_hands, [push for push in pushes if push]
+
+    def publish(self, on_hands: Mapping[str, Wrench | None], stamp: Time) -> None:
+        """Say what the sensors read while this is done to the hands."""
+        for name, sensor in self._wrists.items():
+            read = sensor.reading(self._simulation, on_hands[name], self._random)
+            self._sensors[name].publish(wrench_message(sensor.link, stamp, read.tolist()))

@@ -1,0 +1,82 @@
+"""The parameters of `simulator_node`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from ...core.errors import ArgumentError
+from ...core.inertia import Inertia
+from ...core.limits import MAX_QUANTITY
+from ...core.parameters import BASE_LINK, NONE, ROBOT_FILE, ParameterSpec, Settings
+from ...live.parameters import JOINT_STATES_TOPIC, of_payload, of_tool
+from ...live.payloads import PayloadSpec
+from ...live.wrenches import WristSensor
+from ...robot.adapted import SPECS as ADAPTATION
+from ...robot.robot import Robot
+from ...robot.robot_file import load_robot
+from ...simulation.sensors import SimulatedWrist
+
+PARAMETERS = (
+    ROBOT_FILE,
+    BASE_LINK,
+    *ADAPTATION,
+    JOINT_STATES_TOPIC,
+    ParameterSpec('rate', 500.0, 'rate of `joint_states` and of the wrist sensors, Hz', least=1.0, most=1000.0),
+    ParameterSpec('time_factor', 1.0, 'simulated seconds per second', least=0.01, most=10.0),
+    ParameterSpec('publish_clock', False, 'publish simulated time on `/clock`, and stamp with it'),
+    ParameterSpec('timeout', 0.1, 'maximum age of torques (simulated time) and pushes, s', least=0.001, most=10.0),
+    ParameterSpec(
+        'command_joints', NONE, 'joints that take `effort_commands`, in this order, and hold the last value for ever, '
+        'as an effort controller does', once=True,
+    ),
+    ParameterSpec('brakes', False, 'stop all joints while there are no torques; without brakes they swing freely'),
+    ParameterSpec('viscous', 0.0, 'viscous friction added to every joint, N m s/rad', least=0.0, most=MAX_QUANTITY),
+    ParameterSpec('coulomb', 0.0, 'Coulomb friction added to every joint, N m', least=0.0, most=MAX_QUANTITY),
+    ParameterSpec('start.names', NONE, 'joints with a start position of their own'),
+    ParameterSpec('start.positions', [0.0], 'their start positions, rad or m'),
+    ParameterSpec(
+        'effort', 'joint', 'effort in `joint_states`: torque behind the gear, or torque of the motors, before '
+        'rotors, friction and brakes', live=True, choices=('joint', 'motor'),
+    ),
+    ParameterSpec(
+        'effort_noise', 0.0, 'standard deviation of each effort, N m', live=True, least=0.0, most=MAX_QUANTITY,
+    ),
+)  # fmt: skip
+
+
+def of_hand(name: str) -> list[ParameterSpec]:
+    """Return the parameters of one hand, and of the sensor in its wrist."""
+    return [
+        ParameterSpec(
+            f'{name}.sensor.bias', [0.0] * 6, 'reading of its sensor without any load, N and N m', live=True, count=6,
+        ),
+        ParameterSpec(
+            f'{name}.sensor.noise', [0.0] * 2, 'standard deviation of each force (N) and moment (N m) of its sensor',
+            live=True, count=2,
+        ),
+        *of_tool(name),
+        *of_payload(name),
+    ]  # fmt: skip
+
+
+def gravity_of(robot: Robot) -> ParameterSpec:
+    """Return the parameter of gravity, by default the robot's."""
+    return ParameterSpec(
+        'gravity', robot.gravity.tolist(), 'gravity in the axes of the base, m/s^2: three numbers', least=-MAX_QUANTITY,
+        most=MAX_QUANTITY, count=3, default_text="the robot file's; `[0, 0, -9.81]` for a URDF",
+    )  # fmt: skip
+
+
+def documented() -> list[ParameterSpec]:
+    """Return what the documents list."""
+    return [*PARAMETERS, gravity_of(load_robot()), *of_hand('<hand>')]
+
+
+def wrist(values: Mapping[str, Any] | Settings, name: str, link: str) -> SimulatedWrist:
+    """Return the sensor of a hand and what hangs on it, or raise `ArgumentError` if that cannot be."""
+    bias, noise = values[f'{name}.sensor.bias'], values[f'{name}.sensor.noise']
+    if min(noise) < 0:
+        raise ArgumentError(f'{name}.sensor.noise: {list(noise)}, must not be negative')
+    tool: Inertia = WristSensor.of(bias, values[f'{name}.tool.mass'], values[f'{name}.tool.com']).tool
+    return SimulatedWrist(link, tool, PayloadSpec.by(values, name).body(f'{name}.payload'), list(bias), list(noise))

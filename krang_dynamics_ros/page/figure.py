@@ -1,0 +1,218 @@
+"""The robot in the scene, moved by its joint positions."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import numpy as np
+import viser
+from viser import transforms
+
+from ..core.errors import ArgumentError
+from ..core.spatial import Array
+from ..dynamics.dynamics import Dynamics
+from ..robot.mesh_files import TURN, MeshBounds, MeshFiles, is_y_up_meant, read_mesh
+from ..robot.robot import Robot, Shape
+from .camera import frame_of
+
+GREY, COLLISION = (0.6, 0.62, 0.65, 1.0), (0.9, 0.3, 0.2, 0.35)
+LIT, COAT = (245, 158, 11), 0.75  # as the row of the table; how much of a mesh's own colours its coat covers
+STICK = (0.3, 0.4, 0.6, 1.0)  # of what stands for a link that shows no shape
+FLOOR, CELLS, SECTIONS = (128, 134, 142), (150, 156, 164), (130, 136, 145)  # grey enough for light and dark
+CORNERS = np.array(list(itertools.product((False, True), repeat=3)))
+
+
+def node_of(link: str) -> str:
+    """Return a link's name in the scene, where a slash would put it into another one's frame."""
+    return f'/robot/{link.replace("/", "|")}'
+
+
+def quaternion(rotation: Array) -> Array:
+    """Return w, x, y, z of a rotation (3, 3)."""
+    return np.asarray(transforms.SO3.from_matrix(rotation).wxyz)
+
+
+@dataclass
+class Drawn:
+    """A shape in the scene: its link, the corners (8, 3) of a box about it there, and its handle.
+
+    A mesh that has colours of its own is lit by a coat over it, which is made when it is first wanted.
+    """
+
+    link: str
+    corners: Array
+    handle: Any
+    coat: Callable[[], Any] | None = None
+
+
+class Figure:
+    """A robot drawn of its shapes; of sticks from joint to joint where a link has none that can be drawn."""
+
+    def __init__(self, scene: viser.SceneApi, robot: Robot, dynamics: Dynamics, meshes: MeshFiles, up: Array) -> None:
+        """Draw it, and a floor under it: across `up`, a unit vector (3) in the base's axes."""
+        self._scene, self._dynamics = scene, dynamics
+        self._read = cache(lambda name: read_mesh(meshes.find(name)))
+        self._turned = is_y_up_meant(robot, self._bounds)
+        self._links = {link.name: scene.add_frame(node_of(link.name), show_axes=False) for link in robot.links}
+        self.missing: list[str] = []  # why meshes are not drawn
+        self.visual = [drawn for link in robot.links for drawn in self._draw_all(link.name, link.visual, 'visual')]
+        bare = {link.name for link in robot.links} - {drawn.link for drawn in self.visual}
+        self.visual += [
+            drawn for link, shapes in _sticks(robot, bare).items() for drawn in self._draw_all(link, shapes, 'stick')
+        ]
+        self._robot = robot
+        self._collision: list[Drawn] | None = None
+        self._lit: list[tuple[Any, Any]] = []  # what is lit, with its own colour
+        self.pose(np.zeros(dynamics.n))
+        self._add_floor(robot, up)
+
+    def _bounds(self, name: str) -> MeshBounds:
+        mesh = self._read(name)
+        return MeshBounds(mesh.bounds, mesh.metadata['y_up'])
+
+    def _draw_all(self, link: str, shapes: Sequence[Shape], kind: str) -> Iterator[Drawn]:
+        for k, shape in enumerate(shapes):
+            if drawn := self._try(link, shape, f'{node_of(link)}/{kind}_{k}'):
+                yield drawn
+
+    def _try(self, link: str, shape: Shape, name: str) -> Drawn | None:
+        try:
+            return self._draw(link, shape, name)
+        except ArgumentError as error:
+            self.missing.append(str(error))
+            return None
+
+    def _draw(self, link: str, shape: Shape, name: str) -> Drawn:
+        red, green, blue, opacity = shape.rgba or GREY
+        place = {'wxyz': quaternion(shape.rotation), 'position': shape.position}
+        paint = {'color': (red, green, blue), 'opacity': None if opacity >= 1 else opacity}
+        if shape.kind == 'mesh':
+            return self._draw_mesh(link, shape, name, place, paint)
+        if shape.kind == 'box':
+            handle: Any = self._scene.add_box(name, dimensions=shape.size, **place, **paint)  # type: ignore[arg-type]
+            half = np.array(shape.size) / 2
+        elif shape.kind == 'sphere':
+            handle = self._scene.add_icosphere(name, radius=shape.size[0], **place, **paint)  # type: ignore[arg-type]
+            half = np.full(3, shape.size[0])
+        else:  # a capsule is as long as its cylinder and both its caps
+            long = shape.size[1] + (2 * shape.size[0] if shape.kind == 'capsule' else 0)
+            handle = self._scene.add_cylinder(name, shape.size[0], long, **place, **paint)  # type: ignore[arg-type]
+            half = np.array([shape.size[0], shape.size[0], long / 2])
+        return Drawn(link, _corners(shape, -half, half), handle)
+
+    def _draw_mesh(self, link: str, shape: Shape, name: str, place: dict[str, Any], paint: dict[str, Any]) -> Drawn:
+        mesh = self._read(shape.mesh).copy()
+        if self._turned and mesh.metadata['y_up']:
+            mesh.apply_transform(np.pad(TURN, (0, 1)) + np.diag([0.0, 0.0, 0.0, 1.0]))
+        mesh.apply_scale(shape.size)
+        corners = _corners(shape, *mesh.bounds)
+        if shape.rgba is not None:
+            handle: Any = self._scene.add_mesh_simple(name, mesh.vertices, mesh.faces, **place, **paint)
+            return Drawn(link, corners, handle)
+
+        @cache
+        def coat() -> Any:
+            look: dict[str, Any] = {'color': LIT, 'opacity': COAT, 'cast_shadow': False, **place}
+            return self._scene.add_mesh_simple(f'{name}_coat', mesh.vertices, mesh.faces, **look)
+
+        return Drawn(link, corners, self._scene.add_mesh_trimesh(name, mesh, **place), coat)
+
+    def _add_floor(self, robot: Robot, up: Array) -> None:
+        heights = self.points @ up
+        base = [_lowest(shape, up) for shape in robot.link_of[robot.base].visual if shape.kind != 'mesh']
+        floor = min(base, default=float(heights.min()) - (0.0 if self._stands(robot) else 0.3 * float(np.ptp(heights))))
+        self._scene.set_up_direction(up)
+        self._scene.add_grid(
+            '/floor', infinite_grid=True, position=floor * up, wxyz=quaternion(frame_of(up)), plane_color=FLOOR,
+            plane_opacity=0.25, shadow_opacity=0.3, fade_distance=12.0, cell_color=CELLS, section_color=SECTIONS,
+        )  # fmt: skip
+
+    def _stands(self, robot: Robot) -> bool:
+        return any(drawn.link == robot.base for drawn in self.visual) and bool(robot.link_of[robot.base].visual)
+
+    def pose(self, q: Array) -> None:
+        """Put every link where joint positions (n) put it."""
+        for name, frame in self._links.items():
+            rotation, origin = self._dynamics.pose(q, name)
+            frame.wxyz, frame.position = quaternion(rotation), origin
+
+    def pose_of(self, link: str) -> tuple[Array, Array]:
+        """Return rotation (3, 3) and origin (3) of a link where it is drawn now."""
+        frame = self._links[link]
+        rotation = transforms.SO3(np.asarray(frame.wxyz)).as_matrix()
+        return np.asarray(rotation, dtype=float), np.asarray(frame.position)
+
+    def light(self, links: Collection[str]) -> None:
+        """Draw links in the colour of the row under the pointer, all others in their own."""
+        for handle, color in self._lit:
+            if color is None:
+                handle.visible = False
+            else:
+                handle.color = color
+        lit = [drawn for drawn in self.visual if drawn.link in links]
+        self._lit = [(drawn.coat(), None) if drawn.coat else (drawn.handle, tuple(drawn.handle.color)) for drawn in lit]
+        for handle, color in self._lit:
+            if color is None:
+                handle.visible = True
+            else:
+                handle.color = LIT
+
+    def show_collision(self, shown: bool) -> None:
+        """Show the shapes that the links collide as, through what they look like; or hide them."""
+        if self._collision is None and shown:
+            shapes = {link.name: tuple(map(_as_collision, link.collision)) for link in self._robot.links}
+            self._collision = [drawn for link in shapes for drawn in self._draw_all(link, shapes[link], 'collision')]
+        for drawn in self._collision or ():
+            drawn.handle.visible = shown
+
+    @property
+    def points(self) -> Array:
+        """Points (m, 3) about the robot as it stands: all of it is between them."""
+        corners = []
+        for drawn in self.visual:
+            rotation, origin = self.pose_of(drawn.link)
+            corners.append(origin + drawn.corners @ rotation.T)
+        return np.concatenate(corners)
+
+    @property
+    def size(self) -> float:
+        """How large it is (m), from corner to corner."""
+        return max(0.1, float(np.linalg.norm(np.ptp(self.points, axis=0))))
+
+
+def _corners(shape: Shape, low: Array, high: Array) -> Array:
+    """Return the corners (8, 3), in the link's axes, of a box from low to high (3) in the shape's."""
+    return np.asarray(shape.position + np.where(CORNERS, high, low) @ shape.rotation.T)
+
+
+def _as_collision(shape: Shape) -> Shape:
+    return Shape(shape.kind, shape.size, shape.position, shape.rotation, COLLISION, shape.mesh)
+
+
+def _sticks(robot: Robot, bare: set[str]) -> dict[str, list[Shape]]:
+    """Return what stands for links without a shape, by link: a ball, and a stick to each joint that they carry."""
+    lengths = [float(np.linalg.norm(joint.position)) for joint in robot.joints]
+    thick = min(0.02, max(0.004, 0.1 * max(lengths, default=0.1)))
+    sticks = {link: [Shape('sphere', (thick,), np.zeros(3), np.eye(3), STICK)] for link in sorted(bare)}
+    for joint, length in zip(robot.joints, lengths, strict=True):
+        if joint.parent in bare and length > thick:
+            turn = frame_of(joint.position / length)
+            sticks[joint.parent].append(Shape('cylinder', (thick / 2, length), joint.position / 2, turn, STICK))
+    return sticks
+
+
+def _lowest(shape: Shape, up: Array) -> float:
+    """Return how low (m) a shape of the base reaches."""
+    local = np.abs(shape.rotation.T @ up)
+    if shape.kind == 'box':
+        reach = float(local @ shape.size) / 2
+    elif shape.kind == 'sphere':
+        reach = shape.size[0]
+    else:
+        reach = shape.size[0] * math.hypot(local[0], local[1]) + shape.size[1] / 2 * float(local[2])
+    return float(shape.position @ up) - reach

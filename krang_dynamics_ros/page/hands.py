@@ -1,0 +1,107 @@
+"""A wrench as an arrow: its force, from the point it acts on, in a colour that says who tells it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import viser
+
+from ..core.spatial import Array
+from ..core.wrench import Wrench
+from ..dynamics.dynamics import Dynamics
+from .pulls import Pulls
+
+LONG = 0.012  # m/N: beyond the ball, which is 1 / stiffness of a pull away
+NOTICEABLE = 0.5  # N: a smaller force shows no arrow
+
+
+class ForceArrow:
+    """One arrow in the scene."""
+
+    def __init__(self, scene: viser.SceneApi, name: str, color: tuple[int, int, int], thick: float) -> None:
+        self._arrow = scene.add_arrows(
+            name, np.array([[[0, 0, 0], [0, 0, 1.0]]]), color, visible=False,
+            shaft_radius=0.014 * thick, head_radius=0.034 * thick, head_length=0.08 * thick,
+        )  # fmt: skip
+
+    def show(self, origin: Array, rotation: Array, wrench: Wrench | None, beside: float = 0.0) -> str:
+        """Draw a force in axes of a rotation (3, 3), so far (m) beside a point (3); return it in words, if it shows."""
+        force = None if wrench is None else rotation @ np.asarray(wrench.force)
+        strength = 0.0 if force is None else float(np.linalg.norm(force))
+        if self._arrow.visible != (strength > NOTICEABLE):
+            self._arrow.visible = strength > NOTICEABLE
+        if wrench is None or force is None or strength <= NOTICEABLE:
+            return ''
+        start = origin + beside * _across(force / strength)
+        self._arrow.points = np.array([[start, start + force * LONG]], dtype=np.float32)
+        turning = float(np.linalg.norm(wrench.moment))
+        return f'{strength:.0f} N' + (f', {turning:.1f} N m' if turning > 0.1 else '')
+
+
+def _across(direction: Array) -> Array:
+    """Return a unit vector (3) at right angles to one, level if that can be."""
+    level = np.cross(direction, [0.0, 0.0, 1.0])
+    if np.linalg.norm(level) < 0.3:  # or it would swing about when the force is nearly upright
+        level = np.cross(direction, [1.0, 0.0, 0.0])
+    return np.asarray(level / np.linalg.norm(level))
+
+
+RADIUS = 0.07  # m: of the ball, at most
+BALL, PULLED, IDLE = (255, 140, 26), (220, 60, 20), (150, 150, 150)
+WRENCH, ESTIMATE = (192, 38, 211), (101, 163, 13)  # as the columns `wrench` and `external` of the bars
+BESIDE = 0.09  # m: from the sensor's arrow to the estimated one
+
+
+class Hand:
+    """One end effector in the scene. Positions and forces are in the base's axes, m and N."""
+
+    def __init__(
+        self, scene: viser.SceneApi, dynamics: Dynamics, name: str, link: str, pulls: Pulls,
+        *, size: float, gripped: Callable[[str], None],
+    ) -> None:  # fmt: skip
+        """Draw it into the scene of a robot of some size (m); `gripped` is told the link when somebody grips it."""
+        self.name, self.link = name, link
+        self._dynamics, self._pulls, self._gripped = dynamics, pulls, gripped
+        self._radius = min(RADIUS, 0.05 * size)
+        self._grip: Array = np.zeros(3)  # from the mouse to the ball's middle
+        self._ball = scene.add_icosphere(
+            f'/hands/{name}', radius=self._radius, color=IDLE, opacity=0.85, cast_shadow=False
+        )
+        self._thick = self._radius / RADIUS
+        self._read = ForceArrow(scene, f'/wrenches/{name}', WRENCH, self._thick)
+        self._estimated = ForceArrow(scene, f'/estimates/{name}', ESTIMATE, self._thick)
+        self._label = scene.add_label(f'/labels/{name}', '', anchor='bottom-center')
+        self._ball.on_drag(self._on_drag)
+
+    async def _on_drag(self, event: viser.SceneNodeDragEvent[viser.IcosphereHandle]) -> None:
+        if event.phase == 'end' or not self._pulls.allowed:
+            self._pulls.let_go(event.client_id)
+            return
+        if event.phase == 'start':  # where the ball is gripped makes no force
+            self._grip = np.array(self._ball.position) - np.array(event.start_position)
+            self._gripped(self.link)
+            self._pulls.grip(event.client_id, self.link, np.zeros(3), np.array(event.end_position) + self._grip)
+        else:
+            self._pulls.move(event.client_id, np.array(event.end_position) + self._grip)
+
+    def show(self, q: Array, reading: Wrench | None, estimate: Wrench | None, up: Array) -> None:
+        """Draw it at joint positions q, with what its sensor reads, and with what the joints tell of it."""
+        _, origin = self._dynamics.pose(q, self.link)
+        pull = self._pulls.of_link(self.link)
+        middle = origin if pull is None else pull.target
+        self._ball.position = middle
+        self._ball.color = IDLE if not self._pulls.allowed else BALL if pull is None else PULLED
+        self._label.position = middle + 1.4 * self._radius * up
+        words = self._draw_arrows(q, origin, reading, estimate) or ('drag me' if self._pulls.allowed else '')
+        if self._label.text != words:
+            self._label.text = words
+
+    def _draw_arrows(self, q: Array, origin: Array, reading: Wrench | None, estimate: Wrench | None) -> str:
+        """Draw the forces on the hand and return their words, or nothing if there is hardly any."""
+        read = self._read.show(origin, self._axes(q, reading), reading)
+        estimated = self._estimated.show(origin, self._axes(q, estimate), estimate, BESIDE * self._thick)
+        return ', '.join(part for part in (read, estimated and f'estimated {estimated}') if part)
+
+    def _axes(self, q: Array, wrench: Wrench | None) -> Array:
+        return self._dynamics.pose(q, (wrench and wrench.axes) or self.link)[0]

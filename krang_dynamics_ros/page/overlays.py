@@ -1,0 +1,142 @@
+"""What is drawn besides the robot, each with a switch of its own: rings of torque, axes, the centre of mass."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import viser
+
+from ..core.spatial import Array
+from ..dynamics.dynamics import Dynamics
+from ..robot.robot import Joint, Robot
+from .camera import Views, frame_of
+from .figure import Figure, node_of
+from .snapshot import LatestMessages
+
+POINTS = 24  # of an arc
+WHOLE = 1.5 * np.pi  # rad: the arc of a joint at its limit
+LOW, HALF, FULL = np.array([34, 139, 230]), np.array([240, 180, 30]), np.array([220, 38, 38])
+STEPS = 50  # of the limit: an arc is drawn anew only when it is longer or shorter by one, for that is dear
+
+
+class Rings:
+    """One arc for each joint whose limit is known, on its link; for a joint that slides a bar along its axis."""
+
+    def __init__(self, scene: viser.SceneApi, robot: Robot, figure: Figure) -> None:
+        self._radius = {joint.name: _radius(joint, figure) for joint in robot.moving_joints}
+        self._joints = [
+            (k, joint, joint.limits.effort)
+            for k, joint in enumerate(robot.moving_joints)
+            if joint.limits and joint.limits.effort
+        ]
+        thick = 0.012 * figure.size
+        self._arcs: dict[str, Any] = {
+            joint.name: scene.add_line_segments(
+                f'{node_of(joint.child)}/torque', np.zeros((1, 2, 3)), (0, 0, 0), thickness=thick, visible=False
+            )
+            for _, joint, _ in self._joints
+        }
+        self._steps = dict.fromkeys(self._arcs, 0)
+
+    def show(self, torque: Array | None) -> None:
+        """Draw torques (n), or nothing."""
+        for k, joint, limit in self._joints:
+            share = 0.0 if torque is None or np.isnan(torque[k]) else float(np.clip(torque[k] / limit, -1, 1))
+            steps = round(share * STEPS)
+            if steps != self._steps[joint.name]:
+                self._steps[joint.name] = steps
+                self._draw(joint, steps / STEPS)
+
+    def _draw(self, joint: Joint, share: float) -> None:
+        arc = self._arcs[joint.name]
+        arc.visible = share != 0
+        if share:
+            arc.points = self._arc(joint, share).astype(np.float32)
+            arc.colors = color(share).astype(np.uint8)
+
+    def _arc(self, joint: Joint, share: float) -> Array:
+        """Return segments (POINTS, 2, 3) in the axes of the joint's link."""
+        radius = self._radius[joint.name]
+        along = np.linspace(0, share, POINTS + 1)[:, None]
+        if joint.kind == 'prismatic':
+            points = along * 4 * radius * joint.axis
+        else:
+            frame = frame_of(joint.axis)
+            angle = along * WHOLE
+            points = radius * (np.cos(angle) * frame[:, 0] + np.sin(angle) * frame[:, 1])
+        return np.stack([points[:-1], points[1:]], axis=1)
+
+
+def _radius(joint: Joint, figure: Figure) -> float:
+    """Return the radius (m) of an arc that is not hidden in the links on both sides of a joint."""
+    around = [0.04 * figure.size]
+    for link, turn, shift in ((joint.child, np.eye(3), 0.0), (joint.parent, joint.rotation, joint.position)):
+        near = [
+            np.linalg.norm(np.cross((drawn.corners - shift) @ turn, joint.axis), axis=1).min()
+            for drawn in figure.visual
+            if drawn.link == link
+        ]
+        around.append(1.05 * min(near, default=0.0))
+    return min(max(around), 0.15 * figure.size)
+
+
+def color(share: float) -> Array:
+    """Return red, green, blue (0 to 255) of a share of a limit: blue, at half yellow, red from the limit on."""
+    size = min(abs(share), 1.0)
+    low, high, part = (LOW, HALF, 2 * size) if size < 0.5 else (HALF, FULL, 2 * size - 1)
+    return np.asarray(low + (high - low) * part).round().astype(int)
+
+
+MASS = (250, 204, 21)
+LOOKS = {'whole': None, 'front': (1, 0, 0.1), 'side': (0, 1, 0.1), 'top': (0.02, 0, 1)}
+
+
+class Overlays:
+    """A folder of switches, and what they show."""
+
+    def __init__(self, server: viser.ViserServer, robot: Robot, dynamics: Dynamics, figure: Figure) -> None:
+        gui, scene = server.gui, server.scene
+        self._dynamics, self._figure = dynamics, figure
+        self._rings = Rings(scene, robot, figure)
+        self._mass = scene.add_icosphere('/center_of_mass', radius=0.02 * figure.size, color=MASS, visible=False)
+        self._mass_label = scene.add_label('/center_of_mass_label', 'centre of mass', anchor='top-center')
+        self._mass_label.visible = False
+        self._collision_shown = False
+        self._folder = gui.add_folder('show', expand_by_default=False)
+        with self._folder:
+            self._pushes_box = gui.add_checkbox(
+                'what pushes it', False,
+                hint='told from measured efforts: a column of external torque, and an arrow at each hand',
+            )  # fmt: skip
+            self._rings_box = gui.add_checkbox('torque arcs', False, hint='total, blue to red at the limit')
+            self._mass_box = gui.add_checkbox('centre of mass', False, hint='of all links, in the base frame')
+            self._collision_box = gui.add_checkbox('collision shapes', False, hint='what the links collide as, in red')
+
+    def add_looks(self, gui: viser.GuiApi, views: Views) -> None:
+        """Add buttons to look at the robot from its sides."""
+        with self._folder:
+            looks = gui.add_button_group('look', tuple(LOOKS), hint='where to look from, at all of the robot')
+
+        def turned(event: Any) -> None:
+            if event.client is not None:
+                views.turn(event.client, self._figure.points, LOOKS[event.target.value])
+
+        looks.on_click(turned)
+
+    @property
+    def observing(self) -> bool:
+        """Whether somebody wants to see what pushes the robot."""
+        return bool(self._pushes_box.value)
+
+    def draw(self, q: Array, heard: LatestMessages) -> None:
+        """Draw what is switched on, at joint positions (n)."""
+        self._rings.show(heard.torques.get('total') if self._rings_box.value else None)
+        for handle in (self._mass, self._mass_label):  # the label is seen through the body that the marker is in
+            if handle.visible != self._mass_box.value:
+                handle.visible = self._mass_box.value
+            if self._mass_box.value:
+                handle.position = self._dynamics.center_of_mass(q)
+        if self._collision_box.value != self._collision_shown:
+            self._collision_shown = self._collision_box.value
+            self._figure.show_collision(self._collision_shown)

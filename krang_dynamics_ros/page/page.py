@@ -1,0 +1,227 @@
+"""The page as a whole: one robot, what is known of it now, and what was touched."""
+
+from __future__ import annotations
+
+import contextlib
+import queue
+import socket
+import time
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+import viser
+
+from ..core.errors import TakenError
+from ..core.spatial import Array
+from ..core.text import to_markdown
+from ..dynamics.dynamics import Dynamics
+from ..robot.mesh_files import MeshFiles
+from ..robot.robot import Robot
+from . import snapshot as texts
+from .camera import Views, to_camera
+from .figure import Figure
+from .hands import Hand
+from .overlays import Overlays
+from .panel import Controls, LoadFolder, Panel, groups_of, leaves, limits_of, movers
+from .pulls import Pulls, Touch
+from .server import Access, Said, guarded_server, quietly_stop
+from .snapshot import Snapshot
+from .torques import Torques
+
+RIGHT = 330  # pixels
+SELDOM = 5  # one picture in so many brings the text and the curves up to date as well
+
+
+class Page:
+    """A server with one page. Call `act` and `show` from one thread, again and again."""
+
+    def __init__(self, host: str, port: int, access: Access, refused: Callable[[str], None], meshes: MeshFiles) -> None:
+        """Serve at this address to whom `access` allows, and call `refused` with a reason, on any thread, for others.
+
+        Raise `TakenError` if the port cannot be had, and `MissingError` if the page cannot be guarded.
+        """
+        _try(host, port)
+        self._asked: queue.SimpleQueue[Callable[[Controls], None]] = queue.SimpleQueue()
+        self._figure: Figure | None = None
+        self._server = guarded_server(host, port, access, refused, self._on_said)
+        if self._server.get_port() != port:  # somebody was faster
+            quietly_stop(self._server)
+            raise _taken(host, port, 'Address already in use')
+        self._meshes = meshes
+        self._pulls: Pulls | None = None
+        self._torques: Torques
+        self._hands: list[Hand] = []
+        self._count, self._seen = 0, False
+        self._server.gui.configure_theme(show_logo=False, show_share_button=False)
+        self._server.on_client_disconnect(self._on_disconnect)
+        self._views = Views(self._server)
+        self._begin()
+        self._server.gui.add_markdown(texts.WAITING)
+
+    def close(self) -> None:
+        """End the server."""
+        quietly_stop(self._server)
+
+    def _on_disconnect(self, client: viser.ClientHandle) -> None:
+        self._let_go(client.client_id)
+
+    def _let_go(self, client: int) -> None:
+        if self._pulls is not None:
+            self._pulls.let_go(client)
+
+    def _on_said(self, said: Said) -> None:
+        self._asked.put(lambda _: self._hear(said))
+
+    def _hear(self, said: Said) -> None:
+        """Do what our script in the page says; on the thread of `act`."""
+        if self._figure is None:
+            return
+        if 'plot' in said:
+            self._torques.plot.toggle(said['plot'])
+        if 'over' in said:
+            self._over = said['over']
+            self._light()
+
+    def _on_link(self, link: str) -> None:
+        self._asked.put(lambda _: self._mark(self._mover.get(link, '')))
+
+    def _mark(self, joint: str) -> None:
+        """Mark the row of a joint, whose link somebody clicked on; or no row, if it is marked."""
+        self._torques.marked = '' if joint == self._torques.marked else joint
+        self._light()
+
+    def _light(self) -> None:
+        """Light up what the row under the pointer moves, or else the row that is marked."""
+        joint = self._over or self._torques.marked
+        if self._figure is not None:
+            self._figure.light([link for link, mover in self._mover.items() if mover == joint])
+
+    def _begin(self) -> None:
+        """Begin with an empty page."""
+        self._server.gui.reset()
+        self._server.scene.reset()
+        self._server.gui.main_panel.dock_right()
+        self._server.gui.main_panel.set_width(RIGHT)
+        self._beat = self._server.gui.add_html(texts.beat(0))
+
+    def draw(self, robot: Robot, dynamics: Dynamics, hands: Mapping[str, str], up: Array) -> None:
+        """Show another robot: its data and dynamics, its hands' links by name, and which way is up (3).
+
+        Where no hands are named, one grips it at the ends of its tree.
+        """
+        grips = hands or {link: link for link in leaves(robot, dynamics)}
+        self._name, self._up, self._dynamics = to_markdown(dynamics.name), up, dynamics
+        scene = self._server.scene
+        self._begin()
+        scene.configure_default_lights(cast_shadow=True)
+        self._pulls = Pulls(dynamics)
+        self._figure = Figure(scene, robot, dynamics, self._meshes, up)
+        self._mover, self._over = movers(robot), ''
+        self._add_panels(robot, self._figure, hands, next(iter(grips.values()), ''))
+        self._touch = Touch(scene, self._figure, self._pulls, self._on_link, self._torques.suggest)
+        self._hands = [
+            Hand(scene, dynamics, name, link, self._pulls, size=self._figure.size, gripped=self._torques.suggest)
+            for name, link in grips.items()
+        ]
+        self._seen = False  # where its joints are
+        self._look_at_it(self._figure)
+        self._views.fold_when_narrow(self._torques.side)
+
+    def _add_panels(self, robot: Robot, figure: Figure, hands: Mapping[str, str], plotted: str) -> None:
+        """Add what stands on both sides, from top to bottom; the plot begins with what moves the link `plotted`."""
+        gui, limits = self._server.gui, limits_of(robot)
+        self._health = gui.add_html('')
+        gui.add_html(texts.not_drawn(figure.missing))
+        self._panel = Panel(gui, self._asked.put)
+        self._intro = gui.add_markdown('')
+        self._loads = [LoadFolder(gui, hand, self._asked.put) for hand in hands]
+        self._shown = Overlays(self._server, robot, self._dynamics, figure)
+        self._shown.add_looks(gui, self._views)
+        self._panel.add_sliders(gui, groups_of(robot), limits)
+        self._torques = Torques(gui, self._dynamics, limits, plotted)
+
+    def _look_at_it(self, figure: Figure) -> None:
+        """Let everybody see all of the robot, as it stands."""
+        self._views.look(figure.points, to_camera(self._up, _axes(self._dynamics)), self._up)
+
+    @property
+    def observing(self) -> bool:
+        """Whether somebody looks who wants to see what pushes the robot."""
+        return self._figure is not None and self._shown.observing and bool(self._server.get_clients())
+
+    def act(self, controls: Controls) -> None:
+        """Do what was asked for on the page since the last time."""
+        _change(self._beat, texts.beat(int(time.monotonic())))
+        with contextlib.suppress(queue.Empty):
+            while True:
+                self._asked.get_nowait()(controls)
+
+    def tell(self, title: str, body: str) -> None:
+        """Show everybody who has the page open a word that goes away by itself."""
+        for client in self._server.get_clients().values():
+            client.add_notification(title, body, auto_close_seconds=6.0)
+
+    def pushes(self, q: Array, dq: Array) -> dict[str, Array]:
+        """Return force and moment (6, about a link's origin, in its axes) that somebody gives links now, by link."""
+        return {} if self._pulls is None else self._pulls.on_links(q, dq)
+
+    def show(self, now: Snapshot) -> None:
+        """Draw what is known now."""
+        if self._figure is None or self._pulls is None:
+            return
+        self._count += 1
+        self._pulls.allowed = now.simulated
+        self._torques.remember(now.heard)
+        if self._seen and not self._server.get_clients():
+            return  # nobody has the page open
+        with self._server.atomic():
+            if now.heard.q is not None:
+                self._move(self._figure, now.heard.q, now)
+            if self._count % SELDOM == 0:
+                self._write(now)
+
+    def _move(self, figure: Figure, q: Array, now: Snapshot) -> None:
+        figure.pose(q)
+        if not self._seen:
+            self._seen = True
+            self._look_at_it(figure)
+        self._shown.draw(q, now.heard)
+        self._touch.show()
+        for hand in self._hands:
+            hand.show(q, now.heard.readings.get(hand.name), now.heard.estimates.get(hand.name), self._up)
+
+    def _write(self, now: Snapshot) -> None:
+        _change(self._intro, texts.intro(self._name, now, hands=bool(self._loads)))
+        _change(self._health, texts.health(now.health))
+        self._panel.show(now.heard.q, now.terms, simulated=now.simulated, obeyed=now.obeyed)
+        for load in self._loads:
+            load.show(now.loads)
+        self._torques.draw(now.heard)
+
+
+def _axes(dynamics: Dynamics) -> list[Array]:
+    """Return the axes (3) of all joints that turn, at q = 0."""
+    turns = np.array([dynamics.jacobian(np.zeros(dynamics.n), link)[3:] for link in dynamics.link_names])
+    sizes = np.linalg.norm(turns, axis=1)  # links, joints
+    return [turns[link, :, k] for k, link in enumerate(sizes.argmax(axis=0)) if sizes[link, k] > 0]
+
+
+def _try(host: str, port: int) -> None:
+    """Raise `TakenError` if the port cannot be had: viser would take the next one without a word."""
+    family = socket.AF_INET6 if ':' in host else socket.AF_INET
+    with socket.socket(family) as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((host, port))
+        except OSError as error:
+            raise _taken(host, port, str(error.strerror)) from None
+
+
+def _taken(host: str, port: int, reason: str) -> TakenError:
+    return TakenError(f'host {host}, port {port}: {reason}; end what is there, or choose another one (parameter port)')
+
+
+def _change(handle: Any, content: str) -> None:
+    if handle.content != content:
+        handle.content = content

@@ -1,0 +1,256 @@
+"""What can be asked for on the page."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import nullcontext
+from typing import Any, Literal, Protocol
+
+import numpy as np
+import viser
+
+from ..core.spatial import Array
+from ..dynamics.dynamics import Dynamics
+from ..dynamics.terms import SUMMED, TERMS
+from ..robot.robot import Limits, Robot
+from .snapshot import Load
+
+
+class Controls(Protocol):
+    """What the page asks for; called on the thread that calls `Page.act`."""
+
+    def command(self, name: str) -> None:
+        """Do `pause`, `resume` or `reset`."""
+
+    def pose(self, joint: str, position: float) -> None:
+        """Put a joint (rad or m)."""
+
+    def choose_terms(self, terms: Sequence[str]) -> None:
+        """Let `torque/total` be the sum of these."""
+
+    def hang(self, hand: str, mass: float) -> None:
+        """Hang a bag (kg) on a hand, which the dynamics node is not told."""
+
+    def tell_payload(self, hand: str, mass: float) -> None:
+        """Tell the dynamics node that a hand holds a bag (kg)."""
+
+    def zero_sensor(self, hand: str) -> None:
+        """Take what a hand's sensor reads now for nothing."""
+
+
+Ask = Callable[[Callable[[Controls], None]], None]  # puts something to be done on the list
+
+
+BAG = 2.0  # kg
+
+
+class LoadFolder:
+    """The folder of one hand."""
+
+    def __init__(self, gui: viser.GuiApi, hand: str, ask: Ask) -> None:
+        self._hand = hand
+        with gui.add_folder(f'{hand} hand: bag, sensor', expand_by_default=False):
+            self._mass = gui.add_number(
+                'bag (kg)', BAG, min=0.0, step=0.1, hint="a point at the origin of the hand's frame; 0: none"
+            )
+            self._hang = gui.add_button(
+                'Hang it on', disabled=True, hint='in the simulator alone: the node does not know, and the hand sinks'
+            )
+            self._tell = gui.add_button(
+                'Tell the node', disabled=True, hint=f'sets {hand}.payload of the dynamics node: the hand holds'
+            )
+            self._zero = gui.add_button(
+                'Zero the sensor', disabled=True, color='gray',
+                hint=f'calls wrench/{hand}/zero: what the sensor reads now is nothing but known weight',
+            )  # fmt: skip
+            self._words = gui.add_html('')
+        # The mass is read when the node acts, not here: one that was typed just before is on its way.
+        self._hang.on_click(lambda _: ask(lambda controls: controls.hang(hand, self._mass.value)))
+        self._tell.on_click(lambda _: ask(lambda controls: controls.tell_payload(hand, self._mass.value)))
+        self._zero.on_click(lambda _: ask(lambda controls: controls.zero_sensor(hand)))
+
+    def show(self, loads: Mapping[str, Load]) -> None:
+        """Say what hangs there and what the node knows of; grey what cannot be asked."""
+        load = loads.get(self._hand, Load())
+        for control, known in ((self._hang, load.hung), (self._tell, load.known_mass), (self._zero, load.known_mass)):
+            if control.disabled != (known is None):
+                control.disabled = known is None
+        words = f'<p class="note">{_words(load)}</p>'
+        if self._words.content != words:
+            self._words.content = words
+
+
+def _words(load: Load) -> str:
+    hung = '' if load.hung is None else f'{load.hung:g} kg hang on it. '
+    told = 'No dynamics node.' if load.known_mass is None else f'The node knows of {load.known_mass:g} kg.'
+    return hung + told
+
+
+MANY = 20  # joints: fewer are one group
+FEW = 8  # links to grip, at most
+APART = 0.15  # of what lies between all of them and the base: nearer ones are one hand, as fingers are
+
+
+def limits_of(robot: Robot) -> dict[str, Limits]:
+    """Return the limits of every joint with a coordinate, by name. None in them is not known."""
+    return {joint.name: joint.limits or Limits(None, None) for joint in robot.moving_joints}
+
+
+def leaves(robot: Robot, dynamics: Dynamics) -> list[str]:
+    """Return links to grip a robot at whose hands nobody names: some that move and carry none, far from each other."""
+    carrying = {joint.parent for joint in robot.joints}
+    moved = movers(robot)
+    ends = [joint.child for joint in robot.joints if joint.child not in carrying and joint.child in moved]
+    q = np.zeros(dynamics.n)
+    at = np.array([dynamics.pose(q, link)[1] for link in ends]).reshape(-1, 3)
+    base = dynamics.pose(q, robot.base)[1]
+    apart = APART * float(np.ptp([base, *at], axis=0).max())
+    gap = np.linalg.norm(at - base, axis=1)  # to the base, then to what is chosen
+    chosen: list[str] = []
+    while len(chosen) < min(FEW, len(ends)) and (not chosen or gap.max() > apart):
+        farthest = int(gap.argmax())
+        chosen.append(ends[farthest])
+        gap = np.minimum(gap if len(chosen) > 1 else np.inf, np.linalg.norm(at - at[farthest], axis=1))
+    return chosen
+
+
+def movers(robot: Robot) -> dict[str, str]:
+    """Return, by link, the last joint before it that has a coordinate; links that stand still have none."""
+    names = set(robot.joint_names)
+    of: dict[str, str] = {}
+    for joint in robot.outward:
+        own = robot.mimics[joint.name].joint if joint.name in robot.mimics else joint.name
+        if mover := own if own in names else of.get(joint.parent, ''):
+            of[joint.child] = mover
+    return of
+
+
+def groups_of(robot: Robot) -> dict[str, list[str]]:
+    """Return the joints by group: one for each part of the tree that does not branch, if there are many."""
+    if robot.n <= MANY:
+        return {'joints': list(robot.joint_names)}
+    moving = {joint.name for joint in robot.moving_joints}
+    carried: dict[str, int] = {}  # by link: the joints on it that move, or that carry one that does
+    for joint in reversed(robot.outward):
+        carried[joint.parent] = carried.get(joint.parent, 0) + (joint.name in moving or carried.get(joint.child, 0) > 0)
+    groups: dict[str, list[str]] = {}
+    of_link = {robot.base: ''}  # the group that goes on from a link
+    for joint in robot.outward:
+        group = of_link[joint.parent] if carried[joint.parent] == 1 else ''
+        if joint.name in moving:
+            group = group or joint.name
+            groups.setdefault(group, []).append(joint.name)
+        of_link[joint.child] = group
+    return {_title(names): names for names in groups.values()}
+
+
+def _title(names: list[str]) -> str:
+    return names[0] if len(names) == 1 else f'{names[0]} ... {names[-1]}'
+
+
+USER_HOLD_OFF = 1.0  # s: for so long what a user set is not overwritten by what is said to be so
+CLOSE = 0.01  # rad, m: a slider that is this near is right
+COMMANDS: tuple[tuple[str, Literal['gray'] | None], ...] = (('Reset', None), ('Pause', 'gray'), ('Resume', 'gray'))
+KEYS = {'Reset': 'R', 'Pause': 'P', 'Resume': 'G'}
+
+
+class Panel:
+    """The controls of the simulator and of the dynamics node; grey where there is none."""
+
+    def __init__(self, gui: viser.GuiApi, ask: Ask) -> None:
+        self._ask = ask
+        self._touched = 0.0
+        self._sliders: dict[str, viser.GuiSliderHandle[float]] = {}  # in the order of positions
+        self._terms_folder = gui.add_folder('torque/total is the sum of')
+        with self._terms_folder:
+            self._terms = {
+                term: gui.add_checkbox(term, False, disabled=True, hint=f'{TERMS[term].meaning}: {TERMS[term].formula}')
+                for term in SUMMED
+            }
+        with gui.add_folder('simulation (keys R, P, G)'):
+            self._buttons = [gui.add_button(name, disabled=True, color=color) for name, color in COMMANDS]
+        for box in self._terms.values():
+            box.on_update(self._on_terms)
+        for button in self._buttons:
+            name = button.label
+            button.on_click(self._on_command(name))
+            gui.add_command(name, hotkey=KEYS[name]).on_trigger(self._on_command(name))  # type: ignore[arg-type]
+
+    def add_sliders(self, gui: viser.GuiApi, groups: Mapping[str, Sequence[str]], limits: Mapping[str, Limits]) -> None:
+        """Add a slider for each joint; in folders by the name of a group, if there are many.
+
+        `limits` are in the order of the positions that `show` gets; the groups need not be.
+        """
+        sliders: dict[str, viser.GuiSliderHandle[float]] = {}
+        with gui.add_folder('pose: put the joints (rad, m)', expand_by_default=False):
+            for group, names in groups.items():
+                with gui.add_folder(group, expand_by_default=False) if len(groups) > 1 else nullcontext():
+                    sliders |= {name: _slider(gui, name, limits[name]) for name in names}
+        self._sliders = {name: sliders[name] for name in limits}
+        for name, slider in self._sliders.items():
+            slider.on_update(self._on_slider(name))
+
+    def _by_user(self, event: Any) -> bool:
+        if event.client is None:  # the page itself brought it up to date
+            return False
+        self._touched = time.monotonic()
+        return True
+
+    def _on_terms(self, event: Any) -> None:
+        if self._by_user(event):
+            chosen = [term for term, box in self._terms.items() if box.value]
+            self._ask(lambda controls: controls.choose_terms(chosen))
+
+    def _on_command(self, name: str) -> Callable[[Any], None]:
+        def asked(_: Any) -> None:
+            if not self._buttons[0].disabled:
+                self._ask(lambda controls: controls.command(name.lower()))
+
+        return asked
+
+    def _on_slider(self, joint: str) -> Callable[[Any], None]:
+        def moved(event: Any) -> None:
+            if self._by_user(event):
+                position = float(event.target.value)
+                self._ask(lambda controls: controls.pose(joint, position))
+
+        return moved
+
+    def show(self, q: Array | None, terms: Collection[str] | None, *, simulated: bool, obeyed: bool) -> None:
+        """Say what is so: positions (n), terms in the total (None: no dynamics node), whether there is a simulator.
+
+        `obeyed`: whether that simulator's motors give `torque/total`.
+        """
+        for control in (*self._buttons, *self._sliders.values()):
+            _enable(control, simulated)
+        for box in self._terms.values():
+            _enable(box, terms is not None)
+        label = 'motors get (torque/total)' if simulated and obeyed else 'torque/total is the sum of'
+        if self._terms_folder.label != label:
+            self._terms_folder.label = label
+        if time.monotonic() - self._touched < USER_HOLD_OFF:
+            return
+        for term, box in self._terms.items():
+            _set(box, term in (terms or ()))
+        for slider, position in zip(self._sliders.values(), [] if q is None else q.tolist(), strict=q is not None):
+            if abs(slider.value - position) > CLOSE:
+                _set(slider, min(max(position, slider.min), slider.max))
+
+
+def _enable(control: Any, enabled: bool) -> None:
+    if control.disabled == enabled:
+        control.disabled = not enabled
+
+
+def _set(control: Any, value: float) -> None:
+    if control.value != value:
+        control.value = value
+
+
+def _slider(gui: viser.GuiApi, name: str, limits: Limits) -> viser.GuiSliderHandle[float]:
+    lower = -math.pi if limits.lower is None else limits.lower
+    upper = math.pi if limits.upper is None else limits.upper
+    start = min(max(0.0, lower), upper)
+    return gui.add_slider(name, min=lower, max=max(upper, lower + 1e-3), step=1e-3, initial_value=start, disabled=True)

@@ -1,0 +1,133 @@
+"""Pulling links with the mouse: a spring between a point of a link and the pointer, and what a click marks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import viser
+
+from ..core.spatial import Array
+from ..dynamics.dynamics import Dynamics
+from .figure import Figure
+
+STIFFNESS = 150.0  # N/m: of the spring
+DAMPING = 20.0  # N s/m: or what is pulled would swing about the mouse
+STRONGEST = 100.0  # N: what a person leaning on it gives
+
+
+@dataclass(frozen=True)
+class Pull:
+    """A link, the point (3) where it is gripped, in its own axes, and where (3, base's axes) that point is pulled."""
+
+    link: str
+    grip: Array
+    target: Array
+
+
+class Pulls:
+    """The pulls of all who have the page open, by their number. Only as long as they may."""
+
+    def __init__(self, dynamics: Dynamics) -> None:
+        self._dynamics = dynamics
+        self._of: dict[int, Pull] = {}
+        self.allowed = False
+
+    def grip(self, client: int, link: str, grip: Array, target: Array) -> None:
+        """Pull a link at a point (3) in its axes towards a point (3) in the base's."""
+        self._of[client] = Pull(link, grip, target)
+
+    def move(self, client: int, target: Array) -> None:
+        """Pull what this client holds elsewhere."""
+        if pull := self._of.get(client):
+            self._of[client] = Pull(pull.link, pull.grip, target)
+
+    def let_go(self, client: int) -> None:
+        """End the pull of this client, if there is one."""
+        self._of.pop(client, None)
+
+    def of_link(self, link: str) -> Pull | None:
+        """Return what pulls a link now."""
+        return next((pull for pull in list(self._of.values()) if self.allowed and pull.link == link), None)
+
+    def on_links(self, q: Array, dq: Array) -> dict[str, Array]:
+        """Return, by link, the force and moment (6) that the world gives now, about its origin, in its axes."""
+        total: dict[str, Array] = {}
+        for pull in list(self._of.values()) if self.allowed else []:
+            total[pull.link] = total.get(pull.link, np.zeros(6)) + pulled(self._dynamics, pull, q, dq)
+        return total
+
+
+def pulled(dynamics: Dynamics, pull: Pull, q: Array, dq: Array) -> Array:
+    """Return force and moment (6), in the link's axes about its origin, of a spring and a damper at the grip.
+
+    A velocity (n) that is not known counts as none. The force is never stronger than `STRONGEST`.
+    """
+    rotation, origin = dynamics.pose(q, pull.link)
+    arm = rotation @ pull.grip
+    twist = dynamics.jacobian(q, pull.link) @ np.nan_to_num(dq)
+    velocity = twist[:3] + np.cross(twist[3:], arm)
+    force = STIFFNESS * (pull.target - origin - arm) - DAMPING * velocity
+    force = rotation.T @ force * min(1.0, STRONGEST / max(float(np.linalg.norm(force)), 1e-9))
+    return np.concatenate([force, np.cross(pull.grip, force)])
+
+
+STRING, GRIP = (220, 60, 20), 0.012  # colour; radius of the grip's ball, of the robot's size
+CTRL = 'cmd/ctrl'
+
+
+class Touch:
+    """Links that one can click on and pull."""
+
+    def __init__(
+        self, scene: viser.SceneApi, figure: Figure, pulls: Pulls,
+        clicked: Callable[[str], None], gripped: Callable[[str], None],
+    ) -> None:  # fmt: skip
+        """`clicked` and `gripped` are told the link, on the server's thread."""
+        self._scene, self._figure, self._pulls = scene, figure, pulls
+        self._gripped = gripped
+        self._by: dict[int, str] = {}  # who pulls which link, by client
+        self._radius = GRIP * figure.size
+        self._string = scene.add_line_segments(
+            '/pull/string', np.zeros((1, 2, 3)), STRING, thickness=0.5 * self._radius, visible=False
+        )
+        self._grip = scene.add_icosphere('/pull/grip', radius=self._radius, color=STRING, visible=False)
+        for drawn in figure.visual:
+            drawn.handle.on_click(self._on_click(drawn.link, clicked))
+            drawn.handle.on_drag('left', modifier=CTRL)(self._on_drag(drawn.link))
+
+    def _on_click(self, link: str, clicked: Callable[[str], None]) -> Callable[[Any], Any]:
+        async def on_click(_: Any) -> None:
+            clicked(link)
+
+        return on_click
+
+    def _on_drag(self, link: str) -> Callable[[viser.SceneNodeDragEvent[Any]], Any]:
+        async def on_drag(event: viser.SceneNodeDragEvent[Any]) -> None:
+            if event.phase == 'end' or not self._pulls.allowed:
+                self._by.pop(event.client_id, None)
+                self._pulls.let_go(event.client_id)
+            elif event.phase == 'start':
+                rotation, origin = self._figure.pose_of(link)
+                grip = rotation.T @ (np.array(event.start_position) - origin)
+                self._by[event.client_id] = link
+                self._pulls.grip(event.client_id, link, grip, np.array(event.end_position))
+                self._gripped(link)
+            else:
+                self._pulls.move(event.client_id, np.array(event.end_position))
+
+        return on_drag
+
+    def show(self) -> None:
+        """Draw a string from where a link is gripped to the mouse: one, however many pull."""
+        pull = next((found for link in list(self._by.values()) if (found := self._pulls.of_link(link))), None)
+        for handle in (self._string, self._grip):
+            if handle.visible != (pull is not None):
+                handle.visible = pull is not None
+        if pull is not None:
+            rotation, origin = self._figure.pose_of(pull.link)
+            grip = origin + rotation @ pull.grip
+            self._grip.position = grip
+            self._string.points = np.array([[grip, pull.target]], dtype=np.float32)

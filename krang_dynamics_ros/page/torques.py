@@ -1,0 +1,278 @@
+"""The numbers on the page: a table of every joint and term with signed bars, and curves of chosen joints."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Collection, Mapping, Sequence
+
+import numpy as np
+import viser
+from viser import uplot
+
+from ..core.spatial import Array
+from ..core.text import to_html
+from ..dynamics.dynamics import Dynamics
+from ..dynamics.terms import SUMMED, TERMS
+from ..robot.robot import Limits
+from . import snapshot as texts
+from .snapshot import LatestMessages
+
+COLUMNS = ('total', *TERMS)
+ALWAYS = ('total', *SUMMED)
+OBSERVED = 'external'  # shown when asked for: the node computes it only for who listens
+TERM_COLORS = {'total': '#475569'} | {term.name: term.color for term in TERMS.values()}
+HINTS = {'total': 'the sum of the ticked terms'} | {
+    term.name: f'{term.meaning}: {term.formula}' for term in TERMS.values()
+}
+BEYOND = '#dc2626'  # more than the motor can give
+
+
+def table(
+    joint_names: Sequence[str],
+    limits: Mapping[str, Limits],
+    heard: LatestMessages,
+    plotted: Mapping[str, str],
+    marked: str = '',
+) -> str:
+    """Return HTML. The middle of a torque's cell is zero, its edges are what the joint's motor can give.
+
+    `plotted` are the joints in the plot, with the colour of their curve; `marked` is the one whose row is marked.
+    """
+    columns = [term for term in COLUMNS if term in ALWAYS or term in heard.torques]
+    rows = ''.join(
+        _row(name, limits[name], {term: _entry(heard.torques.get(term), k) for term in columns},
+             _entry(heard.q, k), _entry(heard.dq, k), plotted.get(name, ''), name == marked)
+        for k, name in enumerate(joint_names)
+    )  # fmt: skip
+    return f'<table class="torques">{_head(joint_names, columns)}{rows}</table>'
+
+
+def _head(joint_names: Sequence[str], columns: Sequence[str]) -> str:
+    width = min(max(4.4, 0.62 * max(map(len, joint_names), default=0) + 1.4), 11.0)
+    slides = 'of a joint that slides'
+    state = (
+        ('joint', width, 'click on a row to see its curve'),
+        ('q', 3.6, f'position, rad, or m {slides}; the mark is where it is between its stops'),
+        ('dq', 3.4, f'velocity, rad/s, or m/s {slides}'),
+        ('limit', 3.6, f'what the motor can give, N m, or N {slides}'),
+    )
+    cells = [f'<th class="grey" style="width:{size:.1f}em" title="{hint}">{name}</th>' for name, size, hint in state]
+    cells += [f'<th style="color:{TERM_COLORS[term]}" title="{to_html(HINTS[term])}">{term}</th>' for term in columns]
+    return f'<tr>{"".join(cells)}</tr>'
+
+
+def _entry(vector: Array | None, k: int) -> float | None:
+    return None if vector is None or vector[k] != vector[k] else float(vector[k])
+
+
+def _row(
+    name: str, limits: Limits, torques: Mapping[str, float | None], q: float | None, dq: float | None, curve: str,
+    marked: bool,
+) -> str:  # fmt: skip
+    limit = limits.effort
+    full = limit or max([1.0, *(abs(torque) for torque in torques.values() if torque is not None)])
+    cells = ''.join(_cell(term, torque, full, limit) for term, torque in torques.items())
+    shown = '' if limit is None else _limit(limit)
+    row = f'<tr data-joint="{to_html(name)}"' + (' class="marked">' if marked else '>')
+    mark = f'<span style="color:{curve}">&#9632;</span> ' if curve else ''
+    return (
+        f'{row}<td title="{to_html(name)}">{mark}{to_html(name)}</td>'
+        f'{_position(q, limits)}{_velocity(dq, limits)}<td class="grey">{shown}</td>{cells}</tr>'
+    )
+
+
+def _limit(effort: float) -> str:
+    """Return a limit in at most six letters, for it must not run into the next column."""
+    words = f'{effort:.4g}'
+    return f'±{words if len(words) < 6 and effort < 1e4 else f"{effort:.0e}".replace("e+0", "e").replace("e+", "e")}'
+
+
+def _position(q: float | None, limits: Limits) -> str:
+    if q is None:
+        return '<td class="grey" data-term="position">&ndash;</td>'
+    if limits.lower is None or limits.upper is None:
+        return f'<td class="grey" data-term="position">{_number(q, 2)}</td>'
+    share = 100 * min(max((q - limits.lower) / (limits.upper - limits.lower), 0.0), 1.0)
+    left, right = f'{share - 2:.0f}%', f'{share + 2:.0f}%'
+    mark = f'linear-gradient(90deg,#0000 {left},#64748b {left} {right},#0000 {right})'
+    title = f'{limits.lower:.3g} to {limits.upper:.3g}'
+    style = f'background:{mark} bottom/100% 3px no-repeat'
+    return f'<td class="grey" data-term="position" title="{title}" style="{style}">{_number(q, 2)}</td>'
+
+
+def _velocity(dq: float | None, limits: Limits) -> str:
+    beyond = dq is not None and limits.velocity is not None and abs(dq) > limits.velocity
+    title = '' if limits.velocity is None else f' title="at most {limits.velocity:.3g}"'
+    words = '&ndash;' if dq is None else _number(dq, 2)
+    return f'<td class="{"beyond" if beyond else "grey"}" data-term="velocity"{title}>{words}</td>'
+
+
+def _cell(term: str, value: float | None, full: float, limit: float | None) -> str:
+    if value is None:
+        return f'<td data-term="{term}">&ndash;</td>'
+    beyond = limit is not None and abs(value) > limit
+    tip = 50 + 50 * max(-1.0, min(1.0, value / full))
+    left, right = min(50.0, tip), max(50.0, tip)
+    color = (BEYOND if beyond else TERM_COLORS[term]) + '66'
+    bar = f'linear-gradient(90deg,#0000 {left:.1f}%,{color} {left:.1f}% {right:.1f}%,#0000 {right:.1f}%)'
+    mark = ' class="beyond"' if beyond else ''
+    return f'<td data-term="{term}"{mark} style="background:{bar}">{_number(value, 1)}</td>'
+
+
+def _number(value: float, digits: int) -> str:
+    words = f'{value:+.{digits}f}' if abs(value) < 1000 else f'{value:+.0f}' if abs(value) < 1e6 else f'{value:+.0e}'
+    return words[1:] if float(words) == 0 else words.replace('-', '\N{MINUS SIGN}')
+
+
+def search_field(names: Collection[str]) -> str:
+    """Return HTML of a field to search joints in, if there are many."""
+    return '<input class="find" placeholder="find a joint">' if len(names) > 20 else ''
+
+
+SECONDS, PERIOD = 20.0, 0.1  # s: how much is kept, and how often
+LENGTH = int(SECONDS / PERIOD)
+PLOTTED = (*COLUMNS, 'position', 'velocity')
+UNITS = dict.fromkeys(COLUMNS, 'N m') | {'position': 'rad', 'velocity': 'rad/s'}
+CURVE_COLORS = ('#2563eb', '#ea580c', '#16a34a', '#9333ea', '#0891b2', '#be123c', '#65a30d', '#78716c')
+
+
+class History:
+    """Every quantity of every joint, ten times a second; what was not known is a gap."""
+
+    def __init__(self, n: int) -> None:
+        self._values = np.full((LENGTH, len(PLOTTED), n), np.nan)
+        self._times = np.full(LENGTH, np.nan)
+
+    def add(self, values: Mapping[str, Array | None]) -> None:
+        """Take in vectors (n) by quantity, once in a `PERIOD`."""
+        now = time.monotonic()
+        if now - self._times[-1] < PERIOD:
+            return
+        self._values = np.roll(self._values, -1, axis=0)
+        self._times = np.roll(self._times, -1)
+        self._times[-1] = now
+        for k, quantity in enumerate(PLOTTED):
+            vector = values.get(quantity)
+            self._values[-1, k] = np.nan if vector is None else vector
+
+    def curves(self, quantity: str, joints: Sequence[int]) -> tuple[Array, ...]:
+        """Return seconds before now (m), and a curve (m) for each joint."""
+        there = np.isfinite(self._times)
+        when = self._times[there] - (self._times[-1] if there.any() else 0.0)
+        values = self._values[there, PLOTTED.index(quantity)]
+        return (when, *(values[:, k] for k in joints))
+
+
+def curve_color(k: int) -> str:
+    """Return the colour of the k-th curve."""
+    return CURVE_COLORS[k % len(CURVE_COLORS)]
+
+
+class Plot:
+    """A quantity to choose, and the curves of chosen joints."""
+
+    def __init__(self, gui: viser.GuiApi, joint_names: Sequence[str], chosen: Sequence[str]) -> None:
+        self._gui = gui
+        self._names = joint_names
+        self.history = History(len(joint_names))
+        self._quantity = gui.add_dropdown('plot', PLOTTED, initial_value='total')
+        self._place = gui.add_folder(None)
+        self._chosen, self._by_user = list(chosen), False
+        self._chart: viser.GuiUplotHandle | None = None
+        self._shown: tuple[str, list[str]] = ('', [])
+
+    @property
+    def colors(self) -> dict[str, str]:
+        """The colour of the curve of each joint in the plot."""
+        return {name: curve_color(k) for k, name in enumerate(self._chosen)}
+
+    def toggle(self, joint: str) -> None:
+        """Put a joint into the plot, or take it out, because somebody says so."""
+        if joint in self._names:
+            self._by_user = True
+            self._chosen = [name for name in self._chosen if name != joint] + [joint] * (joint not in self._chosen)
+
+    def suggest(self, joints: Sequence[str]) -> None:
+        """Show these joints, unless somebody has chosen others."""
+        if not self._by_user and joints:
+            self._chosen = list(joints)
+
+    def draw(self) -> None:
+        """Bring the curves up to now."""
+        wanted = (self._quantity.value, list(self._chosen))
+        data = self.history.curves(wanted[0], [self._names.index(name) for name in wanted[1]])
+        if len(data) < 2 or not len(data[0]):
+            data = (np.zeros(1), np.full(1, np.nan))
+        if self._chart is not None and wanted == self._shown:
+            self._chart.data = data
+            if (scales := _scales(data)) != self._chart.scales:
+                self._chart.scales = scales
+            return
+        self._shown = wanted
+        if self._chart is not None:
+            self._chart.remove()
+        with self._place:
+            self._chart = self._new_chart(*wanted, data)
+
+    def _new_chart(self, quantity: str, joints: list[str], data: tuple[Array, ...]) -> viser.GuiUplotHandle:
+        curves = [uplot.Series(label=name, stroke=curve_color(k), width=2) for k, name in enumerate(joints)]
+        seconds, values = uplot.Axis(label='s'), uplot.Axis(label=UNITS[quantity])
+        return self._gui.add_uplot(
+            data, (uplot.Series(label='s'), *(curves or [uplot.Series(label='no joint chosen')])),
+            scales=_scales(data), axes=(seconds, values), legend=uplot.Legend(show=True, live=False), height=220,
+        )  # fmt: skip
+
+
+def _scales(data: Sequence[Array]) -> dict[str, uplot.Scale]:
+    """Return the span of both axes, in whole steps: neither trembling with every number nor blowing up a tiny one."""
+    curves = np.concatenate(data[1:])
+    known = curves[np.isfinite(curves)] if np.isfinite(curves).any() else np.zeros(1)
+    step = 10.0 ** np.floor(np.log10(max(1.0, np.ptp(known))))
+    low, high = np.floor(known.min() / step) * step, np.ceil(known.max() / step) * step
+    high = high if high > low else low + step
+    span = (float(low), float(high + (high - low) / 12))  # or the upper number would be cut
+    return {'x': uplot.Scale(time=False, auto=False, range=(-SECONDS, 0.0)), 'y': uplot.Scale(auto=False, range=span)}
+
+
+LEFT = 540  # pixels
+
+
+class Torques:
+    """Table and curves."""
+
+    def __init__(self, gui: viser.GuiApi, dynamics: Dynamics, limits: Mapping[str, Limits], hand: str) -> None:
+        self._dynamics, self._limits = dynamics, limits
+        self._names = dynamics.joint_names
+        self.marked = ''  # the joint whose link somebody clicked on
+        self.side = gui.add_panel()
+        with self.side.add_tab('joints'):
+            gui.add_html(search_field(self._names))
+            self._bars = gui.add_html('')
+            gui.add_html(texts.BARS)
+            self.plot = Plot(gui, self._names, shoulder_and_elbow(dynamics, hand))
+        self.side.dock_left()
+        self.side.set_width(LEFT)
+
+    def remember(self, heard: LatestMessages) -> None:
+        """Take in what the curves may show."""
+        self.plot.history.add({**heard.torques, 'position': heard.q, 'velocity': heard.dq})
+
+    def draw(self, heard: LatestMessages) -> None:
+        """Bring table and curves up to date."""
+        content = table(self._names, self._limits, heard, self.plot.colors, self.marked)
+        if self._bars.content != content:
+            self._bars.content = content
+        self.plot.draw()
+
+    def suggest(self, link: str) -> None:
+        """Let the plot show what moves a link that somebody has gripped, unless joints were chosen."""
+        self.plot.suggest(shoulder_and_elbow(self._dynamics, link))
+
+
+def shoulder_and_elbow(dynamics: Dynamics, hand: str) -> list[str]:
+    """Return two joints that one wants to see first: of a seven-joint arm those that bear most."""
+    if not hand:
+        return list(dynamics.joint_names[:2])
+    moved = np.abs(dynamics.jacobian(np.zeros(dynamics.n), hand)).max(axis=0) > 0
+    chain = [name for name, moves in zip(dynamics.joint_names, moved, strict=True) if moves]
+    return chain[-6:-3:2] or chain[:2]

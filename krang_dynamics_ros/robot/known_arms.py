@@ -1,0 +1,168 @@
+"""Arms as they are sold: topics, meaning of effort and firmware of known drivers, found by the names of the joints."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from dataclasses import dataclass
+
+from .robot import Joint, Robot
+
+
+@dataclass(frozen=True)
+class KnownArm:
+    """What the usual ROS 2 driver of an arm does; all of it to be checked on the arm."""
+
+    name: str
+    joints: str  # regular expression that the names of six joints match, at their end
+    robot: str = ''  # regular expression that the robot's name must match, where the joints' names say too little
+    joint_states: str = 'joint_states'
+    wrench: str = ''  # topic; empty: wrench/<hand>
+    sense: str = 'applied_on_robot'
+    effort_source: str = 'motor'
+    effort_scale: float = 1.0
+    effort: str = 'nothing is known of this arm: motor torque in N m, gravity included, is assumed'
+    unreported: str = ''  # regular expression of joints that the joint states do not contain
+    adds_gravity: bool = False  # whether the firmware adds gravity to torque commands
+    notes: tuple[str, ...] = ()
+
+
+_KUKA = 'torque behind the gear with gravity, N m; KUKA reports it with the opposite sign, hence -1'
+KNOWN = (
+    KnownArm(
+        'Franka FER or FR3 (franka_ros2)', r'(panda|fer|fr3)_joint[1-7]', joint_states='franka/joint_states',
+        wrench='franka_robot_state_broadcaster/external_wrench_in_stiffness_frame', sense='applied_by_robot',
+        effort_source='joint', effort='sensor behind the gear, N m, gravity included, motor friction not',
+        unreported='.*finger.*', adds_gravity=True,
+        notes=(
+            'the topic `joint_states` of franka_ros2 is a copy at 30 Hz; `franka/joint_states` has the full rate',
+        ),
+    ),
+    KnownArm(
+        'Universal Robots (Universal_Robots_ROS2_Driver)', r'(shoulder_pan|shoulder_lift|elbow|wrist_[123])_joint',
+        wrench='force_torque_sensor_broadcaster/ft_data',
+        effort='motor current in A, so effort_scale must become N m per A (`krang identify`); drivers with '
+        'actual_current_as_torque report N m without gravity instead: effort_without: [gravity]',
+        adds_gravity=True,
+        notes=(
+            'tf_prefix of the driver is joint_prefix here',
+            "the wrench's frame tool0_controller is in no URDF: republish it with an empty frame_id",
+        ),
+    ),
+    KnownArm(
+        'KUKA LBR (lbr_fri_ros2_stack)', r'lbr_A[1-7]', joint_states='lbr/joint_states',
+        wrench='lbr/force_torque_broadcaster/wrench', effort_source='joint', effort_scale=-1.0, effort=_KUKA,
+        adds_gravity=True,
+    ),
+    KnownArm(
+        'KUKA LBR (kuka_drivers, iiwa_ros2)', r'joint_a?[1-7]', robot=r'(?i)lbr|iiwa|med', effort_source='joint',
+        effort_scale=-1.0, effort=_KUKA, adds_gravity=True,
+    ),
+    KnownArm(
+        'Kinova Gen3 (ros2_kortex)', r'joint_[1-7]', robot=r'(?i)gen3|kortex', effort_source='joint',
+        effort_scale=-1.0,
+        effort='sensor in the joint with gravity, N m; Kinova reports it with the opposite sign, hence -1',
+        notes=('efforts have offsets of 0.2 to 1.9 N m: `krang identify` finds them',),
+    ),
+    KnownArm(
+        'OpenArm (openarm_ros2)', r'openarm_(left_|right_)?joint[1-7]',
+        effort="the motor's own torque at the gear output, N m, gravity and friction included",
+    ),
+    KnownArm(
+        'UFACTORY xArm', r'joint[1-7]', robot=r'(?i)xarm|ufactory|lite6|uf850',
+        effort='an estimate from the motor current, N m; whether gravity is included is not known',
+    ),
+)  # fmt: skip
+UNKNOWN = KnownArm('', '')
+LEAST = 6  # joints that must match, behind the same prefix
+
+
+def known_arm(robot: Robot) -> KnownArm:
+    """Return what is known of a robot by the names of its joints; `UNKNOWN` if nothing is."""
+    for arm in KNOWN:
+        pattern = re.compile(f'((?:.*[^a-zA-Z])?){arm.joints}')
+        prefixes = Counter(match[1] for name in robot.joint_names if (match := pattern.fullmatch(name)))
+        if max(prefixes.values(), default=0) >= LEAST and re.search(arm.robot, robot.name):
+            return arm
+    return UNKNOWN
+
+
+def unreported_joints(robot: Robot) -> tuple[tuple[str, float], ...]:
+    """Return the joints that the driver of a known arm does not report, each with the middle of its range."""
+    pattern = known_arm(robot).unreported
+    return tuple((joint.name, middle(joint)) for joint in robot.moving_joints if re.fullmatch(pattern, joint.name))
+
+
+def middle(joint: Joint) -> float:
+    """Return the middle of a joint's range (rad or m), to a tenth of a milliradian; zero if it has none."""
+    limits = joint.limits
+    if limits is None or limits.lower is None or limits.upper is None:
+        return 0.0
+    return round((limits.lower + limits.upper) / 2, 4)
+
+
+TOOL_FRAMES = ('tcp', 'tool0', 'tool', 'ee_link', 'end_effector', 'eef', 'ee', 'flange', 'hand', 'palm', 'gripper')
+MAX_FINGER_JOINTS = 8  # fingers like a human's have four, and as many that follow
+LEAST_ABOVE = 4  # moving joints above a hand, or what branches there are arms
+
+
+def hand_links(robot: Robot) -> list[str]:
+    """Return the links at the ends of the arms, the likeliest hand first: fingers do not count as arms."""
+    ends = [_hand_of(robot, link) for link in robot.hands.values()]
+    moved = {link: sum(joint.moves for joint in robot.chain(link)) for link in dict.fromkeys(ends)}
+    return sorted((link for link in moved if moved[link]), key=lambda link: (-moved[link], _frame_rank(link), link))
+
+
+def _frame_rank(link: str) -> int:
+    """Return the place of a link's name among the usual names of tool frames."""
+    lower = link.lower()
+    return next((k for k, part in enumerate(TOOL_FRAMES) if part in lower), len(TOOL_FRAMES))
+
+
+def _hand_of(robot: Robot, end: str) -> str:
+    """Return the link that carries the fingers, for the end of a finger; for any other end, itself."""
+    chain = robot.chain(end)
+    for k, joint in enumerate(chain):
+        above = sum(one.moves for one in chain[:k])
+        if above >= LEAST_ABOVE and _branches(robot, joint.parent) > 1:
+            beyond = sum(one.moves for one in chain[k:])
+            if 0 < beyond <= MAX_FINGER_JOINTS:
+                return joint.parent
+    return end
+
+
+def _branches(robot: Robot, link: str) -> int:
+    """Return the number of joints on a link that carry something that moves."""
+    carried = {joint.parent: [] for joint in robot.joints}  # type: dict[str, list[str]]
+    for joint in robot.joints:
+        carried[joint.parent].append(joint.child)
+    moving = {joint.child for joint in robot.joints if joint.moves}
+
+    def moves(child: str) -> bool:
+        return child in moving or any(moves(other) for other in carried.get(child, ()))
+
+    return sum(moves(child) for child in carried.get(link, ()))
+
+
+def hands_of(robot: Robot) -> dict[str, str]:
+    """Return the hands of a robot file, or the likeliest ones of a URDF, one for each arm: names, and links."""
+    links = hand_links(robot)
+    if robot.end_effectors:
+        return robot.end_effectors
+    if not links:
+        return {}
+    first = [joint.name for joint in robot.chain(links[0]) if joint.moves]
+    chosen = [links[0]]
+    for link in links[1:]:
+        own = [joint.name for joint in robot.chain(link) if joint.moves]
+        if len(own) == len(first) and not set(own[-LEAST_ABOVE:]) & set(first):
+            chosen.append(link)
+            break
+    return dict(zip(_hand_names(chosen), chosen, strict=True))
+
+
+def _hand_names(links: list[str]) -> list[str]:
+    if len(links) == 1:
+        return ['hand']
+    sides = [next((side for side in ('left', 'right') if side in link.lower()), '') for link in links]
+    return sides if sorted(sides) == ['left', 'right'] else ['hand_1', 'hand_2']

@@ -1,0 +1,266 @@
+"""The road to an arm of one's own: from a URDF to an arm file, and with it through the commands."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from krang_dynamics_ros import dynamics_of
+from krang_dynamics_ros.cli import check, excite, new_arm, predict, process
+from krang_dynamics_ros.cli.arm_option import ArmFile, arm_beside, read_arm_file, write_arm_beside
+from krang_dynamics_ros.core.errors import ArgumentError
+from krang_dynamics_ros.live.parameter_file import read_arm, unknown_parameters
+from krang_dynamics_ros.robot.known_arms import known_arm
+from krang_dynamics_ros.robot.robot_file import load_robot
+
+from ..bags import BEGIN, joint_state, write_bag
+from ..robots import FILES, WITH_FOLLOWERS
+
+FOLDER = next(
+    (found for path in sys.path if (found := Path(path, 'cmeel.prefix/share/example-robot-data/robots')).is_dir()), None
+)
+REAL = {path.stem: path for path in sorted(FOLDER.rglob('*.urdf'))} if FOLDER else {}
+real = pytest.mark.skipif(not REAL, reason='pip install example-robot-data: there are no real robots here')
+ARM = FILES['arm_2r']
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def made(robot: Path, *words: str) -> ArmFile:
+    assert new_arm.main([str(robot), '-o', 'my_arm.yaml', *words]) == 0
+    return ArmFile(Path('my_arm.yaml'), read_arm(Path('my_arm.yaml')))
+
+
+def recorded(
+    robot: Path = ARM, names: Sequence[str] = (), scale: float = 1.0, topic: str = '/joint_states', gravity: bool = True
+) -> Path:
+    """Write a bag of a robot that moves slowly, its efforts those of its dynamics times a scale."""
+    dynamics = dynamics_of(load_robot(robot))
+
+    def messages() -> Iterator[tuple[str, int, object]]:
+        for k in range(1500):
+            t, stamp = 0.004 * k, BEGIN + 4_000_000 * k
+            phase = t * np.arange(1.0, dynamics.n + 1)
+            q, dq, ddq = 0.5 * np.sin(phase), 0.0 * phase, 0.0 * phase
+            dq, ddq = (
+                0.5 * np.arange(1, dynamics.n + 1) * np.cos(phase),
+                -0.5 * np.arange(1, dynamics.n + 1) ** 2 * np.sin(phase),
+            )
+            torque = dynamics.inverse_dynamics(q, dq, ddq) - (0 if gravity else dynamics.Q(q))
+            yield topic, stamp, joint_state(stamp, names or dynamics.joint_names, q, (), scale * torque)
+
+    return write_bag(Path('drive'), messages())
+
+
+class TestNewArm:
+    """An arm file has what every command needs, and marks its guesses."""
+
+    @real
+    @pytest.mark.parametrize(
+        ('name', 'joints', 'link', 'known'),
+        [
+            ('ur5_robot', 6, 'tool0', 'Universal Robots (Universal_Robots_ROS2_Driver)'),
+            ('panda', 7, 'panda_hand_tcp', 'Franka FER or FR3 (franka_ros2)'),
+            ('kinova', 6, 'j2s6s200_end_effector', ''),
+        ],
+    )
+    def test_real_arms(self, name: str, joints: int, link: str, known: str, capsys: pytest.CaptureFixture[str]) -> None:
+        arm = made(REAL[name])
+        assert (arm.robot.n, arm.values['hand.link'], known_arm(arm.robot).name) == (joints, link, known)
+        assert unknown_parameters(arm.values) == []
+        assert arm.path.read_text().count('GUESS:') >= 3
+        out, err = capsys.readouterr()
+        assert 'check these first' in out
+        assert 'gravity: [0.0, 0.0, -9.81] m/s^2' in err
+        assert check.main(['--arm', 'my_arm.yaml', '--states', '3']) == 0
+
+    @real
+    @pytest.mark.parametrize('name', ['ur5_robot', 'panda', 'tiago', 'talos_reduced', 'xarm7', 'baxter'])
+    def test_every_real_robot_gets_one_that_is_valid(self, name: str) -> None:
+        if name not in REAL:
+            pytest.skip(f'{name} is not among these robots')
+        assert unknown_parameters(made(REAL[name]).values) == []
+
+    def test_pr2_is_not_taken_for_a_universal_robot(self) -> None:
+        if 'pr2' not in REAL:
+            pytest.skip('pr2 is not among these robots')
+        assert known_arm(load_robot(REAL['pr2'])).name == ''
+
+    def test_a_file_that_exists_stays(self, capsys: pytest.CaptureFixture[str]) -> None:
+        made(ARM)
+        assert new_arm.main([str(ARM)]) == 2
+        assert 'my_arm.yaml: exists, must be a new file' in capsys.readouterr().err
+
+    def test_a_gripper_in_a_urdf_is_a_hand(self) -> None:
+        Path('arm.urdf').write_text(WITH_FOLLOWERS['arm_with_gripper'])
+        assert unknown_parameters(made(Path('arm.urdf')).values) == []
+
+
+class TestRecording:
+    """A recording corrects the guesses: names, sign, rate."""
+
+    def test_right_names_and_sign_are_said(self, capsys: pytest.CaptureFixture[str]) -> None:
+        arm = made(ARM, '--recording', str(recorded(topic='/arm/joint_states')))
+        out = capsys.readouterr().out
+        assert '1500 joint states on /arm/joint_states, 250.0 per second' in out
+        assert 'sign and unit are right, gravity is included' in out
+        assert arm.values['joint_states_topic'] == '/arm/joint_states'
+
+    def test_a_turned_sign_is_found(self, capsys: pytest.CaptureFixture[str]) -> None:
+        arm = made(ARM, '--recording', str(recorded(scale=-1.0)))
+        assert 'the sign is turned' in capsys.readouterr().out
+        assert arm.effort_scale(['theta1', 'theta2']).tolist() == [-1, -1]
+
+    def test_efforts_in_which_gravity_does_not_show_are_said(self, capsys: pytest.CaptureFixture[str]) -> None:
+        made(ARM, '--recording', str(recorded(scale=0.03)))
+        assert 'gravity seems not to be included' in capsys.readouterr().out
+
+    @pytest.mark.parametrize(
+        ('names', 'prefix', 'pairs'),
+        [
+            (('left_theta1', 'left_theta2'), 'left_', ['']),
+            (('axis_1', 'axis_2'), '', ['theta1=axis_1', 'theta2=axis_2']),
+        ],
+    )
+    def test_other_names_are_found(self, names: tuple[str, str], prefix: str, pairs: list[str]) -> None:
+        arm = made(ARM, '--recording', str(recorded(names=names)))
+        assert (arm.values['joint_prefix'], arm.values['joint_names']) == (prefix, pairs)
+        assert arm.robot.joint_names == names
+
+    def test_names_of_another_robot_are_refused(self, capsys: pytest.CaptureFixture[str]) -> None:
+        bag = recorded(names=('wheel', 'steering'))
+        assert new_arm.main([str(ARM), '--recording', str(bag)]) == 2
+        assert 'has joints wheel, steering, must be of arm_2r: theta1, theta2' in capsys.readouterr().err
+        assert not Path('my_arm.yaml').exists()
+
+
+class TestCommands:
+    """Each command takes an arm file, and says what it assumes by it."""
+
+    def test_they_say_what_they_assume_first(self, capsys: pytest.CaptureFixture[str]) -> None:
+        made(ARM)
+        capsys.readouterr()
+        assert excite.main(['--arm', 'my_arm.yaml', '--duration', '6', '-o', 'q.yaml']) == 0
+        err = capsys.readouterr().err
+        for words in (
+            'assumed, by my_arm.yaml:',
+            'robot: arm_2r, joints theta1, theta2',
+            'joint states: topic joint_states',
+        ):
+            assert words in err
+
+    def test_gravity_is_that_of_the_arm_file(self) -> None:
+        made(ARM)
+        text = Path('my_arm.yaml').read_text()
+        assert 'gravity: [0.0, -9.81, 0.0]' in text
+        Path('my_arm.yaml').write_text(text.replace('gravity: [0.0, -9.81, 0.0]', 'gravity: [0.0, 9.81, 0.0]'))
+        arm = read_arm_file(Path('my_arm.yaml'))
+        assert arm
+        assert arm.robot.gravity.tolist() == [0, 9.81, 0]
+
+    def test_recorded_efforts_are_scaled_and_joints_named(self, capsys: pytest.CaptureFixture[str]) -> None:
+        """A drive that reports half of the torque, with other names, on another topic: predicted without an error."""
+        names = ('left_theta1', 'left_theta2')
+        recorded(names=names, scale=0.5, topic='/arm/joint_states')
+        made(ARM)
+        text = Path('my_arm.yaml').read_text().replace('effort_scale: 1.0', 'effort_scale: 2.0')
+        text = text.replace("joint_prefix: ''", 'joint_prefix: left_').replace('      theta', '      left_theta')
+        Path('my_arm.yaml').write_text(
+            text.replace('joint_states_topic: joint_states', 'joint_states_topic: arm/joint_states')
+        )
+        assert predict.main(['drive', '--arm', 'my_arm.yaml']) == 0
+        rows = [line.split() for line in capsys.readouterr().out.splitlines() if line.startswith('left_theta')]
+        assert len(rows) == 2
+        assert all(float(raw) < 0.05 for _, raw, *_ in rows)
+        assert process.main(['drive', '--arm', 'my_arm.yaml', '--workers', '1']) == 0
+        errors = [line.split() for line in capsys.readouterr().out.splitlines() if line.startswith('  left_theta')]
+        assert all(float(relative) < 0.05 for *_, relative in errors)
+
+    def test_gravity_that_a_driver_has_subtracted_is_added(self, capsys: pytest.CaptureFixture[str]) -> None:
+        recorded(gravity=False)
+        made(ARM)
+        text = Path('my_arm.yaml').read_text()
+        Path('my_arm.yaml').write_text(text.replace("effort_without: ['']", 'effort_without: [gravity]'))
+        assert predict.main(['drive', '--arm', 'my_arm.yaml']) == 0
+        out, err = capsys.readouterr()
+        assert 'motor torque at the joint (effort_source: motor), with coriolis, friction' in err
+        rows = [line.split() for line in out.splitlines() if line.startswith('theta')]
+        assert all(float(raw) < 0.05 for _, raw, *_ in rows)
+
+    def test_external_torques_identify_nothing(self, capsys: pytest.CaptureFixture[str]) -> None:
+        recorded()
+        made(ARM)
+        text = Path('my_arm.yaml').read_text()
+        Path('my_arm.yaml').write_text(text.replace('effort_source: motor', 'effort_source: external'))
+        assert predict.main(['drive', '--arm', 'my_arm.yaml']) == 2
+        assert 'nothing can be identified from these' in capsys.readouterr().err
+
+    def test_another_robot_file_is_read_as_on_this_arm(self) -> None:
+        made(ARM)
+        arm = read_arm_file(Path('my_arm.yaml'), robot_file=str(FILES['pr_robot']))
+        assert arm
+        assert arm.robot.name == 'pr_robot'
+
+    def test_a_relative_robot_file_is_beside_the_arm_file(self, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        made(ARM)
+        (folder / 'arm').mkdir()
+        text = Path('my_arm.yaml').read_text().replace(str(ARM), 'robot.yaml')
+        (folder / 'arm' / 'robot.yaml').write_text(ARM.read_text())
+        (folder / 'arm' / 'my_arm.yaml').write_text(text)
+        arm = read_arm_file(Path('arm/my_arm.yaml'))
+        assert arm
+        assert arm.robot.name == 'arm_2r'
+
+    @pytest.mark.parametrize(
+        ('box', 'message'),
+        [
+            ('{centre: [0, 0, 1], size: [1.0, 1.0]}', 'keep_out.table.size: .*, must be three positive numbers, m'),
+            ('{centre: [0, 0, 1], size: [1, 1, -1]}', 'keep_out.table.size: .*, must be three positive numbers, m'),
+            ('{size: [1, 1, 1]}', 'keep_out.table.centre: None, must be three numbers, m'),
+        ],
+    )
+    def test_a_box_that_is_none_is_refused_before_the_work(self, box: str, message: str) -> None:
+        made(ARM)
+        with Path('my_arm.yaml').open('a') as file:
+            file.write(f'    keep_out:\n      table: {box}\n')
+        with pytest.raises(ArgumentError, match=message):
+            read_arm_file(Path('my_arm.yaml'))
+
+    def test_boxes_are_read(self) -> None:
+        made(ARM)
+        with Path('my_arm.yaml').open('a') as file:
+            file.write('    keep_out:\n      table: {centre: [0, 0, -0.5], size: [2, 2, 1]}\n')
+        arm = read_arm_file(Path('my_arm.yaml'))
+        assert arm
+        assert {name: (box.centre.tolist(), box.size.tolist()) for name, box in arm.keep_out.items()} == {
+            'table': ([0, 0, -0.5], [2, 2, 1])
+        }
+
+
+class TestBeside:
+    """A recording with its arm file needs no other word, and names no file outside its folder."""
+
+    def test_commands_take_the_arm_file_of_the_recording(self, capsys: pytest.CaptureFixture[str]) -> None:
+        bag = recorded()
+        write_arm_beside(bag, made(ARM))
+        capsys.readouterr()
+        assert process.main(['drive', '--workers', '1']) == 0
+        out, err = capsys.readouterr()
+        assert 'assumed, by drive/arm.yaml:' in err
+        assert '  theta1' in out
+        assert predict.main(['drive']) == 0
+
+    @pytest.mark.parametrize('robot_file', ['/etc/hostname', '../robot.yaml', 'robot.urdf.xacro'])
+    def test_a_file_elsewhere_or_a_program_is_refused(self, robot_file: str) -> None:
+        bag = recorded()
+        (bag / 'arm.yaml').write_text(f'/**:\n  ros__parameters:\n    robot_file: {robot_file}\n')
+        with pytest.raises(ArgumentError, match='a recording must not name others; name an arm file by --arm'):
+            arm_beside([bag])

@@ -1,0 +1,47 @@
+"""No command overwrites what it reads, or writes two things into one file; it says so before any work."""
+
+from __future__ import annotations
+
+import importlib
+import shutil
+from pathlib import Path
+
+import pytest
+
+from ..robots import ROOT
+
+ARM = ROOT / 'config' / 'textbook' / 'arm_2r.yaml'
+READ, TWICE = 'is read, must be another', 'is written already, must be another'
+
+
+@pytest.mark.parametrize(
+    ('words', 'why'),
+    [
+        ('predict sim.csv --robot arm.yaml -o sim.csv', READ),
+        ('predict sim.csv --robot arm.yaml -o ../here/arm.yaml', READ),
+        ('identify sim.csv --robot arm.yaml -o sim.csv', READ),
+        ('identify sim.csv --robot arm.yaml -o new.yaml --report sim.csv', READ),
+        ('identify sim.csv --robot arm.yaml -o new.yaml --report new.yaml', TWICE),
+        ('generate_urdf arm.yaml -o arm.yaml', READ),
+        ('excite arm.yaml -o arm.yaml', READ),
+        ('excite arm.yaml -o q.yaml --run q.yaml', TWICE),
+        ('calibrate left --bag bag --params node.yaml -o node.yaml', READ),
+        ('calibrate left --bag bag --samples s.csv -o s.csv', READ),
+    ],
+)
+def test_what_is_read_stays(
+    words: str, why: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    here = tmp_path / 'here'
+    here.mkdir()
+    monkeypatch.chdir(here)
+    shutil.copy(ARM, 'arm.yaml')
+    rows = [f'{0.01 * k},{0.1 * k},0.2,1,2' for k in range(20)]
+    head = 'time,theta1.position,theta2.position,theta1.effort,theta2.effort'
+    Path('sim.csv').write_text('\n'.join([head, *rows]))
+    Path('node.yaml').write_text('/**:\n  ros__parameters:\n    sense: applied_on_robot\n')
+    before = {path.name: path.read_bytes() for path in here.iterdir()}
+    name, *rest = words.split()
+    assert importlib.import_module(f'krang_dynamics_ros.cli.{name}').main(rest) == 2
+    assert why in capsys.readouterr().err
+    assert {path.name: path.read_bytes() for path in here.iterdir()} == before

@@ -1,0 +1,151 @@
+"""New numbers go into a robot file in whatever style it is written, or into a new one; they are never lost."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from krang_dynamics_ros import Robot
+from krang_dynamics_ros.core.inertia import Inertia
+from krang_dynamics_ros.identification.identify import Identified, identify
+from krang_dynamics_ros.identification.robot_file_edits import edited
+from krang_dynamics_ros.identification.robot_file_out import robot_file_text, why_not_edited
+from krang_dynamics_ros.recordings.readers import write_csv
+from krang_dynamics_ros.robot.drive import Friction
+from krang_dynamics_ros.robot.robot_file import read_robot
+
+from ..cli.test_commands import run as command
+from .test_identify_inputs import NAMES, made
+
+BLOCKS = """
+name: arm
+gravity: [0, 0, -9.81]
+links:
+  base: {}
+  upper:
+    mass: 2.0
+    com:
+    - 0.6
+    - 0
+    - 0
+    inertia: [0.01, 0, 0, 0.1, 0, 0.1]
+  fore:
+    mass: 1.0
+    com:
+      - 0.3  # of the drawing
+      - 0
+      - 0
+    # about the com
+    inertia: [0.01, 0, 0, 0.1, 0, 0.1]
+joints:
+  theta1:
+    type: revolute
+    motor: &drive
+      gear_ratio: 100
+      rotor_inertia: 1e-4
+    parent: base
+    child: upper
+    axis: [0, 1, 0]
+    friction:
+      viscous: 0.5  # guessed
+      coulomb: 0.2
+  # the elbow
+  theta2:
+    friction:
+      viscous: 0.5
+    type: revolute
+    parent: upper
+    child: fore
+    axis: [0, 1, 0]
+    xyz: [1, 0, 0]
+    motor: *drive
+identified:
+  cutoff: 4
+"""
+
+
+def other_body(robot: Robot) -> Robot:
+    """Return the robot with another body and other friction, as a fit would."""
+    body = Inertia.about_com(1.5, np.array([0.1, 0.2, 0.3]), 0.2 * np.eye(3))
+    links = [replace(x, inertia=body) if x.name != 'base' else x for x in robot.links]
+    joints = [replace(x, friction=Friction(3.0, 1.0)) for x in robot.joints]
+    return replace(robot, links=tuple(links), joints=tuple(joints))
+
+
+@pytest.mark.parametrize('only', [('theta1', 'theta2'), ('theta1',), ('theta2',)])
+def test_numbers_go_into_a_file_of_blocks(only: tuple[str, ...]) -> None:
+    new, old = other_body(read_robot(BLOCKS)), read_robot(BLOCKS)
+    links = [link for joint, link in zip(NAMES, ('upper', 'fore'), strict=True) if joint in only]
+    joints = {joint.name: joint for joint in new.joints if joint.name in only}
+    notes = {name: [f'found: {name}'] for name in (*only, *links)}
+    text = edited(BLOCKS, {name: new.link_of[name] for name in links}, joints, notes, 2.0)
+    back = read_robot(text)
+    assert back.cutoff == 2.0
+    for joint, was in zip(back.joints, old.joints, strict=True):
+        assert joint.friction == (Friction(3.0, 1.0) if joint.name in only else was.friction)
+        assert joint.motor == was.motor
+        np.testing.assert_array_equal(joint.position, was.position)
+        body = (new if joint.child in links else old).link_of[joint.child].inertia
+        np.testing.assert_allclose(back.link_of[joint.child].inertia.parameters, body.parameters, rtol=1e-5)
+    for words in ('# the elbow', '# about the com', *(f'# found: {name}' for name in notes)):
+        assert [line.strip() for line in text.splitlines()].count(words) == 1
+    assert ('guessed' in text) == ('theta1' not in only)
+
+
+BRACKETS = """
+name: arm
+gravity: [0, 0, -9.81]
+links: {base: {}, upper: {mass: 1, com: [0, 0, 0], inertia: [1, 0, 0, 1, 0, 1]}}
+joints:
+  theta1:  # the shoulder
+    {type: revolute, parent: base, child: upper,  # as drawn
+     axis: [0, 1, 0]}  # and last
+"""
+
+
+def test_what_is_added_in_brackets_gets_lines_of_its_own() -> None:
+    robot = read_robot(BRACKETS)
+    joint = replace(robot.joints[0], friction=Friction(3.0, 1.0))
+    text = edited(BRACKETS, {}, {'theta1': joint}, {}, 2.0)
+    assert text.endswith("""
+  theta1:  # the shoulder
+    {type: revolute, parent: base, child: upper,  # as drawn
+     axis: [0, 1, 0],
+     motor: {gear_ratio: 1, rotor_inertia: 0},
+     friction: {viscous: 3, coulomb: 1}}  # and last
+""")
+    assert read_robot(text).joints[0].friction == Friction(3.0, 1.0)
+
+
+def test_identify_edits_a_file_of_blocks(tmp_path: Path) -> None:
+    write_csv(made(), tmp_path / 'motion.csv')
+    (tmp_path / 'arm.yaml').write_text(BLOCKS)
+    done = command('identify', 'motion.csv', '--robot', 'arm.yaml', '-o', 'out.yaml', cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert '# the elbow' in (tmp_path / 'out.yaml').read_text()
+    assert 'Written anew' not in (tmp_path / 'out.yaml').read_text()
+
+
+MERGED = BLOCKS.replace('  fore:\n    mass: 1.0\n', '  fore:\n    <<: {mass: 1.0}\n')
+
+
+def test_a_file_that_cannot_be_edited_is_said_before_the_fit_and_written_anew() -> None:
+    robot = read_robot(MERGED)
+    why = why_not_edited(robot, MERGED, NAMES, {})
+    assert 'links.fore: has keys, but no mass' in why
+    assert not why_not_edited(read_robot(BLOCKS), BLOCKS, NAMES, {})
+    found = replace(found_in_made(), robot=other_body(replace(robot, cutoff=2.0)))
+    text = robot_file_text(found, MERGED)
+    assert f'Written anew, without shapes and comments: the file that was read could not be edited ({why}' in text
+    back = read_robot(text)
+    assert [joint.friction for joint in back.joints] == [Friction(3.0, 1.0)] * 2
+    assert [joint.motor for joint in back.joints] == [joint.motor for joint in robot.joints]
+
+
+@cache
+def found_in_made() -> Identified:
+    return identify(read_robot(BLOCKS), [made()])

@@ -1,0 +1,535 @@
+"""Commands of the running node, over DDS: nothing before they are enabled, limits, and zero however the node ends."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+pytest.importorskip('rclpy', reason='rclpy is not installed: the node cannot run')
+
+import rclpy
+from rclpy.qos import DurabilityPolicy, QoSProfile
+from sensor_msgs.msg import JointState
+from std_msgs.msg import Empty, Float64MultiArray, String
+from std_srvs.srv import SetBool
+
+from krang_dynamics_ros import Lagrangian, Robot, urdf_text
+
+from ..ros import Client, Process, domain
+
+JOINTS = ('q_4l', 'q_1l')
+Q = np.linspace(-0.8, 0.8, 17)
+Q[1] = 0.5  # within its limits
+RAMP = 0.5
+WORDS = (f'command_joints:=[{", ".join(JOINTS)}]', f'command_ramp:={RAMP}', 'state_timeout:=5.0')
+
+
+def given(*words: str) -> list[str]:
+    return ['--ros-args', *(part for word in words for part in ('-p', word))]
+
+
+class Driven:
+    """A node, and a client that is its robot and its controller."""
+
+    def __init__(self, number: int, robot: Robot, *words: str, code: str = '') -> None:
+        self.number, self.robot = number, robot
+        self.process, self.client = Process(number, *given(*(words or WORDS)), code=code), Client(number)
+        self.client.listen('effort_commands', 'torque/gravity')
+        self.client.ready()
+        index = [robot.joint_names.index(name) for name in JOINTS]
+        self.gravity = Lagrangian(robot).Q(Q)[index]
+
+    def say(self, **more: Any) -> None:
+        self.client.send_state(self.robot.joint_names, Q, np.zeros(17), **more)
+
+    @property
+    def commands(self) -> np.ndarray:
+        return np.array([message.data for message in self.client.received['effort_commands']])
+
+    @property
+    def status(self) -> str:
+        status = self.client.diagnostics.get('effort commands')
+        return status.message if status else ''
+
+    def ask(self, value: bool = True, doing: Callable[[], Any] | None = None) -> Any:
+        request = SetBool.Request(data=value)
+        return self.client.call('/effort_commands/enable', SetBool, request, doing or self.say)
+
+    def enable(self) -> str:
+        """Enable, again while the sender or a name is still on its way; return the answer."""
+        answers = [self.ask()]
+        self.client.until(lambda: answers[-1].success or answers.append(self.ask()), self.say)
+        return str(answers[-1].message)
+
+    def refused(self, words: str) -> None:
+        """Wait until enabling is refused for this reason."""
+        self.client.until(lambda: words in self.ask().message, self.say, words)
+
+    def reaches(self, target: Any) -> Callable[[], bool]:
+        return lambda: len(self.commands) > 0 and bool(np.allclose(self.commands[-1], target, atol=1e-9))
+
+    def on(self, target: Any = None) -> Driven:
+        """Enable commands and wait for all of the torque; again where a busy machine has ended them by a fault."""
+        self.enable()
+        self.client.until(
+            self.reaches(self.gravity if target is None else target),
+            self._go_on,
+            f'not all of the torque: {self.process.output}',
+        )
+        return self
+
+    def _go_on(self) -> None:
+        self.say()
+        if 'ended by a fault' in self.status:
+            self.ask()
+
+    def falls(self) -> np.ndarray:
+        """Wait for zero; return the shares of the torque that went out on the way."""
+        self.client.until(self.reaches(np.zeros(2)))
+        shares = self.commands[:, 1] / self.gravity[1]
+        return shares[int(np.flatnonzero(shares > 1 - 1e-9)[-1]) :]
+
+
+@pytest.fixture
+def driven(robot: Robot) -> Iterator[Driven]:
+    with domain() as number:
+        started = Driven(number, robot)
+        yield started
+        started.client.close()
+        if started.process.process.poll() is None:
+            assert started.process.end() == 0, started.process.output
+        assert 'Traceback' not in started.process.output.replace('ZeroDivisionError', '')
+
+
+def gradual(shares: np.ndarray) -> bool:
+    """Tell whether a fall never rose and came by way of what lies between."""
+    return bool((np.diff(shares) <= 1e-9).all() and ((shares > 0.2) & (shares < 0.8)).any())
+
+
+# Enabling -------------------------------------------------------------------------------------------------------------
+
+
+def test_commands_come_in_from_the_measured_efforts_and_go_back_to_zero(driven: Driven) -> None:
+    client = driven.client
+    effort = 0.8 * Lagrangian(driven.robot).Q(Q)
+    say = lambda: driven.say(effort=effort)  # noqa: E731
+    client.until(lambda: len(client.received['torque/gravity']) > 5, say)
+    assert not len(driven.commands)
+    answers: list[Any] = []
+    client.until(lambda: answers.append(driven.ask(doing=say)) or answers[-1].success, say, str(answers))
+    assert answers[-1].message.startswith('enabled for /client; from the measured efforts; the order of its joints')
+    assert client.get('command_enabled') is True
+    client.until(driven.reaches(driven.gravity), say)
+    shares = driven.commands / driven.gravity
+    assert ((shares > 0.8 - 1e-9) & (shares < 1 + 1e-9)).all()
+    assert (np.diff(shares[:, 1]) >= -1e-12).all()
+    assert shares[0, 1] < 0.95
+    client.received['effort_commands'].clear()
+    assert driven.ask(False, say).success
+    client.until(driven.reaches(np.zeros(2)), say)
+    client.until(lambda: driven.status == 'off', say)
+    assert client.silent('effort_commands')
+    assert client.get('command_enabled') is False
+
+
+def test_a_parameter_ends_commands_and_never_begins_them(driven: Driven) -> None:
+    client = driven.client
+    result = client.set(command_enabled=True)[0]
+    assert not result.successful
+    assert 'the service effort_commands/enable enables' in result.reason
+    driven.on()
+    assert client.set(command_enabled=False)[0].successful
+    client.until(driven.reaches(np.zeros(2)), driven.say)
+    client.until(lambda: driven.status == 'off', driven.say)
+
+
+def test_a_parameter_file_cannot_enable(robot: Robot) -> None:
+    with domain() as number:
+        driven = Driven(number, robot, *WORDS, 'command_enabled:=true')
+        driven.client.until(lambda: len(driven.client.received['torque/gravity']) > 200, driven.say)
+        assert not len(driven.commands)
+        assert driven.client.get('command_enabled') is False
+        assert 'is ignored; only effort_commands/enable enables' in driven.process.output
+        driven.client.close()
+        assert driven.process.end() == 0
+
+
+def test_without_joints_to_command_there_is_nothing_to_enable() -> None:
+    with domain() as number:
+        process, client = Process(number), Client(number)
+        answer = client.call('/effort_commands/enable', SetBool, SetBool.Request(data=True))
+        assert (answer.success, answer.message) == (False, 'no joints to command: set command_joints, and start again')
+        client.close()
+        assert process.end() == 0, process.output
+
+
+def test_limits_that_cannot_be_keep_the_node_from_starting() -> None:
+    with domain() as number:
+        process = Process(number, *given('command_joints:=[q_1l]', 'command_limits:=[1.0, 2.0]'))
+        assert process.wait() == 1
+        assert 'command_limits: [1.0, 2.0], must be 1 finite' in process.output
+        assert 'Traceback' not in process.output
+
+
+def test_limits_hold_and_the_joint_that_is_cut_is_named(driven: Driven) -> None:
+    client = driven.client
+    assert client.get('command_limits') == [60.0, 120.0]  # the URDF's
+    limits = [abs(driven.gravity[0]) / 2, 120.0]
+    assert client.set(command_limits=limits)[0].successful
+    driven.on(np.clip(driven.gravity, -np.array(limits), limits))
+    assert (np.abs(driven.commands) <= limits).all()
+    client.until(lambda: 'q_4l is cut to its limit' in driven.status, driven.say)
+    assert 'disable first' in client.set(command_limits=[60.0, 120.0])[0].reason
+
+
+# Whom for -------------------------------------------------------------------------------------------------------------
+
+CONTROLLER = """
+import sys, rclpy
+from std_msgs.msg import Float64MultiArray
+rclpy.init()
+node = rclpy.create_node('arm_effort_controller')
+if len(sys.argv) > 1:
+    node.declare_parameter('joints', sys.argv[1].split(','))
+node.create_subscription(Float64MultiArray, 'effort_commands', lambda m: print(*m.data, flush=True), 10)
+print('up', flush=True)
+rclpy.spin(node)
+"""
+
+
+def controller(number: int, *words: str) -> Process:
+    return Process(number, *words, code=CONTROLLER)
+
+
+def received(process: Process) -> list[list[float]]:
+    lines = [line for line in process.output.splitlines() if line[:1] in '-0123456789']
+    return [[float(word) for word in line.split()] for line in lines[:-1]]
+
+
+@pytest.fixture
+def unheard(robot: Robot) -> Iterator[Driven]:
+    """A node whose commands nothing receives yet."""
+    with domain() as number:
+        started = object.__new__(Driven)
+        started.number, started.robot = number, robot
+        started.process, started.client = Process(number, *given(*WORDS)), Client(number)
+        started.client.listen('torque/gravity')
+        started.client.ready()
+        started.gravity = Lagrangian(robot).Q(Q)[[robot.joint_names.index(name) for name in JOINTS]]
+        yield started
+        started.client.close()
+        assert started.process.end() == 0, started.process.output
+
+
+def test_a_recorder_is_no_controller_and_a_controller_killed_and_back_begins_with_a_ramp(unheard: Driven) -> None:
+    client = unheard.client
+    recorder = rclpy.create_node('rosbag2_recorder', context=client.context, use_global_arguments=False)
+    recorder.create_subscription(Float64MultiArray, 'effort_commands', lambda _: None, 10)
+    unheard.refused('no controller subscribes')
+    first = controller(unheard.number)
+    assert unheard.enable().startswith('enabled for /arm_effort_controller')
+    full = lambda got: len(got) > 3 and np.allclose(got[-1], unheard.gravity)  # noqa: E731
+    client.until(lambda: full(received(first)), unheard.say)
+    assert np.abs(received(first)[0]).max() < 0.1 * np.abs(unheard.gravity).max()
+    first.process.kill()
+    second = controller(unheard.number)
+    client.until(lambda: 'ended by a fault' in unheard.status, unheard.say)
+    unheard.client.until(lambda: unheard.ask().success, unheard.say)
+    client.until(lambda: full(received(second)), unheard.say)
+    steps = np.abs(np.diff(received(second), axis=0))
+    assert (
+        steps.max() <= np.array([60.0, 120.0]).max() * 10 * 0.1
+    )  # never more than a rate allows in a tenth of a second
+    recorder.destroy_node()
+
+
+def test_a_controller_with_other_joints_is_refused(unheard: Driven) -> None:
+    controller(unheard.number, 'q_1l,q_4l')
+    unheard.refused('/arm_effort_controller has joints [q_1l, q_4l], command_joints is [q_4l, q_1l]')
+
+
+def test_another_node_that_gives_commands_is_named_and_both_do_not_drive(driven: Driven) -> None:
+    driven.on()
+    other = driven.client.node.create_publisher(Float64MultiArray, 'effort_commands', 1)
+    driven.client.until(driven.reaches(np.zeros(2)), driven.say)
+    driven.client.until(lambda: 'effort_commands come from /client too' in driven.status, driven.say)
+    driven.refused('come from /client too; end all but one')
+    driven.client.node.destroy_publisher(other)
+    driven.on()
+
+
+LOOKS_WHEN_ASKED = """
+import sys
+from krang_dynamics_ros.nodes.dynamics import command_output
+from krang_dynamics_ros.nodes.dynamics_node import main
+command_output.LOOK_ROUND = 1e6
+sys.exit(main())
+"""
+
+
+def test_enabling_looks_for_other_publishers_at_that_moment(robot: Robot) -> None:
+    with domain() as number:
+        driven = Driven(number, robot, *WORDS, code=LOOKS_WHEN_ASKED)
+        other = driven.client.node.create_publisher(Float64MultiArray, 'effort_commands', 1)
+        driven.client.until(lambda: other.get_subscription_count() > 0)
+        driven.refused('come from /client too; end all but one')
+        driven.client.close()
+        assert driven.process.end() == 0
+
+
+def test_when_joint_states_stop_commands_end_and_must_be_enabled_again(driven: Driven) -> None:
+    client = driven.client
+    driven.on()
+    client.set(state_timeout=0.2)
+    assert gradual(driven.falls())
+    client.until(lambda: 'ended by a fault: no joint states of all joints' in driven.status)
+    assert client.get('command_enabled') is False
+    assert 'effort_commands ended by a fault: no joint states' in driven.process.output
+    client.until(lambda: driven.status and client.silent('effort_commands'))
+    client.set(state_timeout=5.0)
+    client.received['torque/gravity'].clear()
+    client.until(lambda: len(client.received['torque/gravity']) > 3, driven.say)
+    assert not len(driven.commands)
+    driven.on()
+
+
+# However it ends ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize('number', [signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT])
+def test_every_signal_takes_the_commands_to_zero(driven: Driven, number: signal.Signals) -> None:
+    driven.on()
+    driven.process.process.send_signal(number)
+    assert gradual(driven.falls())
+    assert driven.process.wait() == 0
+    assert 'still waiting' not in driven.process.output
+
+
+def test_while_it_ends_the_pose_is_followed(driven: Driven) -> None:
+    driven.on()
+    driven.process.process.send_signal(signal.SIGINT)
+    away, place, client = np.zeros(17), Q.copy(), driven.client
+    away[1] = 0.5
+    moved = [time.monotonic()]
+
+    def move() -> None:
+        moved.append(time.monotonic())
+        way = 2.0 * (moved[-1] - moved[-2])  # at 2 rad/s: no joint jumps
+        place[:] += np.clip(away - place, -way, way)
+        client.send_state(driven.robot.joint_names, place, np.zeros(17))
+
+    client.until(driven.reaches(np.zeros(2)), move)
+    shares = driven.commands / driven.gravity
+    assert (np.abs(shares[:, 0] - shares[:, 1]) > 0.05).any()  # no longer in proportion
+    assert driven.process.wait() == 0
+
+
+def test_however_long_the_ramp_it_ends_before_it_is_killed(robot: Robot) -> None:
+    with domain() as number:
+        driven = Driven(number, robot, *WORDS[::2], 'command_ramp:=10.0', 'command_start:=measured')
+        effort = Lagrangian(robot).Q(Q)
+        say = lambda: driven.say(effort=effort)  # noqa: E731
+        driven.client.until(lambda: driven.ask(doing=say).success, say)
+        driven.client.until(driven.reaches(driven.gravity), say)
+        driven.process.process.send_signal(signal.SIGINT)
+        assert gradual(driven.falls())
+        assert driven.process.wait() == 0
+        assert 'still waiting' not in driven.process.output
+        driven.client.close()
+
+
+def test_a_node_that_is_killed_leaves_zero_behind(driven: Driven) -> None:
+    driven.on()
+    driven.process.process.kill()
+    assert gradual(driven.falls())
+    driven.process.process.wait()
+
+
+@pytest.mark.parametrize('what', ['break', 'hang'])
+def test_a_node_that_fails_or_hangs_leaves_zero_behind(robot: Robot, what: str) -> None:
+    with domain() as number:
+        driven = Driven(number, robot, code=BROKEN)
+        driven.on()
+        driven.client.publisher(Empty, what).publish(Empty())
+        assert gradual(driven.falls())
+        if what == 'hang':
+            driven.client.until(lambda: 'took over: the node said nothing for' in driven.status, driven.say)
+            driven.on()
+            driven.process.process.kill()
+            driven.process.process.wait()
+        else:
+            assert driven.process.wait() == 1
+            assert 'ZeroDivisionError' in driven.process.output
+        driven.client.close()
+
+
+BROKEN = """
+import sys, time
+from sensor_msgs.msg import JointState
+from std_msgs.msg import Empty
+from krang_dynamics_ros.nodes.dynamics_node import DynamicsNode
+from krang_dynamics_ros.nodes.run import run
+
+class Broken(DynamicsNode):
+    def __init__(self):
+        super().__init__()
+        self.create_subscription(Empty, 'break', lambda _: 1 / 0, 1)
+        self.create_subscription(Empty, 'hang', lambda _: time.sleep(3), 1)
+
+sys.exit(run(Broken))
+"""
+
+
+def sender_of(driven: Driven) -> int:
+    """Return the process that sends the commands of a node."""
+    parent = driven.process.process.pid
+    (child,) = map(int, Path(f'/proc/{parent}/task/{parent}/children').read_text().split())
+    return child
+
+
+@pytest.mark.parametrize('number', [signal.SIGKILL, signal.SIGSTOP])
+def test_when_the_sender_dies_or_hangs_another_takes_the_commands_to_zero(driven: Driven, number: int) -> None:
+    driven.on()
+    os.kill(sender_of(driven), number)
+    driven.client.until(driven.reaches(np.zeros(2)), driven.say)
+    assert gradual(driven.commands[int(np.argmax(driven.commands[:, 1] / driven.gravity[1])) :, 1] / driven.gravity[1])
+    words = 'has died' if number == signal.SIGKILL else 'said nothing for'
+    driven.client.until(lambda: f'the process that sends commands {words}' in driven.status, driven.say)
+
+
+def test_signals_to_the_sender_alone_change_nothing_while_it_is_needed(driven: Driven) -> None:
+    driven.on()
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT):
+        os.kill(sender_of(driven), number)
+    driven.client.received['effort_commands'].clear()
+    driven.client.until(lambda: len(driven.commands) > 50, driven.say)
+    np.testing.assert_allclose(driven.commands[-1], driven.gravity, err_msg=driven.process.output)
+
+
+NOHUP = """
+import signal, sys
+signal.signal(signal.SIGHUP, signal.SIG_IGN)
+from krang_dynamics_ros.nodes.dynamics_node import main
+sys.exit(main())
+"""
+
+
+def test_nohup_stays_nohup(robot: Robot) -> None:
+    with domain() as number:
+        driven = Driven(number, robot, *WORDS, code=NOHUP)
+        driven.on()
+        driven.process.process.send_signal(signal.SIGHUP)
+        driven.client.received['effort_commands'].clear()
+        driven.client.until(lambda: len(driven.commands) > 50, driven.say)
+        np.testing.assert_allclose(driven.commands[-1], driven.gravity)
+        driven.client.close()
+        assert driven.process.end(signal.SIGTERM) == 0
+
+
+def test_limits_that_were_set_since_the_start_hold_for_what_outlives_the_node(driven: Driven) -> None:
+    """The slowest rates that there may be: a fall without them would take half a second."""
+    limits = np.abs(driven.gravity) * 1.01
+    limits[0] = max(limits[0], 1.0)
+    changes = {'command_limits': limits.tolist(), 'command_rate_limits': (0.5 * limits).tolist()}
+    for result in (driven.client.set(**{name: value})[0] for name, value in changes.items()):
+        assert result.successful, result.reason
+    driven.on()
+    driven.client.received['effort_commands'].clear()
+    driven.client.until(lambda: len(driven.commands) > 3, driven.say)
+    driven.process.process.kill()
+    driven.client.until(driven.reaches(np.zeros(2)))
+    assert len(driven.commands) > 120  # 100 a second, for two seconds and the half one of zero
+    driven.process.process.wait()
+
+
+def test_a_node_that_ends_cannot_be_enabled_by_a_description_that_comes_again(robot: Robot) -> None:
+    text = urdf_text(robot)
+    words = (*WORDS[::2], 'command_ramp:=10.0', 'robot_description_topic:=description')
+    with domain() as number:
+        driven = object.__new__(Driven)
+        driven.number, driven.robot = number, robot
+        driven.process, driven.client = Process(number, *given(*words)), Client(number)
+        client = driven.client
+        latched = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
+        description = client.node.create_publisher(String, 'description', latched)
+        description.publish(String(data=text))
+        client.listen('effort_commands', 'torque/gravity')
+        client.ready()
+        driven.gravity = Lagrangian(robot).Q(Q)[[robot.joint_names.index(name) for name in JOINTS]]
+        effort = Lagrangian(robot).Q(Q)
+        client.until(lambda: driven.ask(doing=lambda: driven.say(effort=effort)).success)
+        client.until(driven.reaches(driven.gravity), lambda: driven.say(effort=effort))
+        enable = client.node.create_client(SetBool, '/effort_commands/enable')
+        client.until(enable.service_is_ready)
+        driven.process.process.send_signal(signal.SIGINT)
+        client.until(lambda: abs(driven.commands[-1, 1]) < 0.95 * abs(driven.gravity[1]))
+        description.publish(String(data=text))
+        answers = [enable.call_async(SetBool.Request(data=True)) for _ in range(3)]
+        client.until(lambda: driven.process.process.poll() is not None)
+        assert not any(answer.done() and answer.result().success for answer in answers)
+        assert driven.process.wait() == 0, driven.process.output
+        client.close()
+
+
+UNSTARTABLE = """
+import sys
+from krang_dynamics_ros.nodes.dynamics_node import main
+sys.executable = PROGRAM
+sys.exit(main())
+"""
+
+
+@pytest.mark.parametrize('program', ['/bin/false', '/nowhere/python'])
+def test_a_sender_that_cannot_start_is_told_and_the_node_goes_on(robot: Robot, program: str) -> None:
+    with domain() as number:
+        code = UNSTARTABLE.replace('PROGRAM', repr(program))
+        process, client = Process(number, *given(*WORDS), code=code), Client(number)
+        client.listen('torque/gravity')
+        client.ready()
+        say = lambda: client.send_state(robot.joint_names, Q, np.zeros(17))  # noqa: E731
+        request = SetBool.Request(data=True)
+        words = 'the process that sends commands cannot be started'
+        client.until(lambda: words in client.call('/effort_commands/enable', SetBool, request, say).message, say)
+        client.until(lambda: words in getattr(client.diagnostics.get('effort commands'), 'message', ''), say)
+        client.until(lambda: len(client.received['torque/gravity']) > 3, say)
+        assert process.output.count(words + ':') <= 2, process.output  # the log, and what diagnostics log
+        client.close()
+        assert process.end() == 0, process.output
+
+
+# A robot that takes commands as a controller does ---------------------------------------------------------------------
+
+
+def test_the_simulator_holds_up_by_commands_and_sinks_when_they_end(robot: Robot) -> None:
+    joints = [name for name in robot.joint_names if name.endswith('l')]
+    listed = f'command_joints:=[{", ".join(joints)}]'
+    with domain() as number:
+        simulator = Process(
+            number, *given(listed, 'brakes:=true', 'viscous:=1.0', 'coulomb:=1.0'), module='simulator_node'
+        )
+        process, client = Process(number, *given(listed, 'command_ramp:=0.3', 'state_timeout:=2.0')), Client(number)
+        got: list[Any] = []
+        client.node.create_subscription(JointState, 'joint_states', got.append, 10)
+        client.until(lambda: got, why='the simulator says nothing')
+        request = SetBool.Request(data=True)
+        answers: list[Any] = []
+        client.until(
+            lambda: answers.append(client.call('/effort_commands/enable', SetBool, request)) or answers[-1].success
+        )
+        assert answers[-1].message.startswith('enabled for /krang_simulator')
+        start = np.array(got[-1].position)
+        mode = lambda: client.diagnostics['simulation'].message if 'simulation' in client.diagnostics else ''  # noqa: E731
+        stamp = got[-1].header.stamp.sec
+        client.until(lambda: mode() == 'runs' and got[-1].header.stamp.sec > stamp + 3)
+        assert np.abs(np.array(got[-1].position) - start).max() < 0.02, process.output
+        process.process.kill()
+        client.until(lambda: np.abs(np.array(got[-1].position) - start).max() > 0.1, why='the arm does not sink')
+        client.close()
+        assert simulator.end() == 0

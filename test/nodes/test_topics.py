@@ -1,0 +1,68 @@
+"""What a node's topics and clocks know, over real DDS, in one process: whether anybody listens, what time it is."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+
+import pytest
+
+pytest.importorskip('rclpy', reason='rclpy is not installed: there are no topics')
+
+import rclpy
+from rclpy.context import Context
+from rclpy.executors import SingleThreadedExecutor
+from rclpy.node import Node
+from rclpy.parameter import Parameter
+from sensor_msgs.msg import JointState
+
+from krang_dynamics_ros.live.engine import engine_of
+from krang_dynamics_ros.nodes.dynamics.inputs import DynamicsInputs
+from krang_dynamics_ros.nodes.topics import Topic
+
+from ..ros import PATIENCE, domain
+
+
+@pytest.fixture
+def node() -> Iterator[Node]:
+    with domain() as number:
+        context = Context()
+        rclpy.init(context=context, domain_id=number)
+        node = rclpy.create_node('topics', context=context)
+        yield node
+        node.destroy_node()
+        rclpy.shutdown(context=context)
+
+
+def test_a_topic_is_wanted_while_somebody_listens(node: Node) -> None:
+    executor = SingleThreadedExecutor(context=node.context)
+    executor.add_node(node)
+
+    def until(holds: Callable[[], bool]) -> None:
+        deadline = time.monotonic() + PATIENCE
+        while not holds():
+            assert time.monotonic() < deadline
+            executor.spin_once(timeout_sec=0.05)
+
+    topic = Topic(node, JointState, 'torque/gravity')
+    assert not topic.wanted
+    first, second = (node.create_subscription(JointState, 'torque/gravity', lambda _: None, 1) for _ in range(2))
+    until(lambda: topic.wanted)
+    node.destroy_subscription(first)
+    node.destroy_subscription(second)
+    until(lambda: not topic.wanted)
+    third = node.create_subscription(JointState, 'torque/gravity', lambda _: None, 1)
+    until(lambda: topic.wanted)
+    node.destroy_subscription(third)
+
+
+def test_ages_go_by_a_clock_that_nobody_sets_back_or_by_simulated_time(
+    node: Node, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    inputs = DynamicsInputs(node, engine_of({}), lambda torques, stamp: None)
+    before = inputs.now()
+    monkeypatch.setattr(time, 'time_ns', lambda: 5)
+    assert inputs.now() >= before > 5
+    assert inputs.clock() == 5
+    node.set_parameters([Parameter('use_sim_time', value=True)])
+    assert inputs.now() == inputs.clock() == 0  # nobody has told the time yet

@@ -1,0 +1,463 @@
+"""What the page is made of, without a browser: looks read from a URDF, bars, curves, and the coloured line."""
+
+from __future__ import annotations
+
+import json
+import re
+import socket
+import struct
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from krang_dynamics_ros import Robot, dynamics_of
+from krang_dynamics_ros.core.errors import ArgumentError
+from krang_dynamics_ros.page.camera import FIELD, Window, frame_of, framed, to_camera
+from krang_dynamics_ros.page.panel import groups_of, leaves, limits_of, movers
+from krang_dynamics_ros.page.pulls import DAMPING, STIFFNESS, STRONGEST, Pull, Pulls, pulled
+from krang_dynamics_ros.page.snapshot import LEVEL_COLORS, LatestMessages, Line, Snapshot, health, intro, not_drawn
+from krang_dynamics_ros.page.torques import ALWAYS, BEYOND, OBSERVED, search_field, table
+from krang_dynamics_ros.robot.mesh_files import MAX_MESH_BYTES, MeshFiles, read_mesh
+from krang_dynamics_ros.robot.robot import Limits
+from krang_dynamics_ros.robot.urdf_reader import read_description
+
+TREE = """<robot name="tree"><link name="base"/>{}</robot>"""
+LINK = """<link name="{0}"><inertial><mass value="1"/>
+<inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial></link>
+<joint name="{0}_joint" type="{2}"><parent link="{1}"/><child link="{0}"/><origin xyz="0.1 0 0.2"/>
+<axis xyz="0 1 0"/><limit lower="-1" upper="1" effort="5" velocity="2"/></joint>"""
+
+
+def tree(*links: tuple[str, str, str]) -> Robot:
+    return read_description(TREE.format(''.join(LINK.format(*link) for link in links))).robot
+
+
+def test_joints_of_a_large_robot_are_grouped_by_limb() -> None:
+    arms = [(f'{side}{k}', 'chest' if k == 0 else f'{side}{k - 1}', 'revolute') for side in 'lr' for k in range(12)]
+    hand = [('palm', 'l11', 'fixed'), ('thumb', 'palm', 'revolute'), ('finger', 'palm', 'revolute')]
+    large = tree(('hip', 'base', 'revolute'), ('chest', 'hip', 'revolute'), *arms, *hand)
+    groups = groups_of(large)
+    assert list(groups) == ['hip_joint ... chest_joint', 'l0_joint ... l11_joint', 'r0_joint ... r11_joint',
+                            'thumb_joint', 'finger_joint']  # fmt: skip
+    assert sorted(name for names in groups.values() for name in names) == sorted(large.joint_names)
+    assert groups_of(tree(('hip', 'base', 'revolute'))) == {'joints': ['hip_joint']}
+
+
+def box_file(path: Path, kind: str = 'stl') -> Path:
+    trimesh = pytest.importorskip('trimesh')
+    path.parent.mkdir(parents=True, exist_ok=True)
+    trimesh.creation.box(extents=(1, 2, 3)).export(path, file_type=kind)
+    return path
+
+
+def test_meshes_are_found_where_packages_are(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv('AMENT_PREFIX_PATH', str(tmp_path / 'ros'))
+    monkeypatch.setenv('ROS_PACKAGE_PATH', str(tmp_path / 'old'))
+    ament = box_file(tmp_path / 'ros' / 'share' / 'arm' / 'meshes' / 'a.stl')
+    old = box_file(tmp_path / 'old' / 'arm' / 'b.stl')
+    beside = box_file(tmp_path / 'x' / 'hand' / 'meshes' / 'c d.stl')
+    (beside.parent.parent / 'urdf').mkdir()
+    files = MeshFiles([str(beside.parent.parent / 'urdf')])
+    assert files.find('package://arm/meshes/a.stl') == ament
+    assert files.find('package://arm/b.stl') == old
+    assert files.find('package://hand/meshes/c d.stl') == beside
+    assert files.find('../meshes/c d.stl') == beside
+    assert files.find(f'file://{str(beside).replace(" ", "%20")}') == beside
+    for name in ('package://arm/none.stl', 'http://localhost/a.stl', '', 'package://', 'a\0b.stl'):
+        with pytest.raises(ArgumentError, match='not found'):
+            files.find(name)
+
+
+def test_a_description_gets_no_other_file_than_a_mesh(tmp_path: Path) -> None:
+    secret = tmp_path / 'secret.txt'
+    secret.write_text('secret')
+    link = tmp_path / 'mesh.stl'
+    link.symlink_to(secret)
+    large = tmp_path / 'large.stl'
+    with large.open('wb') as file:
+        file.truncate(MAX_MESH_BYTES + 1)
+    files = MeshFiles([str(tmp_path)])
+    climbing = 'package://x/' + '../' * 12 + 'etc/passwd'
+    for name in (str(secret), 'mesh.stl', 'large.stl', '/etc/passwd', climbing):
+        with pytest.raises(ArgumentError, match=r'no mesh|not found|bytes'):
+            files.find(name)
+
+
+@pytest.mark.parametrize('kind', ['stl', 'obj', 'glb'])
+def test_meshes_are_read_by_their_kind(tmp_path: Path, kind: str) -> None:
+    mesh = read_mesh(box_file(tmp_path / f'box.{kind}', kind))
+    np.testing.assert_allclose(mesh.extents, [1, 2, 3], rtol=1e-6)
+
+
+@pytest.mark.parametrize(('unit', 'size'), [('', 1.0), ('<unit name="centimeter" meter="0.01"/>', 0.01)])
+def test_a_collada_file_says_its_unit(unit: str, size: float, tmp_path: Path) -> None:
+    pytest.importorskip('collada', reason='pycollada is not installed: no .dae')
+    file = box_file(tmp_path / 'box.dae', 'dae')
+    file.write_text(file.read_text().replace('<up_axis>', f'{unit}<up_axis>'))
+    np.testing.assert_allclose(np.sort(read_mesh(file).extents), size * np.array([1, 2, 3]), rtol=1e-6)
+
+
+@pytest.mark.parametrize('name', ['a.stl', 'a.obj', 'a.glb', 'a.dae'])
+def test_a_mesh_that_is_none_is_refused_by_name(tmp_path: Path, name: str) -> None:
+    pytest.importorskip('trimesh')
+    (tmp_path / name).write_bytes(b'<nonsense' * 20)
+    with pytest.raises(ArgumentError, match=re.escape(name)):
+        read_mesh(tmp_path / name)
+
+
+def glb(nodes: list[dict[str, Any]], roots: Sequence[int], count: int = 3) -> bytes:
+    """Return a glb with one triangle, and these nodes of it."""
+    body = np.array([0, 0, 0, 1, 0, 0, 0, 1, 0], '<f4').tobytes() + np.array([0, 1, 2, 0], '<u2').tobytes()
+    views = [{'buffer': 0, 'byteLength': 36}, {'buffer': 0, 'byteOffset': 36, 'byteLength': 6}]
+    accessors = [
+        {'bufferView': 0, 'componentType': 5126, 'count': count, 'type': 'VEC3', 'min': [0, 0, 0], 'max': [1, 1, 0]},
+        {'bufferView': 1, 'componentType': 5123, 'count': 3, 'type': 'SCALAR'},
+    ]
+    tree = {
+        'asset': {'version': '2.0'}, 'scene': 0, 'scenes': [{'nodes': [*roots]}], 'nodes': nodes,
+        'meshes': [{'primitives': [{'attributes': {'POSITION': 0}, 'indices': 1}]}],
+        'accessors': accessors, 'bufferViews': views, 'buffers': [{'byteLength': len(body)}],
+    }  # fmt: skip
+    text = json.dumps(tree).encode()
+    text += b' ' * (-len(text) % 4)
+    head = struct.pack('<4sIII4s', b'glTF', 2, 28 + len(text) + len(body), len(text), b'JSON')
+    return head + text + struct.pack('<I4s', len(body), b'BIN\0') + body
+
+
+DOUBLED = [{'children': [k + 1, k + 1], 'mesh': 0} for k in range(40)] + [{'mesh': 0}]
+
+
+@pytest.mark.parametrize(
+    ('nodes', 'roots', 'count', 'reason'),
+    [
+        ([{'mesh': 0}] * 100_000, range(100_000), 3, 'it has 100000 nodes, must have at most 10000'),
+        ([{'mesh': 0}] * 5000, range(5000), 3, 'it has 5000 shapes, must have at most 2000'),
+        (DOUBLED, [0], 3, f'it has {2**41 - 1} shapes, must have at most 2000'),
+        ([{'children': [0], 'mesh': 0}], [0], 3, 'its nodes are more than 50 deep within each other'),
+        ([{'mesh': 0}], [0], 10**9, 'it has 1000000003 numbers, must have at most 20000000'),
+    ],
+)
+def test_a_glb_that_unfolds_to_very_much_is_refused_before_it_does(
+    tmp_path: Path, nodes: list[dict[str, Any]], roots: Sequence[int], count: int, reason: str
+) -> None:
+    pytest.importorskip('trimesh')
+    file = tmp_path / 'many.glb'
+    file.write_bytes(glb(nodes, roots, count))
+    with pytest.raises(ArgumentError, match=f'many.glb cannot be read: {reason}'):
+        read_mesh(file)
+
+
+def test_a_glb_of_some_instances_is_read_with_all_of_them(tmp_path: Path) -> None:
+    pytest.importorskip('trimesh')
+    file = tmp_path / 'some.glb'
+    file.write_bytes(glb([{'mesh': 0, 'translation': [k, 0, 0]} for k in range(30)], range(30)))
+    assert len(read_mesh(file).faces) == 30
+
+
+def test_a_collada_file_that_unfolds_to_very_much_is_refused_before_it_does(tmp_path: Path) -> None:
+    pytest.importorskip('collada', reason='pycollada is not installed: no .dae')
+    file = box_file(tmp_path / 'box.dae', 'dae')
+    whole = file.read_text()
+    shape = re.search('<instance_geometry.*?</instance_geometry>', whole, re.DOTALL)
+    assert shape
+    chain = f'<node id="n0">{shape[0]}</node>' + ''.join(
+        f'<node id="n{k}"><instance_node url="#n{k - 1}"/><instance_node url="#n{k - 1}"/></node>' for k in range(1, 31)
+    )
+    linked = whole.replace('<library_visual_scenes>', f'<library_nodes>{chain}</library_nodes><library_visual_scenes>')
+    file.write_text(re.sub(r'(<visual_scene\b[^>]*>)', r'\1<node><instance_node url="#n30"/></node>', linked))
+    with pytest.raises(ArgumentError, match=f'it has {2**30 + 1} shapes, must have at most 2000'):
+        read_mesh(file)
+    file.write_text('<!DOCTYPE x [<!ENTITY a "b">]>' + whole.partition('?>')[2])
+    with pytest.raises(ArgumentError, match='it declares entities, must have none'):
+        read_mesh(file)
+
+
+def test_what_is_not_drawn_is_said_without_html() -> None:
+    assert not_drawn([]) == ''
+    assert '<b>' not in not_drawn(['<b>', 'c'])
+    assert '1 more' in not_drawn(['a', 'c'])
+
+
+def bar(html: str, term: str) -> tuple[float, float]:
+    """Return where the bar of a term begins and ends, in percent of its cell."""
+    found = re.search(rf'data-term="{term}"[^>]*#0000 ([\d.]+)%,#\w+ [\d.]+% ([\d.]+)%', html)
+    assert found
+    return float(found[1]), float(found[2])
+
+
+def test_bars_are_signed_bounded_and_red_beyond_the_limit() -> None:
+    torques = {'total': np.array([5.0]), 'gravity': np.array([-2.5]), 'coriolis': np.array([20.0]), 'wrench': None}
+    html = table(['j'], {'j': Limits(10.0, None, -1, 1)}, LatestMessages(torques=torques), {})
+    assert bar(html, 'total') == (50, 75)
+    assert bar(html, 'gravity') == (37.5, 50)
+    assert bar(html, 'coriolis') == (50, 100)
+    cells = dict(re.findall(r'<td [^>]*data-term="(\w+)"[^>]*>([^<]*)</td>', html))
+    assert (cells.pop('position'), cells.pop('velocity')) == ('&ndash;', '&ndash;')
+    known = {'total': '+5.0', 'gravity': '\N{MINUS SIGN}2.5', 'coriolis': '+20.0'}
+    assert [*cells.items()] == [(term, known.get(term, '&ndash;')) for term in ALWAYS]
+    assert html.count(BEYOND) == 1
+    assert '±10' in html
+
+
+def test_large_numbers_keep_to_their_column() -> None:
+    efforts = {'a': 10_000.0, 'b': 2.645, 'c': 1e6, 'd': 1e308, 'e': 123.456, 'f': 1000.0}
+    limits = {name: Limits(effort, None) for name, effort in efforts.items()}
+    torques = {'total': np.array([1204.2, -0.04, -1e9, 999.94, 3.25, -12345.6])}
+    html = table([*efforts], limits, LatestMessages(torques=torques), {})
+    assert re.findall('<td class="grey">(±[^<]*)<', html) == ['±1e4', '±2.645', '±1e6', '±1e308', '±123.5', '±1000']
+    cells = re.findall('data-term="total"[^>]*>([^<]*)<', html)
+    assert cells == ['+1204', '0.0', '\N{MINUS SIGN}1e+09', '+999.9', '+3.2', '\N{MINUS SIGN}12346']
+
+
+def test_a_joint_without_a_limit_scales_to_its_largest_torque() -> None:
+    torques = {'total': np.array([8.0]), 'gravity': np.array([-4.0])}
+    html = table(['j'], {'j': Limits(None, None)}, LatestMessages(torques=torques), {})
+    assert bar(html, 'total') == (50, 100)
+    assert bar(html, 'gravity') == (25, 50)
+
+
+def test_what_strangers_write_is_no_html() -> None:
+    name = '<script>alert(1)</script>'
+    assert name not in table([name], {name: Limits(None, None)}, LatestMessages(), {})
+    assert name not in health([Line('ok', name, name)])
+
+
+def test_the_coloured_line_is_the_worst() -> None:
+    lines = [Line('ok', 'wrench left', 'fresh'), Line('error', 'joint states', 'no torque'), Line('warn', 'x', 'y')]
+    html = health(lines)
+    assert 'data-level="error"' in html
+    assert f'background:{LEVEL_COLORS["error"]}' in html
+    assert html.index('joint states: no torque') < html.index('wrench left')
+    assert 'all is well' in health(lines[:1])
+
+
+def test_the_curves_hold_the_last_seconds_and_gaps() -> None:
+    plot = pytest.importorskip('krang_dynamics_ros.page.torques', reason='viser is not installed')
+    history = plot.History(2)
+    history.add({'total': np.array([1.0, 2.0]), 'position': None})
+    history.add({'total': np.array([9.0, 9.0])})  # too soon after the first
+    (when, second), (_, unknown) = history.curves('total', [1]), history.curves('position', [0])
+    np.testing.assert_array_equal(when, [0.0])
+    np.testing.assert_array_equal(second, [2.0])
+    assert np.isnan(unknown).all()
+
+
+def test_a_row_shows_where_a_joint_is_and_what_marks_it() -> None:
+    bounds = {'j': Limits(10.0, 2.0, -1, 3)}
+    heard = LatestMessages(q=np.array([1.0]), dq=np.array([-2.5]))
+    html = table(['j'], bounds, heard, {'j': '#123456'})
+    assert re.search(r'title="-1 to 3"[^>]*#64748b 48% 52%[^>]*>\+1.00<', html)
+    assert re.search(r'class="beyond" data-term="velocity" title="at most 2">\N{MINUS SIGN}2.50<', html)
+    assert 'color:#123456' in html
+    unknown = table(['j'], bounds, LatestMessages(q=np.array([np.nan]), dq=None), {})
+    assert unknown.count('&ndash;') == 2 + len(ALWAYS)
+
+
+def test_external_torque_has_a_column_while_it_is_listened_to() -> None:
+    names, limits = ['i', 'j'], dict.fromkeys('ij', Limits(10.0, None))
+    assert OBSERVED not in table(names, limits, LatestMessages(), {})
+    html = table(names, limits, LatestMessages(torques={OBSERVED: np.array([np.nan, 5.0])}), {})
+    assert re.findall(rf'data-term="{OBSERVED}"[^>]*>([^<]*)<', html) == ['&ndash;', '+5.0']
+    assert bar(html, OBSERVED) == (50, 75)
+
+
+def test_the_row_of_a_link_that_was_clicked_on_is_marked() -> None:
+    html = table(['i', 'j'], dict.fromkeys('ij', Limits(10.0, None)), LatestMessages(), {}, 'j')
+    assert re.findall(r'<tr data-joint="(\w)" class="marked">', html) == ['j']
+
+
+def test_a_link_belongs_to_the_last_joint_that_moves_it() -> None:
+    arm = (('a', 'base', 'revolute'), ('tool', 'a', 'fixed'), ('b', 'tool', 'prismatic'))
+    robot = tree(*arm, ('mast', 'base', 'fixed'))
+    assert movers(robot) == {'a': 'a_joint', 'tool': 'a_joint', 'b': 'b_joint'}
+
+
+def test_a_robot_without_hands_is_gripped_at_ends_that_are_apart() -> None:
+    arm = [(f'a{k}', f'a{k - 1}' if k else 'base', 'revolute') for k in range(6)]
+    leg = [(f'b{k}', f'b{k - 1}' if k else 'base', 'revolute') for k in range(3)]
+    robot = tree(*arm, ('finger', 'a5', 'fixed'), ('thumb', 'a5', 'fixed'), *leg, ('mast', 'base', 'fixed'))
+    assert leaves(robot, dynamics_of(robot)) == ['finger', 'b2']
+    one = tree(('a', 'base', 'revolute'))
+    assert leaves(one, dynamics_of(one)) == ['a']
+    none = tree(('mast', 'base', 'fixed'), ('a', 'base', 'revolute'))
+    assert leaves(none, dynamics_of(none)) == ['a']
+
+
+def test_fingers_alone_are_one_hand_on_a_long_arm() -> None:
+    arm = [(f'a{k}', f'a{k - 1}' if k else 'base', 'revolute') for k in range(6)]
+    robot = tree(*arm, ('finger', 'a5', 'revolute'), ('thumb', 'a5', 'fixed'), ('tip', 'thumb', 'fixed'))
+    assert leaves(robot, dynamics_of(robot)) == ['tip']
+
+
+@pytest.fixture
+def server() -> Iterator[Any]:
+    viser = pytest.importorskip('viser', reason='viser is not installed: there is no page')
+    started = viser.ViserServer(host='127.0.0.1', port=8400, verbose=False)  # or the next one that is free
+    yield started
+    started.stop()
+
+
+def test_each_slider_of_many_in_groups_shows_its_own_joint(server: Any) -> None:
+    """The robot's order goes from side to side, that of the groups along each arm."""
+    panel_module = pytest.importorskip('krang_dynamics_ros.page.panel')
+    arms = [(f'{side}{k}', f'{side}{k - 1}' if k else 'base', 'revolute') for k in range(12) for side in 'lr']
+    robot = tree(*arms)
+    panel = panel_module.Panel(server.gui, print)
+    panel.add_sliders(server.gui, groups_of(robot), limits_of(robot))
+    q = np.linspace(-0.9, 0.9, robot.n)
+    panel.show(q, None, simulated=True, obeyed=False)
+    assert {slider.label: slider.value for slider in panel._sliders.values()} == pytest.approx(
+        dict(zip(robot.joint_names, q.tolist(), strict=True)), abs=0.01
+    )
+
+
+def test_a_link_without_a_shape_is_a_ball_and_a_stick_to_each_joint_on_it(server: Any) -> None:
+    figure = pytest.importorskip('krang_dynamics_ros.page.figure')
+    robot = tree(('a', 'base', 'revolute'), ('b', 'a', 'revolute'), ('c', 'a', 'fixed'))
+    drawn = figure.Figure(server.scene, robot, dynamics_of(robot), MeshFiles(), np.array([0.0, 0.0, 1.0]))
+    assert sorted(one.link for one in drawn.visual) == ['a', 'a', 'a', 'b', 'base', 'base', 'c']
+    for one in drawn.visual:
+        one.handle.on_click(lambda _: None)  # refused for what is not in the scene any more
+
+
+@pytest.mark.parametrize(('joint', 'low'), [('0 0 0.3', (-0.01, -0.01, 0.0)), ('0 -0.3 0', (-0.01, -0.4, -0.01))])
+def test_a_mesh_is_turned_as_its_file_says_only_if_the_joints_say_so_too(
+    joint: str, low: Sequence[float], server: Any, tmp_path: Path
+) -> None:
+    trimesh, figure = pytest.importorskip('trimesh'), pytest.importorskip('krang_dynamics_ros.page.figure')
+    long = trimesh.creation.box(bounds=[[-0.01, -0.01, 0.0], [0.01, 0.01, 0.4]])
+    written = trimesh.exchange.dae.export_collada(long)
+    assert b'Y_UP' in written
+    (tmp_path / 'long.dae').write_bytes(written)
+    text = TREE.format(LINK.format('a', 'base', 'revolute') + LINK.format('b', 'a', 'revolute'))
+    text = text.replace('</link>', '<visual><geometry><mesh filename="long.dae"/></geometry></visual></link>', 1)
+    before, _, after = text.rpartition('0.1 0 0.2')
+    robot = read_description(f'{before}{joint}{after}').robot
+    drawn = figure.Figure(
+        server.scene, robot, dynamics_of(robot), MeshFiles([str(tmp_path)]), np.array([0.0, 0.0, 1.0])
+    )
+    corners = next(one.corners for one in drawn.visual if one.link == 'a')
+    np.testing.assert_allclose(corners.min(axis=0), low, atol=1e-6)
+
+
+def test_a_slash_in_a_name_puts_no_link_into_another_ones_frame(server: Any) -> None:
+    figure = pytest.importorskip('krang_dynamics_ros.page.figure')
+    robot = tree(('a', 'base', 'revolute'), ('a/b', 'a', 'revolute'))
+    drawn = figure.Figure(server.scene, robot, dynamics_of(robot), MeshFiles(), np.array([0.0, 0.0, 1.0]))
+    links = {one.link: one.handle.name.rsplit('/', 1)[0] for one in drawn.visual}
+    assert len({*links.values()}) == len(robot.links)
+    assert all(name.count('/') == 2 for name in links.values())
+
+
+def test_many_joints_can_be_searched() -> None:
+    assert 'class="find"' in search_field([f'joint_{k}' for k in range(59)])
+    assert search_field(['a', 'b']) == ''
+
+
+def test_the_intro_says_what_is_known_and_no_more() -> None:
+    assert 'motors get' in intro('x', Snapshot(simulated=True, obeyed=True), hands=True)
+    assert 'motors get' not in intro('x', Snapshot(simulated=True), hands=True)
+    assert 'friction, 1 N m at every' in intro('x', Snapshot(simulated=True, friction='1 N m'), hands=False)
+    assert 'friction' not in intro('x', Snapshot(simulated=True), hands=False)
+    assert 'no simulator' in intro('x', Snapshot(obeyed=True, friction='1 N m'), hands=True)
+
+
+@pytest.mark.parametrize('window', [Window(), Window(0.4), Window(2.5), Window(0.46, 0.42)])
+def test_the_camera_sees_all_of_a_robot_and_no_more(window: Window, rng: np.random.Generator) -> None:
+    for _ in range(20):
+        points, up = rng.normal(size=(30, 3)) * rng.uniform(0.1, 3, 3), rng.normal(size=3)
+        up /= np.linalg.norm(up)
+        position, target = framed(points, frame_of(up) @ rng.uniform(0.1, 1, 3), up, window)
+        forward = (target - position) / np.linalg.norm(target - position)
+        right = np.cross(forward, up)
+        right /= np.linalg.norm(right)
+        depth = (points - position) @ forward
+        t = np.tan(FIELD / 2)
+        across = (points - position) @ right / depth / t / window.aspect
+        along = (points - position) @ np.cross(right, forward) / depth / t
+        assert depth.min() > 0
+        assert np.abs(across).max() < 0.901
+        assert along.max() < 0.901
+        assert along.min() > -0.901 * (1 - 2 * window.covered)
+        fills = np.isclose(np.abs(across).max(), 0.9) or np.isclose(along.max(), 0.9)
+        assert fills
+
+
+def test_up_is_against_gravity_and_planar_robots_are_seen_from_their_side() -> None:
+    np.testing.assert_array_equal(frame_of(np.array([0.0, 0, 1])), np.eye(3))
+    for up in (np.array([0.0, 1, 0]), np.array([-1.0, 0, 0]), np.array([0.6, 0, 0.8])):
+        frame = frame_of(up)
+        np.testing.assert_allclose(frame @ [0, 0, 1], up, atol=1e-12)
+        np.testing.assert_allclose(frame.T @ frame, np.eye(3), atol=1e-12)
+        assert np.linalg.det(frame) > 0
+    z, y = np.array([0.0, 0, 1]), np.array([0.0, 1, 0])
+    assert to_camera(y, [z, -z]) @ z > 0.8  # arm_2r: y is up, its joints turn about z, x is on the right
+    assert to_camera(z, [y]) @ y < -0.8  # the pendulum: seen along y, x is on the right
+    np.testing.assert_allclose(to_camera(z, [y, z]), [0.8, 0.5, 0.3])
+
+
+def test_a_pull_points_to_the_mouse_is_damped_and_bounded(robot: Robot, rng: np.random.Generator) -> None:
+    dynamics, q, dq = dynamics_of(robot), rng.uniform(-1, 1, robot.n), rng.uniform(-0.1, 0.1, robot.n)
+    rotation, origin = dynamics.pose(q, 'R10l')
+    still, unknown, away = np.zeros(robot.n), np.full(robot.n, np.nan), np.array([0.1, -0.2, 0.3])
+    grip = np.array([0.03, -0.05, 0.1])
+    at = origin + rotation @ grip
+    for at_rest in (still, unknown):
+        wrench = pulled(dynamics, Pull('R10l', grip, at + away), q, at_rest)
+        np.testing.assert_allclose(rotation @ wrench[:3], STIFFNESS * away)
+        np.testing.assert_allclose(wrench[3:], np.cross(grip, wrench[:3]))
+    slower = rotation @ pulled(dynamics, Pull('R10l', grip, at), q, dq)[:3]
+    turned, moved = dynamics.pose(q + 1e-6 * dq, 'R10l')
+    np.testing.assert_allclose(slower, -DAMPING * (moved + turned @ grip - at) / 1e-6, rtol=1e-4, atol=1e-6)
+    far = rotation @ pulled(dynamics, Pull('R10l', grip, at + 100 * away), q, still)[:3]
+    np.testing.assert_allclose(far, STRONGEST * away / np.linalg.norm(away))
+
+
+def test_pulls_end_with_who_gives_them_and_only_where_they_may_be(robot: Robot) -> None:
+    dynamics, q = dynamics_of(robot), np.zeros(robot.n)
+    pulls = Pulls(dynamics)
+    target = dynamics.pose(q, 'R10l')[1] + np.array([0.1, 0, 0])
+    pulls.grip(1, 'R10l', np.zeros(3), target)
+    assert pulls.on_links(q, q) == {}
+    pulls.allowed = True
+    assert list(pulls.on_links(q, q)) == ['R10l']
+    one = pulls.on_links(q, q)['R10l']
+    pulls.grip(2, 'R10l', np.zeros(3), target)
+    np.testing.assert_allclose(pulls.on_links(q, q)['R10l'], 2 * one)
+    pulls.let_go(1)
+    pulls.move(1, target * 0)
+    np.testing.assert_allclose(pulls.on_links(q, q)['R10l'], one)
+    pulls.let_go(2)
+    assert pulls.on_links(q, q) == {}
+
+
+def test_an_arc_has_the_colour_of_its_share_of_the_limit() -> None:
+    rings = pytest.importorskip('krang_dynamics_ros.page.overlays', reason='viser is not installed')
+    blue, yellow, red = (rings.color(share) for share in (0.0, 0.5, 1.0))
+    assert blue[2] > 200 > red[2]
+    assert red[0] > 200 > blue[0]
+    assert min(yellow[:2]) > 150 > yellow[2]
+    np.testing.assert_array_equal(rings.color(-3.0), red)
+    np.testing.assert_array_equal(rings.color(-0.3), rings.color(0.3))
+
+
+def test_the_plot_follows_the_hand_until_somebody_chooses() -> None:
+    viser = pytest.importorskip('viser', reason='viser is not installed')
+    parts = pytest.importorskip('krang_dynamics_ros.page.torques')
+    with socket.create_server(('127.0.0.1', 0)) as probe:
+        port = probe.getsockname()[1]
+    server = viser.ViserServer(host='127.0.0.1', port=port, verbose=False)
+    try:
+        plot = parts.Plot(server.gui, ['a', 'b', 'c'], ['a'])
+        plot.suggest(['b', 'c'])
+        assert [*plot.colors] == ['b', 'c']
+        plot.suggest([])
+        plot.toggle('c')
+        plot.toggle('nobody')
+        plot.suggest(['a', 'b'])
+        assert [*plot.colors] == ['b']
+    finally:
+        server.stop()

@@ -1,0 +1,176 @@
+"""What a simulated robot's motors get, by tables of times: no clock and no ROS."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from krang_dynamics_ros import load_robot
+from krang_dynamics_ros.simulation import simulated_robot
+from krang_dynamics_ros.simulation.simulated_robot import LONGEST, SimulatedRobot
+from krang_dynamics_ros.simulation.simulation import STEP, Simulation
+
+from ..robots import FILES
+
+NAMES = ['theta1', 'theta2']
+
+
+def arm(*, brakes: bool = True, own_time: bool = False) -> SimulatedRobot:
+    simulation = Simulation(load_robot(FILES['arm_2r']), [0.3, 0.4])
+    return SimulatedRobot(simulation, timeout=0.1, brakes=brakes, own_time=own_time)
+
+
+def gravity(robot: SimulatedRobot) -> np.ndarray:
+    return robot.simulation.dynamics.Q(robot.simulation.q)
+
+
+def go_on(robot: SimulatedRobot, seconds: float) -> None:
+    """Let simulated time pass; on a busy machine a call may do less than it was asked for."""
+    end = robot.simulation.time + seconds - STEP / 2
+    for _ in range(round(seconds / STEP) + 100):
+        if robot.simulation.time < end:
+            robot.advance(STEP * 1.001, ())
+
+
+@pytest.mark.parametrize('brakes', [True, False])
+def test_without_fresh_torques_for_every_joint_the_brakes_close_or_it_falls(brakes: bool) -> None:
+    robot = arm(brakes=brakes)
+    halted = 'braked' if brakes else 'slack'
+    assert robot.mode == halted
+    robot.on_torque(['theta1'], gravity(robot)[:1], 0)
+    assert robot.mode == halted
+    robot.on_torque(['theta2'], gravity(robot)[1:], 0)
+    assert robot.mode == 'driven'
+    go_on(robot, 0.09)
+    assert robot.mode == 'driven'
+    np.testing.assert_allclose(robot.simulation.q, [0.3, 0.4], atol=1e-9)
+    go_on(robot, 0.03)
+    assert robot.mode == halted
+    go_on(robot, 0.5)
+    moved = np.abs(robot.simulation.q - [0.3, 0.4]).max()
+    assert moved < 1e-9 if brakes else moved > 0.1
+    assert robot.simulation.time == pytest.approx(0.62)  # time goes on behind brakes
+
+
+def test_brakes_stop_what_falls() -> None:
+    robot = arm()
+    robot.on_torque(NAMES, np.zeros(2), 0)
+    go_on(robot, 0.1)
+    assert np.abs(robot.simulation.dq).max() > 0.5
+    go_on(robot, 0.05)
+    np.testing.assert_array_equal(robot.simulation.dq, 0)
+
+
+@pytest.mark.parametrize('own_time', [True, False])
+def test_a_torque_counts_for_the_place_it_was_computed_for(own_time: bool) -> None:
+    robot = arm(own_time=own_time)
+    clock = (lambda: robot.now) if own_time else (lambda: 10**18 + robot.now)
+    robot.on_torque(NAMES, gravity(robot), robot.stamp(clock()))
+    go_on(robot, 0.02)
+    before = robot.stamp(clock())
+    for put in (lambda: robot.put(['theta1'], [0.5]), robot.reset):
+        put()
+        robot.on_torque(NAMES, np.full(2, 99.0), before)
+        assert robot.mode == 'braked'
+        now = robot.stamp(clock())
+        assert now != before
+        robot.on_torque(NAMES, np.full(2, 99.0), before)
+        assert robot.mode == 'braked'
+        robot.on_torque(NAMES, gravity(robot), now)
+        assert robot.mode == 'driven'
+        go_on(robot, 0.02)
+        before = robot.stamp(clock())
+    assert robot.dropped == 4
+    np.testing.assert_allclose(robot.simulation.q, [0.3, 0.4], atol=1e-9)
+
+
+def test_while_it_is_paused_a_pose_still_has_a_stamp_of_its_own() -> None:
+    robot = arm(own_time=True)
+    robot.paused = True
+    before = robot.stamp(robot.now)
+    robot.put(['theta1'], [0.5])
+    robot.on_torque(NAMES, np.zeros(2), before)
+    assert robot.dropped == 1
+    assert robot.stamp(robot.now) > before
+
+
+def test_torques_do_not_age_while_it_is_paused() -> None:
+    robot = arm()
+    robot.on_torque(NAMES, gravity(robot), 0)
+    robot.paused = True
+    go_on(robot, 5.0)
+    assert (robot.mode, robot.simulation.time) == ('paused', 0.0)
+    robot.paused = False
+    assert robot.mode == 'driven'
+
+
+def test_what_cannot_be_computed_in_time_is_left_out() -> None:
+    robot = arm()
+    robot.advance(10.0, ())
+    assert robot.simulation.time <= LONGEST + STEP
+
+
+def test_torques_that_break_it_stop_it_until_it_is_put_somewhere() -> None:
+    robot = arm()
+    robot.on_torque(NAMES, np.full(2, 9e5), 0)
+    go_on(robot, 0.02)
+    assert robot.mode == 'broken'
+    assert 'theta' in robot.fault
+    time, q = robot.simulation.time, robot.simulation.q
+    go_on(robot, 0.1)
+    assert robot.simulation.time == time
+    np.testing.assert_array_equal(robot.simulation.q, q)
+    robot.reset()
+    assert (robot.mode, robot.simulation.time) == ('braked', 0.0)
+
+
+def test_a_reset_sets_the_robots_own_time_back() -> None:
+    robot = arm(own_time=True)
+    go_on(robot, 0.05)
+    before = robot.stamp(robot.now)
+    robot.reset()
+    assert robot.stamp(robot.now) < before
+
+
+def test_a_machine_that_takes_too_long_makes_time_go_slower(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(simulated_robot, 'MAX_STEP_TIME', 0.0)  # any machine takes longer
+    robot = arm(brakes=False)
+    for _ in range(3):
+        robot.advance(LONGEST, ())
+    assert robot.simulation.time == pytest.approx(3 * STEP)
+
+
+def commanded(*joints: str, brakes: bool = True) -> SimulatedRobot:
+    simulation = Simulation(load_robot(FILES['arm_2r']), [0.3, 0.4])
+    return SimulatedRobot(simulation, timeout=0.1, brakes=brakes, command_joints=joints)
+
+
+def test_commands_are_in_the_order_of_their_joints_and_are_held_for_ever() -> None:
+    robot = commanded('theta2', 'theta1')
+    assert robot.mode == 'braked'
+    robot.on_command(gravity(robot)[::-1])
+    go_on(robot, 1.0)
+    assert robot.mode == 'driven'
+    np.testing.assert_allclose(robot.simulation.q, [0.3, 0.4], atol=1e-6)
+
+
+def test_a_commanded_joint_takes_no_torque_but_its_commands() -> None:
+    robot = commanded('theta2')
+    start = gravity(robot)
+    robot.on_torque(NAMES, start, 0)
+    robot.advance(STEP * 1.001, ())
+    np.testing.assert_array_equal(robot.given, [start[0], 0])  # no command came yet
+    robot.on_torque(NAMES, start, 0)
+    robot.on_command([3.0])
+    robot.advance(STEP * 1.001, ())
+    np.testing.assert_array_equal(robot.given, [start[0], 3.0])
+
+
+@pytest.mark.parametrize('command', [[], [1.0], [1.0, 2.0, 3.0], [1.0, np.nan], [np.inf, 0.0], [1e300, 0.0]])
+def test_a_command_that_cannot_be_leaves_the_one_before(command: list[float]) -> None:
+    robot = commanded(*NAMES)
+    robot.on_command([1.0, 2.0])
+    robot.on_command(command)
+    assert robot.command is not None
+    np.testing.assert_array_equal(robot.command, [1.0, 2.0])
+    assert robot.command_refusals.count == 1
