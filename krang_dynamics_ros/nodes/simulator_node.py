@@ -37,7 +37,7 @@ from ..simulation.simulated_robot import Followers, SimulatedRobot
 from ..simulation.simulation import ROTOR, Simulation
 from .arguments import node_arguments
 from .diagnostics import Reporter
-from .other_publishers import ensure_only_publisher, others, publishers
+from .endpoints import ensure_only_publisher, others, publishers
 from .parameters import NodeSettings, warn_of_unknown
 from .run import run
 from .simulator.diagnostics import SimulatorHealth

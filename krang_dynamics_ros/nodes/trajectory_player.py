@@ -20,7 +20,7 @@ from ..core.spatial import Array
 from ..dynamics.dynamics import Dynamics
 from ..dynamics.trajectory import Spline, Trajectory
 from ..live.messages import SECOND, stamp_of
-from .other_publishers import others
+from .endpoints import others
 from .topics import INPUT
 
 SPIN_TIMEOUT = 0.02  # s

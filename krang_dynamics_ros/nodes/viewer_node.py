@@ -25,7 +25,7 @@ from ..page.snapshot import Line, Load, Snapshot
 from ..robot.mesh_files import MeshFiles
 from ..robot.urdf_reader import read_description
 from .arguments import node_arguments
-from .other_publishers import publishers
+from .endpoints import publishers, subscribers
 from .page.clients import DynamicsClient, SimulatorClient
 from .page.controls import PageControls
 from .page.listener import DescriptionListener, HealthListener, PolledTopics, RobotListener
@@ -115,9 +115,8 @@ class ViewerNode(Node):
         if not self._description.several:  # or the wrong one might answer
             self._dynamics.poll()
         self._simulator.poll(self._robots, list(self._dynamics.hands or ()))
-        self._obeyed = (
-            len(self.get_subscriptions_info_by_topic(self.resolve_topic_name('torque/total'))) > 1
-        )  # ours is one
+        drives = subscribers(self, 'torque/total')  # of them, recorders and other tools move nothing
+        self._obeyed = any(robot in drives for robot in self._robots)
         wanted = (self._description.text, dict(self._dynamics.hands or {}), _up(self._dynamics.gravity))
         waited = time.monotonic() - self._description.since > WITHOUT_HANDS
         if wanted[0] and wanted != self._drawn and (self._dynamics.hands is not None or waited):

@@ -18,7 +18,7 @@ from rclpy.serialization import deserialize_message, serialize_message
 from sensor_msgs.msg import JointState
 
 from krang_dynamics_ros import Lagrangian, Robot, Wrench
-from krang_dynamics_ros.core.limits import MAX_CACHE_BYTES
+from krang_dynamics_ros.core.limits import MAX_CACHE_BYTES, MAX_NAMED_BYTES
 from krang_dynamics_ros.live.messages import JointStateReader
 
 from ..ros import TORQUES, Client, Process, domain, effort
@@ -255,7 +255,7 @@ def test_what_is_remembered_of_the_layouts_of_messages_is_bounded_in_bytes() -> 
         known = [layout for layouts in reader._layouts.values() for layout in layouts]
         largest = max(largest, sum(len(layout.head) + sum(map(len, layout.names)) for layout in known))
     assert 0 < largest <= MAX_CACHE_BYTES
-    message = JointState(name=['x' * 2 * MAX_CACHE_BYTES], position=array('d', [0.0]))
+    message = JointState(name=['x' * (9 * MAX_NAMED_BYTES // 10)], position=array('d', [0.0]))
     before = len(known)
     reader.read(bytes(serialize_message(message)), 0)
     assert sum(map(len, reader._layouts.values())) == before

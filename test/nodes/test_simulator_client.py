@@ -8,7 +8,7 @@ pytest.importorskip('rclpy', reason='rclpy is not installed: the node cannot run
 
 from std_srvs.srv import Trigger
 
-from krang_dynamics_ros.nodes.other_publishers import NAMELESS
+from krang_dynamics_ros.nodes.endpoints import NAMELESS
 from krang_dynamics_ros.nodes.page.clients import SimulatorClient
 
 from ..ros import Client, domain

@@ -28,7 +28,7 @@ from ...dynamics.terms import Torques
 from ...live.command_supervisor import CommandSupervisor
 from ...live.controller_watch import Endpoint
 from ..diagnostics import ERROR, OK, WARN, Status
-from ..other_publishers import named_publishers
+from ..endpoints import named_publishers
 from ..run import stop_requested
 from ..topics import OUTPUT
 from .command_sender import Config, Frame

@@ -26,7 +26,7 @@ from ...live.engine import Engine
 from ...live.messages import JointStateReader, WrenchMessage, check_size, imu_of, payload_of, read_wrench, stamp_of
 from ...live.payloads import Payloads, PayloadSpec
 from ...live.robot_inputs import RobotInputs
-from ..other_publishers import publishers
+from ..endpoints import publishers
 from ..topics import INPUT, WrenchTopic, why_refused
 
 

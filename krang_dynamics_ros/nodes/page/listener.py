@@ -24,7 +24,7 @@ from ...live.messages import wrench_of
 from ...live.wrenches import WrenchInput
 from ...page.snapshot import LEVELS, LatestMessages, Line
 from ...page.torques import ALWAYS, OBSERVED
-from ..other_publishers import publishers
+from ..endpoints import publishers
 
 
 class PolledTopics:

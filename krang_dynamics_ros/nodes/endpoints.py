@@ -1,4 +1,4 @@
-"""Who else publishes on a topic: two robots on one ROS domain would drive each other."""
+"""Nodes that publish or subscribe to a topic. Two robots on one ROS domain would drive each other."""
 
 from __future__ import annotations
 
@@ -30,6 +30,11 @@ def _full_name(info: TopicEndpointInfo) -> str:
 def publishers(node: Node, topic: str) -> list[str]:
     """Return the full names of the nodes that publish a topic; one that publishes it twice stands there twice."""
     return sorted(name for _, name in named_publishers(node, topic))
+
+
+def subscribers(node: Node, topic: str) -> list[str]:
+    """Return the full names of the nodes that subscribe to a topic."""
+    return sorted(map(_full_name, node.get_subscriptions_info_by_topic(node.resolve_topic_name(topic))))
 
 
 def others(node: Node, topic: str) -> list[str]:
