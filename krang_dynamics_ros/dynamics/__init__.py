@@ -1,1 +1,1 @@
-"""The numbers, by Pinocchio or by compiled C: torques by term, task space, simulation."""
+"""Numbers by Pinocchio or compiled C: torque terms, task space, momentum observer, feed-forward."""

@@ -1,4 +1,4 @@
-"""Is a robot's inertia matrix one? What a file's odd inertias come to, all together, at rest."""
+"""Checks of the inertia matrix at rest, for robots whose file contains impossible inertias."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from ..core.errors import DescriptionError, Fault, listed
 from ..core.spatial import Array
 from ..robot.robot import Robot
 
-TOLERANCE = 1e-9  # of the smallest eigenvalue of A, its diagonal brought to one
+TOLERANCE = 1e-9  # for the eigenvalues of A, scaled to a unit diagonal
 
 
 def rest_pose(robot: Robot) -> Array:
-    """Return q (n) at rest: zero, or the limit next to it."""
+    """Return q (n) at rest: zero, or the limit that is nearest to zero."""
     limits = [joint.limits for joint in robot.moving_joints]
     return np.array(
         [0.0 if x is None or x.lower is None or x.upper is None else min(max(0.0, x.lower), x.upper) for x in limits]
@@ -23,10 +23,10 @@ def rest_pose(robot: Robot) -> Array:
 
 
 def odd_inertia(robot: Robot, joint_names: Sequence[str], A: Array) -> tuple[Fault, ...]:
-    """Return a warning if A (n, n) of these joints is singular; raise `DescriptionError` if it is worse.
+    """Return a warning if A (n, n) is singular; raise `DescriptionError` if it has a negative eigenvalue.
 
-    Gravity and wrench torques are right where it is singular: some joint moves no mass, or no mass of its own. Forward
-    dynamics has no answer there.
+    A is singular if a joint moves no mass, or no mass of its own. Gravity and wrench torques are still right then, but
+    forward dynamics has no solution.
     """
     values, _ = _spectrum(A)
     if values[0] > TOLERANCE:
@@ -45,14 +45,14 @@ def odd_inertia(robot: Robot, joint_names: Sequence[str], A: Array) -> tuple[Fau
 
 
 def without_mass(A: Array) -> NDArray[np.bool_]:
-    """Tell which joints (n) have the largest parts in motions that move no mass, by A (n, n); none if it is regular."""
+    """Return for each joint (n) whether it moves no mass of its own: it dominates the null space of A (n, n)."""
     values, vectors = _spectrum(A)
     part = np.linalg.norm(vectors[:, values <= TOLERANCE], axis=1)
     return np.asarray(part > 0.5 * part.max())
 
 
 def _spectrum(A: Array) -> tuple[Array, Array]:
-    """Return the eigenvalues (n), rising, and eigenvectors (n, n) of A with a diagonal of one."""
+    """Return the eigenvalues (n), ascending, and eigenvectors (n, n) of A, scaled to a unit diagonal."""
     if not np.isfinite(A).all():
         return np.full(len(A), -np.inf), np.eye(len(A))
     size = np.sqrt(np.abs(np.diag(A)))

@@ -1,7 +1,7 @@
-"""Contact: an external torque beyond what a robot that touches nothing has been seen to show.
+"""Contact detection: external torques above thresholds that are learned from a run without contact.
 
-Two thresholds to a joint, since a model errs most while it accelerates: one for a robot that moves evenly or stands,
-one for a robot that accelerates. Both are learnt from a run in which it touches nothing.
+Each joint has two thresholds, since a model has its largest errors during acceleration: `even` for standstill and
+constant velocity, `accelerating` for acceleration.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from ..core.errors import ArgumentError
 from ..core.spatial import Array
 from .dynamics import Dynamics
 
-FEWEST = 200  # states of a run to learn from
+MIN_STATES = 200  # of a run from which thresholds are learned
 
 
 @dataclass(frozen=True)
@@ -23,19 +23,19 @@ class Contact:
     """Whether something touches the robot, and where."""
 
     anywhere: bool
-    hands: dict[str, bool]  # those that have a joint of their own whose torque and threshold are known
-    joints: tuple[str, ...]  # those beyond their threshold
+    hands: dict[str, bool]  # only hands with a joint of their own whose torque and threshold are known
+    joints: tuple[str, ...]  # above their threshold
 
 
 class ContactDetector:
-    """Thresholds (n), N m, or N for a prismatic joint; infinite where none is known."""
+    """Thresholds (n) of external torques, N m (N); infinite where unknown."""
 
     def __init__(self, joint_names: Sequence[str], own_joints: Mapping[str, Sequence[str]]) -> None:
-        """`own_joints` are, for each hand, those that carry it and no other hand."""
+        """Create a detector; `own_joints` are, for each hand, the joints that carry this hand and no other."""
         self.joint_names = tuple(joint_names)
         self.even = np.full(len(self.joint_names), np.inf)
         self.accelerating = self.even.copy()
-        self.fast = 1.0  # rad/s^2, m/s^2: a robot with a joint beyond this accelerates
+        self.fast = 1.0  # rad/s^2 (m/s^2): above it, a joint counts as accelerating
         self._of_hand = {hand: np.isin(np.array(self.joint_names), list(joints)) for hand, joints in own_joints.items()}
 
     @property
@@ -44,46 +44,47 @@ class ContactDetector:
         return bool(np.isfinite(self.even).any())
 
     def accelerates(self, acceleration: Array) -> bool:
-        """Tell whether the robot counts as accelerating."""
+        """Return whether the robot counts as accelerating."""
         return bool((np.abs(acceleration) > self.fast).any())
 
     def detect(self, torque: Array, acceleration: Array) -> Contact:
-        """Return where external torques (n), NaN where unknown, are beyond the thresholds."""
+        """Return where external torques (n), NaN where unknown, are above the thresholds."""
         thresholds = self.accelerating if self.accelerates(acceleration) else self.even
-        beyond, known = np.abs(torque) > thresholds, np.isfinite(torque) & np.isfinite(thresholds)  # NaN is not beyond
+        beyond, known = np.abs(torque) > thresholds, np.isfinite(torque) & np.isfinite(thresholds)  # NaN: False
         joints = tuple(name for name, yes in zip(self.joint_names, beyond, strict=True) if yes)
         hands = {hand: bool(beyond[own].any()) for hand, own in self._of_hand.items() if known[own].any()}
         return Contact(bool(beyond.any()), hands, joints)
 
 
 class ThresholdLearner:
-    """The largest external torques of a run without contact."""
+    """Records the largest external torques of a run without contact."""
 
     def __init__(self, n: int) -> None:
-        self._largest = np.full((2, n), np.nan)  # evenly, accelerating; NaN for what was not seen
+        self._largest = np.full((2, n), np.nan)  # even, accelerating; NaN: no data
         self.states = 0
 
     def add(self, torque: Array, accelerating: bool) -> None:
-        """Take in one state of the run; NaN where a joint's torque is not known."""
+        """Add a state of the run; NaN where a joint's torque is unknown."""
         self.states += 1
         row = self._largest[int(accelerating)]
         np.fmax(row, np.abs(torque), out=row)
 
-    def thresholds(self, margin: float, floor: float) -> tuple[Array, Array]:
-        """Return thresholds (n) for even motion and for acceleration: the largest times `margin`, plus `floor`.
+    def thresholds(self, factor: float, margin: float) -> tuple[Array, Array]:
+        """Return thresholds (n) for even motion and for acceleration: the largest torque times `factor`, plus `margin`.
 
-        They are wider for acceleration, twice as wide if none was seen; zero for a joint that was not seen at all.
+        They are wider for acceleration: twice as wide if the run has none. The threshold of a joint
+        without data is zero.
         """
-        if self.states < FEWEST:
-            raise ArgumentError(f'learnt from {self.states} states, must be {FEWEST} at least, without contact')
+        if self.states < MIN_STATES:
+            raise ArgumentError(f'learned from {self.states} states, must be at least {MIN_STATES}, without contact')
         even, accelerating = self._largest
         even = np.where(np.isnan(even), accelerating, even)
         wider = np.where(np.isnan(accelerating), 2 * even, np.fmax(accelerating, even))
-        return np.nan_to_num(margin * even + floor), np.nan_to_num(margin * wider + 2 * floor)
+        return np.nan_to_num(factor * even + margin), np.nan_to_num(factor * wider + 2 * margin)
 
 
 def own_joints(dynamics: Dynamics, hands: Mapping[str, str]) -> dict[str, list[str]]:
-    """Return the joints that carry one hand (links by name) and no other, by hand."""
+    """Return, by hand, the joints that carry this hand and no other; `hands` are links by name of the hand."""
     carrying = {hand: dynamics.jacobian(np.zeros(dynamics.n), link).any(axis=0) for hand, link in hands.items()}
     shared = sum((carries.astype(int) for carries in carrying.values()), np.zeros(dynamics.n, dtype=int)) > 1
     return {

@@ -1,4 +1,4 @@
-"""What drives add to the rigid body: friction of all joints, springs, coupled friction, offsets of efforts."""
+"""Drives of all joints: friction, springs, coupled friction, offsets of efforts."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from ..robot.robot import Robot
 
 
 class FrictionModel:
-    """Friction of n joints. Vectors (n) are in their order; every number can be set at any time."""
+    """Friction of n joints. Vectors (n) are in their order; all numbers can be set at any time."""
 
     def __init__(self, viscous: ArrayLike, coulomb: ArrayLike) -> None:
-        """Take the report's form: F_v (N m s/rad, or N s/m) and F_c (N m, or N) of every joint."""
+        """Create friction as in eq. 17, from F_v (n; N m s/rad, N s/m) and F_c (n; N m, N)."""
         self.n = len(np.asarray(viscous))
         self.viscous, self.coulomb, self.coulomb_velocity = viscous, coulomb, np.zeros(self.n)
         self.set_presliding([()] * self.n)
@@ -30,7 +30,7 @@ class FrictionModel:
         self.set_load_friction([None] * self.n)
 
     def set_coefficients(self, joints: Sequence[Friction]) -> None:
-        """Take what a URDF cannot carry from every joint's friction: its smoothing and its presliding."""
+        """Set what a URDF cannot contain: smoothing, presliding, load share and load friction of all joints."""
         self.coulomb_velocity = [friction.coulomb_velocity for friction in joints]
         self.set_presliding([friction.presliding for friction in joints])
         self.set_load_share([friction.load for friction in joints])
@@ -38,7 +38,7 @@ class FrictionModel:
 
     @property
     def viscous(self) -> Array:
-        """F_v (n), eq. 17: N m s/rad, or N s/m."""
+        """Viscous friction F_v (n), eq. 17, N m s/rad (N s/m)."""
         return self._viscous.copy()
 
     @viscous.setter
@@ -47,7 +47,7 @@ class FrictionModel:
 
     @property
     def coulomb(self) -> Array:
-        """F_c (n), eq. 17: N m, or N."""
+        """Coulomb friction F_c (n), eq. 17, N m (N)."""
         return self._coulomb.copy()
 
     @coulomb.setter
@@ -56,7 +56,7 @@ class FrictionModel:
 
     @property
     def coulomb_velocity(self) -> Array:
-        """The velocity (n) over which Coulomb friction turns its sign: rad/s, or m/s; zero for eq. (17) as it is."""
+        """Velocity (n) over which Coulomb friction changes its sign, rad/s (m/s); zero: eq. 17, a jump."""
         return self._over.copy()
 
     @coulomb_velocity.setter
@@ -65,25 +65,25 @@ class FrictionModel:
 
     @property
     def presliding(self) -> tuple[tuple[Presliding, ...], ...]:
-        """The presliding friction of every joint: none, one or several."""
+        """Presliding elements of each joint; may be empty."""
         return self._presliding
 
     def set_presliding(self, joints: Sequence[Sequence[Presliding]]) -> None:
-        """Set the presliding friction of every joint."""
+        """Set the presliding elements of each joint."""
         if len(joints) != self.n:
-            raise ArgumentError(f'presliding: of {len(joints)} joints, must be of {self.n}')
-        most = max(map(len, joints), default=0)
-        if most > MAX_PRESLIDING:
-            raise ArgumentError(f'presliding: {most} elements of a joint, must be at most {MAX_PRESLIDING}')
+            raise ArgumentError(f'presliding: {len(joints)} joints, must be {self.n}')
+        count = max(map(len, joints), default=0)
+        if count > MAX_PRESLIDING:
+            raise ArgumentError(f'presliding: {count} elements of a joint, must be at most {MAX_PRESLIDING}')
         self._presliding = tuple(tuple(joint) for joint in joints)
-        self.kappa, self.delta = np.zeros((self.n, most)), np.ones((self.n, most))  # N m and rad, or N and m
+        self.kappa, self.delta = np.zeros((self.n, count)), np.ones((self.n, count))  # N m and rad, or N and m
         for row, joint in enumerate(self._presliding):
             self.kappa[row, : len(joint)] = [part.torque for part in joint]
             self.delta[row, : len(joint)] = [part.distance for part in joint]
-        self.has_state = bool(self.kappa.any())  # some of it depends on the past: then `torque` wants z
+        self.has_state = bool(self.kappa.any())  # friction depends on the past: `torque` needs z
 
     def torque(self, dq: Array, z: Array | None = None) -> Array:
-        """Return what the motors must give (n) against friction; without z, the part that depends on dq alone."""
+        """Return the torque (n) that overcomes friction; without z, the part that depends on dq alone."""
         sliding = self._viscous * dq + self._coulomb * coulomb(dq, self._over)
         return sliding if z is None or not self.has_state else sliding + self.presliding_torque(z)
 
@@ -92,24 +92,24 @@ class FrictionModel:
         return np.asarray(np.einsum('jk,...jk->...j', self.kappa, z))
 
     def set_load_share(self, joints: Sequence[LoadShare | None]) -> None:
-        """Set how much of its load every joint's effort shows; all of it where nothing is given."""
+        """Set the load share of each joint; None: the effort contains the whole load."""
         shares = [share or LoadShare(1.0, 1.0, 0.0, 1.0) for share in joints]
         numbers = np.array([(x.pushing, x.braking, x.crossing, x.velocity) for x in shares], dtype=float)
         self._pushing, self._braking, self._crossing, self._turning = numbers.reshape(self.n, 4).T
         self.depends_on_load = any(share is not None for share in joints)
 
     def set_load_friction(self, joints: Sequence[LoadFriction | None]) -> None:
-        """Set the friction of every joint that grows with its load."""
+        """Set the friction of each joint that is proportional to its load."""
         parts = [part or LoadFriction(0.0, 1.0) for part in joints]
         numbers = np.array([(x.factor, x.velocity) for x in parts], dtype=float)
         self._load_friction, self._load_velocity = numbers.reshape(self.n, 2).T
         self.depends_on_load |= any(part is not None for part in joints)
 
     def hidden_load(self, dq: Array, load: Array) -> Array:
-        """Return what the load (n) changes in a motor's effort, by share and friction, as a torque to be added.
+        """Return the torque (n) that load share and load friction add to the reading of a motor, from its load (n).
 
-        It is how the efforts of some drives read, and no dissipation: it belongs to measured efforts, on their way in,
-        and never into a torque that is commanded.
+        It describes how some drives measure, and is not a dissipation. It applies to measured efforts only, never to
+        a commanded torque.
         """
         if not self.depends_on_load:
             return np.zeros_like(load)
@@ -119,10 +119,10 @@ class FrictionModel:
 
 
 class PreslidingState:
-    """How the joints came to where they are: z (n, k), which follows their positions, measurement by measurement.
+    """State z (n, k) of presliding friction; it follows the joint positions, measurement by measurement.
 
-    Feed it the encoder's own positions: what is smoothed has lost the small steps that presliding lives on. It starts
-    in the middle, z = 0, and forgets that after a few distances of movement.
+    It needs the encoder's own positions: smoothing removes the small steps that presliding depends on. It starts at
+    z = 0; the error of this start vanishes after a few `distance`s of movement.
     """
 
     def __init__(self, friction: FrictionModel) -> None:
@@ -130,12 +130,12 @@ class PreslidingState:
         self.forget()
 
     def forget(self) -> None:
-        """Know nothing of the past."""
+        """Discard the history: z = 0."""
         self.z = np.zeros_like(self._friction.kappa)
         self._q: Array | None = None
 
     def move(self, q: Array) -> Array:
-        """Go on to positions q (n), and return z (n, k). Positions that are not finite move nothing."""
+        """Advance to positions q (n) and return z (n, k). Positions that are not finite change nothing."""
         if not self._friction.has_state:
             return self.z
         if self.z.shape != self._friction.kappa.shape:
@@ -149,7 +149,7 @@ class PreslidingState:
 
 
 def not_negative(name: str, value: ArrayLike, n: int) -> Array:
-    """Return n finite numbers, none negative, or raise `ArgumentError`."""
+    """Return a vector (n) of finite numbers, none negative, or raise `ArgumentError`."""
     vector = np.array(value, dtype=float)
     if vector.shape != (n,) or not (np.isfinite(vector) & (vector >= 0)).all():
         raise ArgumentError(f'{name}: {value!r}, must be {n} finite numbers, none negative')
@@ -157,10 +157,10 @@ def not_negative(name: str, value: ArrayLike, n: int) -> Array:
 
 
 class Drive:
-    """Springs, coupled friction and effort offsets of n joints; none until a robot is taken."""
+    """Springs, coupled friction and effort offsets of n joints; zero until `set_coefficients`."""
 
     def __init__(self, n: int) -> None:
-        """Begin without any."""
+        """Create drives without springs, coupled friction and offsets."""
         self.n = n
         self._springs: Sequence[Spring | None] = [None] * n
         self.coupled = CoupledFriction((), [''] * n)
@@ -168,7 +168,7 @@ class Drive:
         self.effort_offset = np.zeros(n)
 
     def set_coefficients(self, robot: Robot) -> None:
-        """Take what the robot file says; joints are in the robot's order."""
+        """Set all coefficients from a robot; joints are in the order of the robot."""
         self._springs = [joint.spring for joint in robot.moving_joints]
         self.has_springs = any(spring is not None for spring in self._springs)
         self.coupled = CoupledFriction(robot.couplings, robot.joint_names)
@@ -177,7 +177,7 @@ class Drive:
 
     @property
     def effort_offset(self) -> Array:
-        """What efforts (n) read where there is no torque, N m (N)."""
+        """Efforts (n) that are read at zero torque, N m (N)."""
         return self._offset.copy()
 
     @effort_offset.setter
@@ -188,17 +188,17 @@ class Drive:
         self._offset = offset
 
     def without_offset(self, effort: Array) -> Array:
-        """Return the torque (n) that an effort stands for."""
+        """Return efforts (n) minus their offsets, N m (N)."""
         return np.asarray(effort - self._offset)
 
     def spring_torque(self, q: Array) -> Array:
-        """Return what must be given (n) against springs."""
+        """Return the torque (n) that overcomes the springs."""
         return spring_torque(self._springs, q) if self.has_springs else np.zeros(self.n)
 
     def spring_energy(self, q: Array) -> float:
-        """Return what springs hold, J."""
+        """Return the energy of the springs, J."""
         return spring_energy(self._springs, q) if self.has_springs else 0.0
 
     def coupled_friction(self, dq: Array) -> Array:
-        """Return what motors must give (n) against friction of joints together."""
+        """Return the torque (n) that overcomes the coupled friction."""
         return self.coupled.torque(dq) if self.has_couplings else np.zeros(self.n)

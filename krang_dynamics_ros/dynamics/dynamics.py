@@ -1,4 +1,4 @@
-"""The numbers of the equations of motion, by Pinocchio, from URDF text.
+"""Numbers of the equations of motion, by Pinocchio.
 
     Gamma = A(q) ddq + C(q, dq) dq + Q(q) + friction (17) + J^T f (16), rotor inertia (18) being in A
 
@@ -34,7 +34,7 @@ class Dynamics(PinocchioModel):
         Gamma = A(q) ddq + C(q, dq) dq + Q(q) + friction (17) + J^T f (16), with the rotor inertia (18) in A
 
     Joint vectors have shape (n,), in the order of `joint_names`, in rad and N m (m and N for prismatic joints). Every
-    returned array is new. An object computes in memory of its own: each thread needs its own object.
+    returned array is new. An object is not thread-safe: each thread needs its own.
 
     Example:
         >>> dynamics = Dynamics(Path('arm.urdf').read_text())
@@ -114,7 +114,7 @@ class Dynamics(PinocchioModel):
             ArgumentError: `q` has another shape.
         """
         unit = np.eye(self.n)
-        single = np.array([self.coriolis_torque(q, one) for one in unit])
+        single = np.array([self.coriolis_torque(q, row) for row in unit])
         C_k = np.empty((self.n, self.n, self.n))
         for i in range(self.n):
             C_k[:, i, i] = single[i]
@@ -177,7 +177,7 @@ class Dynamics(PinocchioModel):
         """
         if self._G is None:
             ddq = self._out(pin.aba(self._model, self._data, self._in(q), self._rate(dq), self._rate(torque)))
-        else:  # the articulated-body algorithm knows no joint that follows another one
+        else:  # the articulated-body algorithm does not support mimic joints
             ddq = self._solved(q, self._checked(torque) - self.inverse_dynamics(q, dq, np.zeros(self.n)))
         if not math.isfinite(ddq @ ddq):
             raise SingularityError('the acceleration is not finite: a joint moves no mass, or the state is not finite')
@@ -336,7 +336,7 @@ class Dynamics(PinocchioModel):
 
         Args:
             q: joint positions (n,), rad or m.
-            wrenches: wrenches that the robot applies; negate what a sensor reads of the world.
+            wrenches: wrenches that the robot applies; negate the reading of a sensor that measures the world's wrench.
 
         Returns:
             Torque (n,), N m (N).
@@ -413,16 +413,16 @@ class Dynamics(PinocchioModel):
         return f, 1 / np.vdot(damped, unit) - damping**2
 
     def weights(self, q: ArrayLike, loads: Iterable[Load]) -> list[Array]:
-        """Return what gravity does to bodies that links carry: [f; moment] (6) each, as its load wants it given.
+        """Return the weight [force; moment] (6) of each load, in the axes and about the point that the load names.
 
-        This is what the world applies; what a joint must give for it, as Q has it, is -J^T of it.
+        The world applies it; the joint torque that holds it, as part of Q, is -J^T times it.
         """
         pin.forwardKinematics(self._model, self._data, self._in(q))
         return [self._weight(load) for load in loads]
 
     def _weight(self, load: Load) -> Array:
-        place = pin.updateFramePlacement(self._model, self._data, self._frame(load.link))
-        weight = load.body.weighing.dot(self._gravity.dot(place.rotation))  # a third of the time of @
+        pose = pin.updateFramePlacement(self._model, self._data, self._frame(load.link))
+        weight = load.body.weighing.dot(self._gravity.dot(pose.rotation))  # a third of the time of @
         if load.axes in ('', load.link) and load.about in ('', load.link):
             return np.asarray(weight)
         link, axes, about = (
@@ -433,29 +433,29 @@ class Dynamics(PinocchioModel):
         return np.array(given.actInv(link.act(pin.Force(weight))).vector)
 
     def over(self, quantity: Quantity, q: Array, *dq: Array) -> Array:
-        """Return A, C, Q or C dq of many states, a state a row: (m, n, n) or (m, n) from q (m, n) and dq (m, n)."""
+        """Return A, C, Q or C dq (m, n, n or m, n) of many states, from q (m, n) and dq (m, n)."""
         values = [getattr(self, quantity)(*row) for row in zip(q, *dq, strict=True)]
         return np.array(values).reshape(len(q), *[self.n] * (2 if quantity in ('A', 'C') else 1))
 
     def wrench_torques(self, q: Array, wrenches: WrenchRows) -> Array:
-        """Return J^T f (m, n) for many states, q (m, n), with the wrenches of each."""
+        """Return J^T f (m, n) for many states, from q (m, n) and the wrenches at each state."""
         torques = np.zeros((len(q), self.n))
-        for place, vectors in wrenches.items():
+        for frame, vectors in wrenches.items():
             for k in np.flatnonzero(vectors.any(axis=1)):
-                torques[k] += self.wrench_torque(q[k], [Wrench.of(place.link, vectors[k].copy(), *place[1:])])
+                torques[k] += self.wrench_torque(q[k], [Wrench.of(frame.link, vectors[k].copy(), *frame[1:])])
         return torques
 
     def _at_link(self, position: Array, link: int, wrench: Wrench) -> Array:
-        """Return a wrench (6) in its link's own axes, about its link's own origin."""
+        """Return a wrench (6) in the axes of its link, about the origin of its link."""
         f = wrench.vector
         axes = self._frame(wrench.axes) if wrench.axes else link
         about = self._frame(wrench.about) if wrench.about else link
         if axes == link and about == link:
             return f
-        pin.forwardKinematics(self._model, self._data, position)  # the Jacobian placed its own chain only
-        place = [pin.updateFramePlacement(self._model, self._data, frame).copy() for frame in (link, axes, about)]
-        given = pin.SE3(place[1].rotation, place[2].translation)
-        return np.array(place[0].actInv(given).act(pin.Force(f)).vector)
+        pin.forwardKinematics(self._model, self._data, position)  # the Jacobian computes the poses of its chain only
+        pose = [pin.updateFramePlacement(self._model, self._data, frame).copy() for frame in (link, axes, about)]
+        given = pin.SE3(pose[1].rotation, pose[2].translation)
+        return np.array(pose[0].actInv(given).act(pin.Force(f)).vector)
 
     def fixed_together(self, link: str, other: str) -> bool:
         """Return whether two links are one rigid body: no moving joint is between them.
@@ -474,14 +474,14 @@ class Dynamics(PinocchioModel):
         return bool(here == there)
 
     def inertia_at_link(self, inertia: Inertia, link: str, given_in: str, q: ArrayLike | None = None) -> Inertia:
-        """Return a body that is given in the frame of one link, in the frame of the link that carries it.
+        """Transform a body from the frame in which it is given to the frame of the link that carries it.
 
         Args:
             inertia: the body, in the frame of `given_in`.
             link: name of the link that carries the body.
             given_in: name of the link in whose frame the body is given.
-            q: joint positions (n,) at which the frames are compared, rad or m; may be left out if no moving joint is
-            between the two links.
+            q: joint positions (n,) at which the frames are compared, rad or m; not needed if no moving joint is between
+            the two links.
 
         Returns:
             The same body in the frame of `link`. It moves with this link from then on.
@@ -491,14 +491,14 @@ class Dynamics(PinocchioModel):
         """
         here, there = (self._model.frames[self._frame(name)] for name in (link, given_in))
         if self.fixed_together(link, given_in):
-            place = here.placement.actInv(there.placement)
+            pose = here.placement.actInv(there.placement)
         elif q is None:
-            raise ArgumentError(f"inertia in the frame of '{given_in}', which moves against '{link}': must come with q")
+            raise ArgumentError(f"inertia in the frame of '{given_in}', which moves relative to '{link}': must have q")
         else:
             pin.forwardKinematics(self._model, self._data, self._in(q))
-            one, other = (self._data.oMi[frame.parentJoint] * frame.placement for frame in (here, there))
-            place = one.actInv(other)
-        return inertia.in_parent(place.rotation, place.translation)
+            carrier, other = (self._data.oMi[frame.parentJoint] * frame.placement for frame in (here, there))
+            pose = carrier.actInv(other)
+        return inertia.in_parent(pose.rotation, pose.translation)
 
 
 def _reference(frame: Frame) -> pin.ReferenceFrame:

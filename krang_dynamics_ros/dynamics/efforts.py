@@ -1,4 +1,4 @@
-"""What `effort` means: readings of drives and sensors as joint torques. Observer, commands and `process` ask here."""
+"""Meaning of `effort`: readings of drives and sensors as joint torques, for observer, commands and `process`."""
 
 from __future__ import annotations
 
@@ -18,11 +18,15 @@ MAY_LACK = ('gravity', 'coriolis', 'friction')
 
 
 class Efforts:
-    """The meaning of the efforts (n) of one robot.
+    """Meaning of the efforts (n) of a robot.
 
-    A torque, N m (N), is `scale` * reading - offset + the terms of the model that the reading is `without`. Offsets are
-    those of the robot's drives. `source` says where the torque acts: `joint`, behind the gear; `motor`, before friction
-    and rotors, times the gear ratio; `external`: the reading is the external torque itself, and lacks nothing.
+    torque = scale * reading - offset + the model terms in `without`, N m (N). Offsets are those of the robot's drives.
+
+    Attributes:
+        source: `joint`: the torque behind the gear; `motor`: the motor torque times the gear ratio, before friction and
+        rotor inertia; `external`: the external torque itself.
+        scale: N m (N) per unit of the reading (n).
+        without: terms that the readings do not contain, out of MAY_LACK.
     """
 
     def __init__(self, dynamics: Dynamics) -> None:
@@ -33,15 +37,15 @@ class Efforts:
 
     @property
     def as_read(self) -> bool:
-        """Whether readings are torques as they are."""
+        """Whether readings are torques without any conversion."""
         return not (self.without or (self.scale != 1).any() or self._dynamics.drive.effort_offset.any())
 
     def scaled(self, state: State) -> Array:
-        """Return the readings of a state (n) in N m (N); NaN where there is none."""
+        """Return the readings of a state (n) in N m (N); NaN where missing."""
         return np.full(self._dynamics.n, np.nan) if state.effort is None else state.effort * self.scale
 
     def torque(self, state: State) -> Array | None:
-        """Return the torques (n) that drive the joints, NaN where unknown; None if readings are external torques."""
+        """Return the driving torques (n), NaN where unknown; None if readings are external torques."""
         if self.source == 'external':
             return None
         if not self.without:
@@ -51,9 +55,9 @@ class Efforts:
         return np.asarray(self.torques(state.q[None], dq[None], effort[None])[0])
 
     def torques(self, q: Array, dq: Array, effort: Array) -> Array:
-        """Return the torques (m, n) of many states and their readings (m, n); of external readings, N m (N) as well.
+        """Return the torques (m, n) of many states from their readings (m, n); external readings are only scaled.
 
-        Where a velocity is needed and is NaN, so is the torque.
+        A torque is NaN where its velocity is needed and NaN.
         """
         scaled = np.asarray(effort * self.scale)
         if self.source == 'external':
@@ -61,7 +65,7 @@ class Efforts:
         return self._dynamics.drive.without_offset(scaled) + self.missing(q, dq)
 
     def missing(self, q: Array, dq: Array) -> Array:
-        """Return the terms (m, n) of many states that the readings are without."""
+        """Return the sum (m, n) of the terms in `without`, for many states."""
         missing = np.zeros_like(q)
         for name in self.without:
             missing = missing + self._term(name, q, dq)
@@ -76,7 +80,7 @@ class Efforts:
 
 
 def check_without(without: Sequence[str], source: str) -> None:
-    """Raise `ArgumentError` if readings of a source cannot be without these terms."""
+    """Raise `ArgumentError` if `without` contradicts the effort source."""
     if source == 'external' and without:
         raise ArgumentError(f'effort_without: {", ".join(without)}, must be empty with effort_source external')
     if source == 'joint' and 'friction' in without:

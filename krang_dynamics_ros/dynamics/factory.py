@@ -1,4 +1,4 @@
-"""From a robot to its dynamics: the one place where the robot's data, its URDF and Pinocchio meet."""
+"""Creation of `Dynamics` from robots, robot files and URDFs."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def dynamics_of(robot: Robot, urdf: str | None = None, backend: str = 'pinocchio
 
     Args:
         robot: the robot; also the source of gravity, rotor inertia, friction and the order of the joints.
-        urdf: another URDF of the same robot, to be compared with it; by default the URDF that is written from `robot`.
+        urdf: another URDF of the same robot, for comparisons; by default the URDF that is written from `robot`.
         backend: `pinocchio`, or `compiled`: C code of this robot, built on first use (needs CasADi and a C compiler).
 
     Returns:
@@ -50,20 +50,20 @@ def _dynamics(robot: Robot, urdf: str | None, backend: str, settings: dict[str, 
     if backend == 'pinocchio':
         return Dynamics(urdf_text(robot) if urdf is None else urdf, **settings)
     if urdf is not None:
-        raise ArgumentError("backend 'compiled' is of the robot file alone, must be 'pinocchio' for a URDF of its own")
-    from .compiled import CompiledDynamics  # noqa: PLC0415 (it loads every exporter)
+        raise ArgumentError("backend 'compiled' is built from the robot file, must be 'pinocchio' with a URDF")
+    from .compiled import CompiledDynamics  # noqa: PLC0415 (it loads all exporters)
 
     return CompiledDynamics(robot, urdf_text(robot), **settings)
 
 
 def load_urdf(robot_file: str | Path = '') -> str:
-    """Return the URDF of a robot file; of Krang if none is given."""
+    """Return the URDF of a robot file, by default of Krang."""
     return urdf_text(load_robot(robot_file))
 
 
 @dataclass(frozen=True)
 class Model:
-    """What a node runs on: the robot, its dynamics, the URDF they came from, and what is odd in that though taken."""
+    """The model that a node uses: the robot, its dynamics, its URDF, and warnings about the URDF."""
 
     robot: Robot
     dynamics: Dynamics
@@ -72,7 +72,7 @@ class Model:
 
     @property
     def end_effectors(self) -> dict[str, str]:
-        """The hands' links by name, as the robot's file has them: a URDF has none."""
+        """Links of the hands by name, from the robot file; a URDF has none."""
         return self.robot.end_effectors
 
 
@@ -84,13 +84,13 @@ def load_model(
     strict_description: bool = False,
     **adaptation: Any,
 ) -> Model:
-    """Return the model of a robot file, a URDF or xacro file, or a URDF text; of Krang if none is given.
+    """Return the model of a robot file, a URDF or xacro file, or a URDF text, by default of Krang.
 
-    `adaptation` are parameters of `robot.adapted.SPECS`: what differs on the real arm.
+    `adaptation` are parameters of `robot.adapted.SPECS`: differences between the URDF and the real arm.
     """
     adapted = Adaptation.of(adaptation)
     if robot_file and robot_description:
-        raise ArgumentError(f"robot_file '{robot_file}' and robot_description are both given, must be one of the two")
+        raise ArgumentError(f"robot_file '{robot_file}' and robot_description are both given, must be only one of them")
     if robot_description and backend != 'pinocchio':
         raise ArgumentError(f"backend '{backend}' needs a robot file, must be 'pinocchio' for a robot_description")
     if robot_description:
@@ -101,6 +101,6 @@ def load_model(
 
 
 def model_of(description: Description, backend: str = 'pinocchio') -> Model:
-    """Return the model of a description that was read."""
+    """Return the model of a description."""
     dynamics = dynamics_of(description.robot, backend=backend)
     return Model(description.robot, dynamics, description.urdf, (*description.warnings, *dynamics.warnings))

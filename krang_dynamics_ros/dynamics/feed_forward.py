@@ -1,9 +1,9 @@
-"""Efforts along a joint trajectory, for feed-forward, held against the limits of the joints.
+"""Feed-forward efforts along a joint trajectory, checked against the limits of the joints.
 
-    total = A(q) ddq + C(q, dq) dq + Q(q) + friction, with payloads and gravity as the dynamics have them
+    total = A(q) ddq + C(q, dq) dq + Q(q) + friction, with payloads and gravity of the `Dynamics`
 
-Limits hold for the total; what the arm's own firmware adds is left out of the efforts that are returned.
-A trajectory that is slower by a factor s takes (A ddq + C dq) / s^2, viscous friction / s, and the same gravity.
+Limits apply to the total. Torques that the arm's own firmware adds are subtracted from the returned efforts.
+A trajectory that is slower by a factor s needs (A ddq + C dq) / s^2, viscous friction / s, and the same gravity.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ from .dynamics import Dynamics
 from .trajectory import Motion, Spline, Trajectory, at_point, given
 
 EVERY = 0.01  # s between the points of a result
-STEP = 0.002  # s: limits are held at steps of this at most; a motion of 10 Hz peaks 0.2 % higher between them
+STEP = 0.002  # s: largest step between checks of limits; a motion of 10 Hz peaks 0.2 % higher between them
 MIN_SUBSTEPS = 4  # between two points of a result
 MAX_STRETCH = 1000.0
-STRETCH_STEP = 1.005  # of the search for the smallest one
+STRETCH_STEP = 1.005  # of the search for the smallest factor
 STRETCH_TOLERANCE = 1e-5
-TOLERANCE = 1e-9  # of a limit: rounding
+TOLERANCE = 1e-9  # relative to a limit, for rounding
 
 LimitKind = Literal['position', 'velocity', 'effort']
 
@@ -41,7 +41,7 @@ class LimitError(KrangDynamicsError):
 
 @dataclass(frozen=True)
 class Excess:
-    """The first place of a trajectory where a joint is beyond a limit, and its worst value up to the next point."""
+    """The first instant of a trajectory at which a joint exceeds a limit, and its worst value up to the next point."""
 
     kind: LimitKind
     joint: str
@@ -49,7 +49,7 @@ class Excess:
     allowed: str
     unit: str
     time: float  # s, of the worst value
-    point: int  # the point, or the one before, from 0
+    point: int  # number of the point, or of the point before, from 0
     between: bool  # whether it is between two points
 
     def __str__(self) -> str:
@@ -61,7 +61,7 @@ class Excess:
 
 
 class JointLimits:
-    """Limits of some joints (n); infinite where they are not known."""
+    """Limits of some joints (n); infinite where unknown."""
 
     def __init__(self, robot: Robot, joint_names: Sequence[str]) -> None:
         by_name = {joint.name: joint for joint in robot.moving_joints}
@@ -74,24 +74,24 @@ class JointLimits:
         self.effort = np.array([limit.effort or math.inf for limit in limits])
 
     def unknown(self) -> list[str]:
-        """Return a line for each kind of limit that is not known of some joints."""
+        """Return a line for each kind of limit that is unknown for some joints."""
         kinds = {'velocity': self.velocity, 'effort': self.effort}
         lines = []
         for kind, values in kinds.items():
             names = [name for name, x in zip(self.joint_names, values, strict=True) if math.isinf(x)]
             if names:
-                lines.append(f'no {kind} limit is known of {listed(names)}: not checked')
+                lines.append(f'{kind} limit of {listed(names)}: unknown, not checked')
         return lines
 
     def excess(self, kind: LimitKind, values: Array) -> Array:
-        """Return by how much values (m, n) are beyond their limits, as parts of these; negative: not at all."""
+        """Return by how much values (m, n) exceed their limits, relative to the limits; negative: not exceeded."""
         if kind == 'position':
             size = np.where(np.isfinite(self.upper - self.lower), self.upper - self.lower, 1.0)
             return np.asarray(np.maximum(self.lower - values, values - self.upper) / size)
         return np.asarray(np.abs(values) / getattr(self, kind) - 1)
 
     def allowed(self, kind: LimitKind, k: int) -> str:
-        """Say what is allowed of a joint."""
+        """Return the allowed range of a joint, for messages."""
         if kind == 'position':
             return f'from {self.lower[k]:g} to {self.upper[k]:g}'
         return f'at most {getattr(self, kind)[k]:g}'
@@ -102,30 +102,30 @@ class JointLimits:
 
 
 class AddedTorque(Protocol):
-    """What the arm's own firmware adds to every command."""
+    """Torque that the arm's own firmware adds to each command."""
 
     def torque(self, q: Array, dq: Array | None) -> Array | None:
-        """Return what it adds (n), but for friction; None where it cannot be known."""
+        """Return the added torque (n) without friction; None if unknown."""
 
     def friction_left(self, friction: Array, viscous: Array) -> Array:
-        """Return what commands give of friction (n), of which `viscous` (n) is viscous."""
+        """Return the part of the friction (n) that commands must contain; `viscous` (n) is its viscous part."""
 
 
 class Efforts(NamedTuple):
-    """What a motion takes of its joints, in parts (m, n) that depend differently on its speed."""
+    """Efforts of a motion, in parts (m, n) that depend differently on its speed."""
 
     inertial: Array  # A ddq + C dq
     gravity: Array
-    z: Array | None  # state of presliding friction (m, n, k), which depends on the way alone
+    z: Array | None  # state of presliding friction (m, n, k); it depends on the path only
 
 
 @dataclass(frozen=True, eq=False)
 class Plan:
-    """A trajectory with efforts, and how much of the limits it takes."""
+    """A trajectory with efforts, and the shares of the limits that it uses."""
 
     trajectory: Trajectory
-    stretch: float  # 1: as fast as it was given
-    velocity_share: Array  # (n) of the limit, largest along the way
+    stretch: float  # factor on the duration; 1: unchanged
+    velocity_share: Array  # (n) of the limit, largest along the path
     effort_share: Array  # (n)
     notes: tuple[str, ...]
 
@@ -155,31 +155,31 @@ class FeedForward:
         fixed: Mapping[str, float] | None = None,
         firmware: AddedTorque | None = None,
     ) -> None:
-        """Take a robot.
+        """Create the feed-forward of a robot.
 
         Args:
             robot: the robot, for its limits.
             dynamics: its dynamics.
-            fixed: where joints are that a trajectory does not name, rad or m; the others of these are at zero.
-            firmware: what the arm adds itself: efforts are without it. None: nothing.
+            fixed: positions by name of joints that a trajectory does not name, rad or m; by default zero.
+            firmware: torques that the arm's firmware adds; they are subtracted from the efforts.
         """
         self._robot, self._dynamics, self._firmware = robot, dynamics, firmware
         self._fixed = dynamics.vector(fixed or {})
 
     def plan(self, trajectory: Trajectory, every: float = EVERY, retime: bool = False) -> Plan:
-        """Return a trajectory with efforts, a point at least every so many seconds.
+        """Return a trajectory with efforts, with points at most `every` seconds apart.
 
         Args:
             trajectory: positions and velocities at each point, in any order of joints; accelerations may be missing.
-            every: distance of the points of the result, s. The way between them is that of the points given.
-            retime: whether the trajectory may be slowed down, by the smallest factor that holds all limits. Points
-            without velocities are then points of rest.
+            every: largest time between points of the result, s. The path is that of the given points.
+            retime: whether the trajectory may be slowed down, by the smallest factor that respects all limits. The arm
+            then stops at points without velocities.
 
         Returns:
             The plan.
 
         Raises:
-            LimitError: a limit is exceeded, at a point or between two; with `retime`, by any speed.
+            LimitError: a limit is exceeded, at a point or between two; with `retime`, at any speed.
             ArgumentError: a joint is unknown, or a point has no velocities and `retime` is not set.
         """
         if not (every > 0 and math.isfinite(every)):
@@ -201,7 +201,7 @@ class FeedForward:
         return Plan(result, stretch, velocity_share, effort_share, notes)
 
     def _added_by_robot(self, path: _Path) -> Array:
-        """Return what the arm's firmware adds at the points of the result (m, n): commands must be without it."""
+        """Return the torque that the arm's firmware adds at the points of the result (m, n)."""
         rows = slice(None, None, path.substeps)
         if self._firmware is None:
             return np.zeros_like(path.motion.q[rows])
@@ -218,25 +218,25 @@ class FeedForward:
     def largest_payload(
         self, trajectory: Trajectory, link: str, com: ArrayLike = (0.0, 0.0, 0.0), every: float = EVERY
     ) -> LargestPayload:
-        """Return the largest point mass that a link may carry besides, without any effort beyond its limit.
+        """Return the largest additional point mass that a link may carry without exceeding an effort limit.
 
         Args:
-            trajectory: as for `plan`, within its limits; as fast as it is given.
+            trajectory: as for `plan`, at its own speed and within all limits.
             link: name of the link.
-            com: where the mass is (3,), in the frame of the link, m.
+            com: position of the mass (3,) in the frame of the link, m.
             every: as for `plan`.
 
         Returns:
-            The mass (infinite where no limit of effort is known), and the joint and time that limit it.
+            The mass (infinite if no effort limit is known), and the joint and time that limit it.
 
         Raises:
-            LimitError: a limit is exceeded without that mass.
+            LimitError: a limit is exceeded without the mass.
             ArgumentError: a joint or the link is unknown, or a point has no velocities.
         """
         trajectory = self._checked(trajectory, retime=False)
         path = self._path(trajectory, every)
         if excess := path.first_excess(1.0):
-            raise LimitError(f'{excess}, without any further payload')
+            raise LimitError(f'{excess}, even without additional payload')
         before = self._dynamics.payload
         unit = Inertia.about_com(1.0, com, np.zeros((3, 3)))
         try:
@@ -254,20 +254,20 @@ class FeedForward:
         return LargestPayload(mass, trajectory.joint_names[k], float(path.motion.time[row]))
 
     def _checked(self, trajectory: Trajectory, retime: bool) -> Trajectory:
-        """Return the trajectory with velocities at all points, or refuse it."""
+        """Return the trajectory with velocities at all points, or raise `ArgumentError`."""
         trajectory.columns_in(self._dynamics.joint_names)
         if retime:
             return trajectory.at_rest_where_unknown()
         unknown = ~given(trajectory.velocity)
         if unknown.any():
             raise ArgumentError(
-                f'{at_point(int(unknown.argmax()))}: no velocities, must be given: the controller moves along straight '
-                'lines, with jumps of velocity that no effort makes; retime lets the motion rest at such points'
+                f'{at_point(int(unknown.argmax()))}: no velocities, must be given: without them the controller moves '
+                'along straight lines, with jumps of velocity; retime stops at such points'
             )
         return trajectory
 
     def _path(self, trajectory: Trajectory, every: float) -> _Path:
-        """Return what the dynamics say along a trajectory."""
+        """Return states and efforts along a trajectory."""
         dynamics, substeps = self._dynamics, max(math.ceil(every / STEP), MIN_SUBSTEPS)
         spline = Spline(trajectory)
         motion = spline.at(spline.times(every, substeps))
@@ -293,20 +293,20 @@ class FeedForward:
             raise LimitError(f'{excess}; gravity and dry friction alone exceed it, at any speed')
         factor = path.smallest_stretch()
         while factor > 1 and self._path(trajectory.stretched(factor), every).first_excess(1.0):
-            factor *= 1 + 10 * STRETCH_TOLERANCE  # other samples of the way find more by so little
+            factor *= 1 + 10 * STRETCH_TOLERANCE  # other samples of the path exceed a limit by so little
         return factor
 
 
 @dataclass(frozen=True, eq=False)
 class _Path:
-    """Closely sampled states along a trajectory, and what they take at any speed."""
+    """Densely sampled states along a trajectory, and their efforts at any speed."""
 
     trajectory: Trajectory
     motion: Motion
     q: Array  # (m, all joints of the robot)
     dynamics: Dynamics
     parts: Efforts  # of all joints of the robot
-    at: list[int]  # places of the trajectory's joints among them
+    at: list[int]  # indices of the trajectory's joints in vectors of the robot
     limits: JointLimits
     substeps: int
 
@@ -317,7 +317,7 @@ class _Path:
         friction = self.dynamics.friction.torque(dq, self.parts.z)
         total = (self.parts.inertial / stretch**2 + self.parts.gravity + friction)[:, self.at]
         if not np.isfinite(total).all():
-            raise LimitError('an effort is not finite, must be: look at times and masses')
+            raise LimitError('an effort is not finite, must be finite: check times and masses')
         return total
 
     def _excesses(self, stretch: float) -> dict[LimitKind, Array]:
@@ -326,12 +326,12 @@ class _Path:
         }  # fmt: skip
         return {kind: self.limits.excess(kind, numbers) for kind, numbers in values.items()}
 
-    def holds(self, stretch: float) -> bool:
-        """Return whether all limits are held."""
+    def respects_limits(self, stretch: float) -> bool:
+        """Return whether all limits are respected."""
         return all(excess.max() <= TOLERANCE for excess in self._excesses(stretch).values())
 
     def first_excess(self, stretch: float) -> Excess | None:
-        """Return where a limit is exceeded first, or None."""
+        """Return the first excess of a limit, or None."""
         excesses = self._excesses(stretch)
         rows = np.array([excess.max(axis=1) for excess in excesses.values()]) > TOLERANCE
         if not rows.any():
@@ -355,29 +355,29 @@ class _Path:
         )  # fmt: skip
 
     def smallest_stretch(self) -> float:
-        """Return the smallest factor that holds all limits; `MAX_STRETCH` does."""
+        """Return the smallest factor that respects all limits; `MAX_STRETCH` must respect them."""
         low = high = 1.0
-        while not self.holds(high):
+        while not self.respects_limits(high):
             low, high = high, min(high * STRETCH_STEP, MAX_STRETCH)
         while high > low * (1 + STRETCH_TOLERANCE):
             middle = 0.5 * (low + high)
-            low, high = (low, middle) if self.holds(middle) else (middle, high)
+            low, high = (low, middle) if self.respects_limits(middle) else (middle, high)
         return high
 
 
 def _notes(trajectory: Trajectory, limits: JointLimits) -> list[str]:
-    """Return what a person should know of a trajectory with efforts."""
+    """Return notes for the user about a trajectory with efforts."""
     last, k = np.abs(trajectory.effort[-1]), int(np.abs(trajectory.effort[-1]).argmax())
     notes = []
     if trajectory.time[0] > 0:
         notes.append(
-            f'the way from where the arm stands to point 1, {trajectory.time[0]:g} s, is not known here: not checked'
+            f'the motion from the present position to point 1, {trajectory.time[0]:g} s, is unknown: not checked'
         )
     if np.abs(trajectory.velocity[-1]).max() > 0:
-        notes.append('the last point is no point of rest: the controller refuses it, unless told otherwise')
+        notes.append('the velocity at the last point is not zero: by default the controller refuses this')
     if last[k] > 0:
         notes.append(
-            'feed-forward vanishes at the last point: the controller holds with effort 0 from then on, so its position '
-            f'loop alone must hold up to {last[k]:.3g} {limits.unit("effort", k)} ({trajectory.joint_names[k]})'
+            'feed-forward ends at the last point: from then on the controller sends effort 0, so its position loop '
+            f'alone must hold up to {last[k]:.3g} {limits.unit("effort", k)} ({trajectory.joint_names[k]})'
         )
     return notes

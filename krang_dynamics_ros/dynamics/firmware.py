@@ -1,4 +1,4 @@
-"""Torques that an arm's own firmware adds to every command: by its own model, payload and gravity."""
+"""Torques that an arm's firmware adds to each command, by its own model, payload and gravity."""
 
 from __future__ import annotations
 
@@ -17,15 +17,22 @@ MAY_ADD = ('gravity', 'coriolis', 'friction')
 
 
 class Firmware:
-    """The terms that a robot computes for itself, with the sign of the total.
+    """Terms that the firmware of a robot computes, with the sign of the total.
 
-    Its model is the vendor's robot without everything beyond the flanges, with the payloads that it was told.
+    The firmware's model is the vendor's robot up to the flanges, with the payloads that are configured in the firmware.
     """
 
     def __init__(
         self, robot: Robot, joint_names: Sequence[str], flanges: Sequence[str] = (), adds: Sequence[str] = ('gravity',)
     ) -> None:
-        """`robot` is the vendor's; torques are in the order of `joint_names`, zero for joints that it does not have."""
+        """Create the firmware's model.
+
+        Args:
+            robot: the robot as the vendor models it.
+            joint_names: order of torques (n); torques of joints that `robot` lacks are zero.
+            flanges: links at which the vendor's model ends.
+            adds: terms that the firmware adds, out of MAY_ADD.
+        """
         self.adds = frozenset(adds)
         self._dynamics = dynamics_of(without_beyond(robot, flanges))
         if others := [name for name in self._dynamics.joint_names if name not in joint_names]:
@@ -34,17 +41,17 @@ class Firmware:
         self._n = len(joint_names)
 
     def set_gravity(self, gravity: Sequence[float]) -> None:
-        """Set the gravity (3, m/s^2, in base axes, downwards) that the firmware believes in."""
+        """Set the gravity (3) that the firmware uses: base axes, pointing down, m/s^2."""
         self._dynamics.gravity = np.array(gravity, dtype=float)
 
     def set_payload(self, payload: Mapping[str, Inertia]) -> None:
-        """Set the payloads that the firmware was told, by flange, in the flange's frame."""
+        """Set the payloads that are configured in the firmware, by flange, in the frame of the flange."""
         self._dynamics.payload = dict(payload)
 
     def torque(self, q: Array, dq: Array | None) -> Array | None:
-        """Return the sum of what is added (n; N m, N), or None where it needs velocities that are not known.
+        """Return the torque (n) that the firmware adds, N m (N); None if it needs velocities and `dq` is None.
 
-        Friction is no part of it: it is left out of the command instead (`robot.friction_share`).
+        Friction is not included: it is left out of the command instead (`robot.friction_share`).
         """
         torque = np.zeros(self._n)
         if 'gravity' in self.adds:
@@ -63,7 +70,7 @@ class Firmware:
 
 
 def without_beyond(robot: Robot, flanges: Sequence[str]) -> Robot:
-    """Return a robot whose links beyond the flanges have no mass and do not move."""
+    """Return the robot with massless and fixed links beyond the flanges."""
     names = [link.name for link in robot.links]
     if wrong := [flange for flange in flanges if flange not in names]:
         raise unknown_name('robot_flange: link', wrong[0], names)

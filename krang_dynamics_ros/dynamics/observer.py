@@ -1,4 +1,4 @@
-"""The observer's low pass, for what is held against it."""
+"""Momentum observer: external torques from efforts and momentum (De Luca, *Robotics 2*)."""
 
 from __future__ import annotations
 
@@ -15,21 +15,27 @@ from .state import State
 
 
 class LowPass:
-    """x of before, as the momentum observer would show it: exact for any step, begun anew after a gap."""
+    """First-order low pass with the dynamics of the observer, for signals that are compared with its output.
+
+    It is exact for any step, and starts again after a gap.
+    """
 
     def __init__(self) -> None:
         self.forget()
 
     def forget(self) -> None:
-        """Begin anew with the next x."""
+        """Discard the history: the next x is the new start."""
         self._value: Array | None = None
-        self._stamp = self.begun = 0  # ns
+        self._stamp = self.start = 0  # ns
 
-    def follow(self, x: Array, gain: float, stamp: int, longest: float) -> Array:
-        """Go on to x (n) at a stamp (ns); return what shows of it. `gain` is K (1/s), a gap is beyond `longest` (s)."""
+    def update(self, x: Array, gain: float, stamp: int, max_gap: float) -> Array:
+        """Advance to x (n) at a stamp (ns) and return the filtered x (n).
+
+        `gain` is K, 1/s. The filter starts again after a gap longer than `max_gap`, s.
+        """
         dt = (stamp - self._stamp) / 1e9
-        if self._value is None or not -longest <= dt <= longest:
-            self._value, self.begun = x.copy(), stamp
+        if self._value is None or not -max_gap <= dt <= max_gap:
+            self._value, self.start = x.copy(), stamp
         elif dt > 0:
             self._value = self._value - expm1(-gain * dt) * (x - self._value)
         else:
@@ -38,22 +44,26 @@ class LowPass:
         return self._value
 
 
-SETTLED = 5.0  # time constants 1 / K, after which a step shows to 0.7 %
+SETTLED = 5.0  # time constants 1 / K, after which a step appears to 0.7 %
 NEVER = -1
 
 
 class MomentumObserver:
-    """External torques (n) of one robot: what the WORLD does to the joints, N m, or N for a prismatic joint.
+    """External torques (n) of a robot: torques that the WORLD applies to the joints, N m (N).
 
-    `efforts` says what `effort` means; where it is the external torque itself, that goes through as it is. `gain` is K,
-    1/s.
+    If `effort` is the external torque itself, it is returned unfiltered.
+
+    Attributes:
+        gain: K, 1/s.
+        efforts: meaning of `effort`.
+        max_gap: longest time between two states, s; after a longer gap the observer starts again.
     """
 
     def __init__(self, dynamics: Dynamics) -> None:
         self.dynamics = dynamics
         self.gain = 10.0  # 1/s
         self.efforts = Efforts(dynamics)
-        self.longest = 0.1  # s: after a gap longer than this it begins anew
+        self.max_gap = 0.1  # s
         self._past = PreslidingState(dynamics.friction)
         self._path = Path()
         self._input_before = np.zeros(dynamics.n)
@@ -61,23 +71,24 @@ class MomentumObserver:
 
     @property
     def stamp(self) -> int:
-        """The stamp (ns) of the state that the torques are of; negative if there is none."""
+        """Stamp (ns) of the state of the torques; negative if there is none."""
         return self._stamp
 
     def forget(self) -> None:
-        """Forget everything: an estimate comes again when the observer has settled."""
+        """Discard the history: the next estimate comes when the observer has settled."""
         self._stamp = NEVER
-        self.gap = 0.0  # s, between two stamps, that made it begin anew; zero if something else did
-        self._since, self._latest = np.full(self.dynamics.n, NEVER), NEVER  # when each joint's torque began; the latest
+        self.gap = 0.0  # s, between two stamps, that caused the reset; zero for another cause
+        # Stamp at which the torque of each joint starts, and the latest of them.
+        self._since, self._latest = np.full(self.dynamics.n, NEVER), NEVER
         self.torque = np.zeros(self.dynamics.n)
         self.acceleration = np.zeros(self.dynamics.n)  # of each joint, through the same low pass
         self._past.forget()
 
     def __call__(self, state: State) -> Array | None:
-        """Go on to a state; return the external torques (n), NaN where they cannot be told, or None if nowhere.
+        """Advance to a state; return the external torques (n), NaN where unknown, or None if all are unknown.
 
-        Where joints come in parts, it goes on to the newest state that is of one instant, and stays where it is while
-        there is no newer one.
+        With joint states in parts, it advances to the newest state whose joints all have the same instant, and stays
+        there until a newer such state exists.
         """
         for instant in state.instants:
             if instant.dq is None:
@@ -97,22 +108,22 @@ class MomentumObserver:
 
     def _joint_torque(self, state: State) -> Array:
         torque = self.efforts.torque(state)
-        return np.zeros(self.dynamics.n) if torque is None else torque  # external: only the path is followed
+        return np.zeros(self.dynamics.n) if torque is None else torque  # external: only the acceleration is computed
 
     def unsettled(self, state: State) -> float:
-        """Return how long it still takes (s) until every joint with an effort is told."""
+        """Return the time (s) until the torque of all joints with an effort is known."""
         known = np.zeros(self.dynamics.n, dtype=bool) if state.effort is None else np.isfinite(state.effort)
         left = SETTLED / self.gain - (self._stamp - self._since[known]) / 1e9
         return max(0.0, float(left.max())) if known.any() and self.efforts.source != 'external' else 0.0
 
     def _follow(self, q: Array, dq: Array, torque: Array, stamp: int) -> None:
         dt = (stamp - self._stamp) / 1e9
-        if self._stamp == NEVER or not -self.longest <= dt <= self.longest:
+        if self._stamp == NEVER or not -self.max_gap <= dt <= self.max_gap:
             gap = 0.0 if self._stamp == NEVER else dt
             self.forget()
             self.gap = gap
         elif dt <= 0:
-            return  # a part of a state that came late, or twice: the next one has it
+            return  # a state that came late, or twice: the next state contains it
         input_ = torque - self._friction(q, dq)
         if self._stamp == NEVER:
             self._path.begin(q, dq)
@@ -136,7 +147,7 @@ class MomentumObserver:
             self.torque[unknown], self._since[unknown], self._latest = 0.0, stamp, stamp
 
     def _friction(self, q: Array, dq: Array) -> Array:
-        """Return what is between a reading and the links: springs, and before a sensor the friction of the drive."""
+        """Return the torque (n) between a reading and the links: springs, and with a motor reading also friction."""
         z, drive = self._past.move(q), self.dynamics.drive
         springs = drive.spring_torque(q)
         if self.efforts.source != 'motor':

@@ -1,7 +1,7 @@
-"""A robot as a Pinocchio model, put together joint by joint: what was read and checked is what is computed with.
+"""A robot as a Pinocchio model, built joint by joint from the `Robot` that was read and checked.
 
-Pinocchio's own URDF reader drops an inertial that it cannot read with a word on stderr only, recurses link by link, and
-knows joints by name, its own `universe` among them.
+Pinocchio's own URDF reader drops an unreadable inertial with a message on stderr only, recurses link by link, and
+identifies joints by name, its own `universe` among them.
 """
 
 from __future__ import annotations
@@ -22,43 +22,43 @@ from ..robot.urdf_reader import read_description
 from .at_rest import odd_inertia, rest_pose
 from .drives import Drive, FrictionModel, not_negative
 
-MAX_JOINTS = 200  # that move; Pinocchio keeps some 70 n^3 bytes for derivatives that nobody asks for here, 0.5 GB then
+MAX_JOINTS = 200  # that move; Pinocchio allocates about 70 n^3 bytes, 0.5 GB, for derivatives
 _TURNING = (pin.JointModelRX, pin.JointModelRY, pin.JointModelRZ)
 _SLIDING = (pin.JointModelPX, pin.JointModelPY, pin.JointModelPZ)
 
 
 class Tree(NamedTuple):
-    """A model, and where in it a robot's parts are."""
+    """A model, and the indices of a robot's parts in it."""
 
     model: pin.Model
-    frames: dict[str, int]  # by link: its frame
-    places: dict[str, int]  # by joint that moves: its entry in Pinocchio's vectors
+    frames: dict[str, int]  # frames by link
+    indices: dict[str, int]  # in Pinocchio's vectors, by moving joint
 
 
 def tree_of(robot: Robot) -> Tree:
-    """Return a robot's model. Mimicking joints move freely in it, like any other."""
+    """Return the model of a robot. Mimic joints are independent in it."""
     moving = sum(joint.moves for joint in robot.joints)
     if moving > MAX_JOINTS:
-        fault = Fault('joints', f'{moving} that move', f'must be {MAX_JOINTS} at most; base_link takes a part')
+        fault = Fault('joints', f'{moving} that move', f'must be at most {MAX_JOINTS}; base_link selects a subtree')
         raise RobotError(f"robot '{robot.name}'", [fault])
     tree = Tree(pin.Model(), {}, {})
     tree.model.name = robot.name
-    stands = {robot.base: (0, pin.SE3.Identity())}  # by link: the joint that moves it, and its place there
-    _add_link(tree, robot, robot.base, *stands[robot.base])
+    attached = {robot.base: (0, pin.SE3.Identity())}  # by link: the joint that moves it, and its pose there
+    _add_link(tree, robot, robot.base, *attached[robot.base])
     for joint in _depth_first(robot):
-        at, above = stands[joint.parent]
+        at, above = attached[joint.parent]
         placement = above * pin.SE3(joint.rotation, joint.position)
         if joint.moves:
             at = tree.model.addJoint(at, _model_of(joint), placement, joint.name)
-            tree.places[joint.name] = tree.model.joints[at].idx_v
+            tree.indices[joint.name] = tree.model.joints[at].idx_v
             placement = pin.SE3.Identity()
-        stands[joint.child] = at, placement
+        attached[joint.child] = at, placement
         _add_link(tree, robot, joint.child, at, placement)
     return tree
 
 
 def _depth_first(robot: Robot) -> list[Joint]:
-    """Return all joints so that what one carries stands together behind it: Pinocchio counts on that."""
+    """Return all joints in depth-first order: Pinocchio requires that subtrees are contiguous."""
     carried: dict[str, list[Joint]] = {}
     for joint in reversed(robot.joints):
         carried.setdefault(joint.parent, []).append(joint)
@@ -75,25 +75,25 @@ def _add_link(tree: Tree, robot: Robot, name: str, at: int, placement: pin.SE3) 
 
 
 def _body_of(inertia: Inertia) -> pin.Inertia:
-    """Return an inertia by its parts: the constructor refuses those that no body can have."""
+    """Return Pinocchio's inertia, set part by part: its constructor refuses impossible inertias."""
     body = pin.Inertia.Zero()
     body.mass, body.lever, body.inertia = inertia.m, inertia.com, inertia.I_G
     return body
 
 
 def _model_of(joint: Joint) -> pin.JointModel:
-    """Return Pinocchio's joint: one of its quick ones if the axis is x, y or z."""
-    quick, other = (
+    """Return Pinocchio's joint model, a fast special case if the axis is x, y or z."""
+    aligned, other = (
         (_SLIDING, pin.JointModelPrismaticUnaligned)
         if joint.kind == 'prismatic'
         else (_TURNING, pin.JointModelRevoluteUnaligned)
     )
     along = np.flatnonzero(joint.axis == 1.0)
-    return quick[along[0]]() if len(along) else other(np.array(joint.axis))
+    return aligned[along[0]]() if len(along) else other(np.array(joint.axis))
 
 
 class PinocchioModel:
-    """What `Dynamics` computes with: the model, the order of its joints, their friction, rotors, gravity, payload."""
+    """The model behind `Dynamics`: order of joints, friction, rotors, gravity, payload."""
 
     def __init__(
         self,
@@ -103,7 +103,7 @@ class PinocchioModel:
         joint_names: Sequence[str] | None = None,
         rotor_inertia: Mapping[str, float] | None = None,
     ) -> None:
-        """Read a URDF, or take a robot. Joints may be revolute, continuous, prismatic or fixed.
+        """Create the model of a URDF or of a robot. Joints may be revolute, continuous, prismatic or fixed.
 
         A joint with `<mimic>` has no coordinate: it follows in position and velocity, and its torque is part of the
         torque of the joint that it follows. Friction is read from `<dynamics>`.
@@ -136,34 +136,34 @@ class PinocchioModel:
         self.warnings = odd_inertia(robot, self.joint_names, A)
 
     def _set_model(self, robot: Robot) -> None:
-        """Make Pinocchio's model of a robot, what it computes in, and what of it stays as it is."""
-        self._model, self._frames, places = tree_of(robot)
+        """Create Pinocchio's model and data of a robot, and the copies that payloads do not change."""
+        self._model, self._frames, indices = tree_of(robot)
         self._data = self._model.createData()
-        self._bare = self._model.copy()  # no gravity, and never any rotors
+        self._bare = self._model.copy()  # without gravity and rotors
         self._bare.gravity.linear = np.zeros(3)
         self._unladen = [pin.Inertia(inertia) for inertia in self._model.inertias]
         self._zero = frozen(np.zeros(self._model.nv))
-        self._set_order(robot, places)
+        self._set_order(robot, indices)
 
-    def _set_order(self, robot: Robot, places: Mapping[str, int]) -> None:
-        """Find where each coordinate stands in Pinocchio's vectors; None where the two orders are one.
+    def _set_order(self, robot: Robot, indices: Mapping[str, int]) -> None:
+        """Set the index of each coordinate in Pinocchio's vectors; None where the two orders are equal.
 
         With mimics Pinocchio's positions are G q + offset, its velocities G dq, and our torques are G^T of its own.
         """
-        self._places = np.array([places[name] for name in self.joint_names])
-        same = len(places) == self.n and self._places.tolist() == list(range(self.n))
-        self._from_pin = None if same else self._places
-        self._to_pin = None if same or robot.mimics else np.argsort(self._places)
+        self._indices = np.array([indices[name] for name in self.joint_names])
+        same = len(indices) == self.n and self._indices.tolist() == list(range(self.n))
+        self._from_pin = None if same else self._indices
+        self._to_pin = None if same or robot.mimics else np.argsort(self._indices)
         self._G: Array | None = None
         if robot.mimics:
-            self._G, self._offset = np.zeros((len(places), self.n)), np.zeros(len(places))
-            self._G[self._places, range(self.n)] = 1.0
+            self._G, self._offset = np.zeros((len(indices), self.n)), np.zeros(len(indices))
+            self._G[self._indices, range(self.n)] = 1.0
             for name, mimic in robot.mimics.items():
-                self._G[places[name], self.joint_names.index(mimic.joint)] = mimic.multiplier
-                self._offset[places[name]] = mimic.offset
+                self._G[indices[name], self.joint_names.index(mimic.joint)] = mimic.multiplier
+                self._offset[indices[name]] = mimic.offset
 
     def _checked(self, x: ArrayLike) -> Array:
-        """Return a vector that was handed in as an array of the robot's length."""
+        """Return an argument as a joint vector (n), or raise `ArgumentError`."""
         vector = np.asarray(x, float)
         if vector.shape != self._shape:
             names = ', '.join(self.joint_names)
@@ -171,24 +171,24 @@ class PinocchioModel:
         return vector
 
     def _in(self, q: ArrayLike) -> Array:
-        """Check positions that were handed in, and put them into Pinocchio's order."""
+        """Check positions (n) and return them in Pinocchio's order."""
         return self._rate(q) if self._G is None else self._rate(q) + self._offset
 
     def _rate(self, dq: ArrayLike) -> Array:
-        """Check velocities or accelerations that were handed in, and put them into Pinocchio's order."""
+        """Check velocities or accelerations (n) and return them in Pinocchio's order."""
         vector = self._checked(dq)
         if self._G is not None:
             return self._G @ vector
         return vector if self._to_pin is None else vector[self._to_pin]
 
     def _out(self, x: Array) -> Array:
-        """Bring a torque back into the robot's order."""
+        """Return a torque in the robot's order."""
         if self._G is not None:
             return x @ self._G
         return x if self._from_pin is None else x[self._from_pin]
 
     def _columns(self, J: Array) -> Array:
-        J = J.reshape(6, -1)  # a single column comes flat
+        J = J.reshape(6, -1)  # Pinocchio returns a single column flat
         if self._G is not None:
             return J @ self._G
         return J if self._from_pin is None else J[:, self._from_pin]
@@ -227,7 +227,7 @@ class PinocchioModel:
         self._rotors = vector
         self._any_rotor = bool(vector.any())
         armature = np.zeros(self._model.nv)
-        armature[self._places] = vector
+        armature[self._indices] = vector
         self._model.armature = armature
 
     @property
@@ -254,10 +254,10 @@ class PinocchioModel:
         frames = {link: self._model.frames[self._frame(link)] for link in (*self._payload, *payload)}
         laden = {frame.parentJoint: pin.Inertia(self._unladen[frame.parentJoint]) for frame in frames.values()}
         for link, body in payload.items():
-            laden[frames[link].parentJoint] += frames[link].placement.act(_pinocchios(body))
+            laden[frames[link].parentJoint] += frames[link].placement.act(_pinocchio_inertia(body))
         for joint, inertia in laden.items():
             self._model.inertias[joint] = self._bare.inertias[joint] = inertia
-        base = self._model.inertias[0]  # Pinocchio keeps it, but leaves it out of its sums
+        base = self._model.inertias[0]  # Pinocchio stores it, but leaves it out of its sums
         self._base_mass, self._base_com = float(base.mass), np.array(base.lever)
         self._payload = payload
 
@@ -314,7 +314,7 @@ class PinocchioModel:
 
 
 def _in_order(robot: Robot, joint_names: Sequence[str] | None) -> tuple[str, ...]:
-    """Return the joints with a coordinate in the order that was asked for, or else the robot's."""
+    """Return the joints with a coordinate in the given order, by default that of the robot."""
     names = tuple(robot.joint_names if joint_names is None else joint_names)
     if sorted(names) != sorted(robot.joint_names):
         raise ArgumentError(
@@ -323,6 +323,6 @@ def _in_order(robot: Robot, joint_names: Sequence[str] | None) -> tuple[str, ...
     return names
 
 
-def _pinocchios(body: Inertia) -> pin.Inertia:
-    """Return a body as Pinocchio has it; its constructor would refuse a thin rod for the last digit."""
+def _pinocchio_inertia(body: Inertia) -> pin.Inertia:
+    """Return a body as Pinocchio's inertia; its constructor would refuse a thin rod because of rounding."""
     return pin.Inertia.FromDynamicParameters(body.parameters[[0, 1, 2, 3, 4, 5, 7, 6, 8, 9]])

@@ -1,4 +1,4 @@
-"""What is known of a robot at one instant."""
+"""State of a robot at an instant: positions, velocities, efforts, wrenches."""
 
 from __future__ import annotations
 
@@ -13,15 +13,18 @@ from ..core.wrench import Wrench
 
 
 class LazyWrenches(Sequence[Wrench]):
-    """What the hands apply at one state, computed on first access: never while nothing needs `torque/wrench`."""
+    """Wrenches that the hands apply at a state, computed on first access.
+
+    They are never computed while nothing needs `torque/wrench`.
+    """
 
     def __init__(self, compute: Callable[[], Mapping[str, Wrench]]) -> None:
-        """`compute` returns the wrenches by hand."""
+        """Create the sequence; `compute` returns the wrenches by name of the hand."""
         self.compute = compute
 
     @cached_property
     def by_hand(self) -> Mapping[str, Wrench]:
-        """The wrenches by the hands' names; a hand without a fresh reading has none."""
+        """Wrenches by name of the hand; a hand without a fresh reading is missing."""
         return self.compute()
 
     def __len__(self) -> int:
@@ -30,56 +33,56 @@ class LazyWrenches(Sequence[Wrench]):
     def __iter__(self) -> Iterator[Wrench]:
         return iter(self.by_hand.values())
 
-    def __getitem__(self, which: Any) -> Any:
-        return [*self.by_hand.values()][which]
+    def __getitem__(self, index: Any) -> Any:
+        return [*self.by_hand.values()][index]
 
 
 class Parts(Protocol):
-    """What brings joints that come in parts to one instant. It may be asked until the next message comes."""
+    """Alignment of joints that come in several messages to a common instant. Valid until the next message."""
 
     def instants(self) -> Sequence[State]:
-        """Return the newest state of one instant, after those on the way to it; nothing if there is no newer one."""
+        """Return the states at common instants since the last call, the newest last; empty if there are none."""
 
     @property
     def is_too_old(self) -> bool:
-        """Whether that state is too old to say anything of now: a part is too far behind the others."""
+        """Whether the newest common instant is too old: the joints of a message are too far behind the others."""
 
 
 @dataclass(frozen=True, eq=False)
 class State:
-    """What is known of a robot at one instant, joint vectors (n) in the order of the dynamics' joints."""
+    """State of a robot at an instant; joint vectors (n) are in the order of the dynamics' joints."""
 
     q: Array
-    dq: Array | None = None  # None where one velocity or more is not known
-    wrenches: Sequence[Wrench] = ()  # what the robot applies
-    effort: Array | None = None  # as measured, NaN where it is not known; None: nothing is measured
+    dq: Array | None = None  # None if a velocity is unknown
+    wrenches: Sequence[Wrench] = ()  # that the robot applies
+    effort: Array | None = None  # as measured, NaN where unknown; None: no efforts
     stamp: int = 0  # ns
-    velocities: Array | None = None  # as measured, NaN where one is not known; None: as `dq`
-    parts: Parts | None = None  # None: all joints are of one instant
+    velocities: Array | None = None  # as measured, NaN where unknown; None: as `dq`
+    parts: Parts | None = None  # None: all joints have the same instant
 
     def wrenches_by_hand(self) -> Mapping[str, Wrench]:
-        """Return what the robot applies, by hand; by number where the wrenches came without names."""
+        """Return the wrenches that the robot applies, by hand; by number if they have no names."""
         if isinstance(self.wrenches, LazyWrenches):
             return self.wrenches.by_hand
         return {str(k): wrench for k, wrench in enumerate(self.wrenches)}
 
-    def reread(self) -> State:
-        """Return the same state with the wrenches computed anew: a sensor's parameters have changed."""
+    def with_new_wrenches(self) -> State:
+        """Return the same state with wrenches that are computed again, after a change of a sensor's parameters."""
         if not isinstance(self.wrenches, LazyWrenches):
             return self
         return replace(self, wrenches=LazyWrenches(self.wrenches.compute))
 
     @property
     def velocity(self) -> Array:
-        """The velocities (n), for those who have made sure that they are known."""
+        """Velocities (n); raises `ArgumentError` if they are unknown."""
         if self.dq is None:
             raise ArgumentError('a state has no velocities, must have them for this term')
         return self.dq
 
     @cached_property
     def instants(self) -> Sequence[State]:
-        """States in which all joints are of one instant, up to the newest: this one, unless they come in parts.
+        """States in which all joints have the same instant; this state, unless joints come in several messages.
 
-        Then it is a little older, with interpolated ones before it, and there is none where none is newer than before.
+        Then they are a little older, interpolated, and end with the newest; empty if none is new.
         """
         return (self,) if self.parts is None else self.parts.instants()

@@ -13,7 +13,7 @@ from ..core.spatial import Array
 from .dynamics import Dynamics, Frame
 
 DIRECTIONS = ('x', 'y', 'z', 'about x', 'about y', 'about z')
-SINGULAR = 1e-8  # least to largest mobility, below which M_x would have fewer than about eight true digits
+SINGULAR = 1e-8  # smallest over largest mobility, below which M_x has fewer than about eight correct digits
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,7 +60,7 @@ def task_space(
 
     Raises:
         ArgumentError: the directions are not different numbers out of 0 to 5, or a link is unknown.
-        SingularityError: the robot cannot move the link in all directions; the message names the lost one.
+        SingularityError: the robot cannot move the link in all directions; the message names the lost direction.
     """
     rows = list(directions)
     if not rows or len(set(rows)) != len(rows) or not set(rows) <= set(range(6)):
@@ -84,7 +84,7 @@ def _solved(A: Array, JT: Array, link: str) -> Array:
 
 
 def _inverse(mobility: Array, rows: Sequence[int], link: str) -> Array:
-    """Return the inverse of J A^-1 J^T, unless it is singular or so near to it that the inverse is noise."""
+    """Return the inverse of J A^-1 J^T, or raise `SingularityError` if it is nearly singular."""
     values, vectors = np.linalg.eigh(mobility)
     ratio = values[0] / values[-1] if values[-1] > 0 else 0.0
     if not ratio > SINGULAR:
@@ -93,6 +93,6 @@ def _inverse(mobility: Array, rows: Sequence[int], link: str) -> Array:
         )
         raise SingularityError(
             f"task space of '{link}': singular, no motion along ({lost}); the ratio of mobilities is {ratio:.1e}, "
-            f'must be above {SINGULAR:g}. Ask for fewer directions, or leave this posture'
+            f'must be above {SINGULAR:g}. Use fewer directions or another pose'
         )
     return np.asarray((vectors / values) @ vectors.T)

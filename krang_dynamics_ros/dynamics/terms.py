@@ -1,7 +1,7 @@
-"""The torque terms, each one an object in one list: its name, what it means, what it needs, how it is computed.
+"""The torque terms: name, meaning and computation of each, in one list.
 
-A term that is added to `TERMS` gets its topic `torque/<name>`, its place in `total_terms`, its column and colour on the
-page, and its row in docs/dynamics_node.md; nothing else needs to know of it.
+A term in `ALL` gets its topic `torque/<name>`, can be part of `total_terms`, and has a column and colour on the page.
+No other code lists the terms.
 """
 
 from __future__ import annotations
@@ -23,20 +23,20 @@ from .state import State
 
 
 class StateRows(Protocol):
-    """Many states in the order in which they came, a state a row: what a recording holds."""
+    """States of a recording, one per row, in order of arrival."""
 
     stamp: NDArray[np.int64]  # (m), ns
     q: Array  # (m, n)
-    dq: Array  # (m, n), NaN where a velocity is not known
+    dq: Array  # (m, n), NaN where unknown
     wrenches: WrenchRows
 
 
 @runtime_checkable
 class Remembers(Protocol):
-    """What depends on the states before."""
+    """A computation that depends on earlier states."""
 
     def forget(self) -> None:
-        """Begin anew: the states before say nothing of the next one."""
+        """Discard the history."""
 
 
 Compute = Callable[[State], Array | None]
@@ -45,12 +45,12 @@ ComputeRows = Callable[[StateRows], Array]
 
 @dataclass(frozen=True)
 class Term:
-    """One torque term, N m, or N for a prismatic joint.
+    """A torque term (n), N m (N).
 
-    `start` is called once for a robot and returns what computes the term for a state, or None where it cannot be
-    known; what it returns may remember the states before. `start_rows` returns what computes it for many states at
-    once, the same numbers, NaN where they cannot be known; or None, where they must be computed one by one. A term that
-    is not `summed` has no place in the total.
+    `start` is called once for a robot. It returns a function that computes the term at a state, or None where unknown;
+    the function may depend on earlier states. `start_rows` returns a function for many states at once, with the same
+    numbers, NaN where unknown; or None if the states must be computed in sequence. A term that is not `summed` cannot
+    be part of the total.
     """
 
     name: str
@@ -61,17 +61,17 @@ class Term:
     start_rows: Callable[[Dynamics], ComputeRows | None] = lambda dynamics: None
     needs_velocity: bool = False
     summed: bool = True
-    partial: bool = False  # whether it may be known for some joints only, NaN standing for the others
+    partial: bool = False  # whether it may be NaN for some joints
 
 
 class _Friction:
-    """Friction, which goes on from state to state; parts may come a little out of order."""
+    """Friction; its presliding state advances with each state."""
 
     def __init__(self, dynamics: Dynamics) -> None:
         self._dynamics, self._past = dynamics, PreslidingState(dynamics.friction)
 
     def forget(self) -> None:
-        """Know nothing of the past."""
+        """Discard the history."""
         self._past.forget()
 
     def __call__(self, state: State) -> Array:
@@ -112,33 +112,33 @@ ALL = (
     ),
 )  # fmt: skip
 TERMS: dict[str, Term] = {term.name: term for term in ALL}
-SUMMED = tuple(term.name for term in ALL if term.summed)  # those that `total_terms` may name
+SUMMED = tuple(term.name for term in ALL if term.summed)  # names allowed in `total_terms`
 
 
 class Terms:
-    """All terms of one robot."""
+    """All terms of a robot."""
 
     def __init__(self, dynamics: Dynamics) -> None:
         self.n = dynamics.n
         self.compute = {name: term.start(dynamics) for name, term in TERMS.items()}
         self.observer = cast(MomentumObserver, self.compute['external'])
-        self.faults: dict[str, str] = {}  # terms that were not finite, and why; whoever reads it clears it
-        self.resets = 0  # how often all that remembers began anew
+        self.faults: dict[str, str] = {}  # reasons by term that was not finite; the reader clears them
+        self.resets = 0  # number of calls of `forget`
         self._joint_names = dynamics.joint_names
 
     def forget(self) -> None:
-        """Let all that remembers begin anew."""
+        """Discard the history of all terms."""
         self.resets += 1
         for term in self.compute.values():
             if isinstance(term, Remembers):
                 term.forget()
 
     def of(self, state: State) -> Torques:
-        """Return the torques of a state, each computed when it is first asked for."""
+        """Return the torques of a state, each computed on first access."""
         return Torques(self, state)
 
     def finite(self, name: str, torque: Array | None) -> Array | None:
-        """Return a term's torque (n), or None and note why, if its numbers or their squares are not finite."""
+        """Return a torque (n), or None if its numbers or their squares are not finite; the reason goes to `faults`."""
         if torque is None or math.isfinite(torque @ torque):
             return torque
         k = int(np.argmax(np.where(np.isnan(torque), np.inf, np.abs(torque))))
@@ -149,7 +149,7 @@ class Terms:
 class Torques:
     """Torques (n) of one state by term, in the order of the dynamics' joints.
 
-    What is asked for first after a reset is not known: it would be of a past that was forgotten.
+    A term that is first accessed after a reset is None: its history is gone.
     """
 
     def __init__(self, terms: Terms, state: State) -> None:
@@ -158,15 +158,15 @@ class Torques:
         self._known: dict[str, Array | None] = {}
 
     def term(self, name: str) -> Array | None:
-        """Return one term, or None if it cannot be known: no velocities, or a number that is not finite."""
+        """Return a term (n), or None if it is unknown: no velocities, or a number that is not finite."""
         if name not in self._known:
-            blind = TERMS[name].needs_velocity and self.state.dq is None
-            torque = None if blind or self._resets != self._terms.resets else self._terms.compute[name](self.state)
+            unknown = TERMS[name].needs_velocity and self.state.dq is None
+            torque = None if unknown or self._resets != self._terms.resets else self._terms.compute[name](self.state)
             self._known[name] = torque if TERMS[name].partial else self._terms.finite(name, torque)
         return self._known[name]
 
     def total(self, names: Collection[str]) -> Array | None:
-        """Return the sum of terms (zero for none), or None if one of them cannot be known."""
+        """Return the sum of terms (zero for an empty list), or None if a term is unknown."""
         total = np.zeros(self._terms.n)
         for name in names:
             torque = self.term(name)

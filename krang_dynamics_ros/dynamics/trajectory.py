@@ -14,7 +14,7 @@ from ..core.limits import names_fault
 from ..core.spatial import Array
 
 MAX_POINTS = 1_000_000  # of a trajectory: three hours at 100 Hz
-_STEP_TOLERANCE = 1e-6  # of a step: rounding of times to ns makes no further point
+_STEP_TOLERANCE = 1e-6  # of a step: times rounded to ns add no point
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,13 +49,13 @@ class Trajectory:
         acceleration: ArrayLike | None = None,
         effort: ArrayLike | None = None,
     ) -> Trajectory:
-        """Return the trajectory of these points; what is None is given at no point.
+        """Return the trajectory of these points, checked.
 
         Raises:
             ArgumentError: an array has another shape, a number is not finite, times do not increase.
         """
         names, times = tuple(joint_names), np.array(time, dtype=float)
-        if fault := names_fault(names) or ('' if names else 'no joint names, must be one at least'):
+        if fault := names_fault(names) or ('' if names else 'no joint names, must be at least one'):
             raise ArgumentError(f'trajectory: {fault}')
         if times.ndim != 1 or not 0 < len(times) <= MAX_POINTS:
             raise ArgumentError(f'trajectory: times of shape {times.shape}, must be (m,), m from 1 to {MAX_POINTS}')
@@ -73,14 +73,14 @@ class Trajectory:
         return float(self.time[-1] - self.time[0])
 
     def columns_in(self, joint_names: Sequence[str]) -> list[int]:
-        """Return where this trajectory's joints are among those of a robot, or raise `ArgumentError`."""
+        """Return the indices of this trajectory's joints in `joint_names`, or raise `ArgumentError`."""
         for name in self.joint_names:
             if name not in joint_names:
                 raise unknown_name('joint', name, joint_names)
         return [list(joint_names).index(name) for name in self.joint_names]
 
     def stretched(self, factor: float) -> Trajectory:
-        """Return the same path, slower by a factor, without efforts: time stands still at the first point."""
+        """Return the same path, slower by a factor, without efforts; the time of the first point stays."""
         time = self.time[0] + factor * (self.time - self.time[0])
         velocity, acceleration = self.velocity / factor, self.acceleration / factor**2
         return Trajectory(
@@ -88,24 +88,24 @@ class Trajectory:
         )
 
     def at_rest_where_unknown(self) -> Trajectory:
-        """Return the same with velocity and acceleration zero at each point that has no velocities."""
+        """Return the trajectory with velocity and acceleration zero at each point that has no velocities."""
         unknown = ~given(self.velocity)[:, None]
         velocity, acceleration = np.where(unknown, 0.0, self.velocity), np.where(unknown, 0.0, self.acceleration)
         return Trajectory(self.joint_names, self.time, self.position, velocity, acceleration, self.effort)
 
 
 def at_point(k: int) -> str:
-    """Return how messages name a point: counted from 1."""
+    """Return the name of a point in messages, counted from 1."""
     return f'point {k + 1}'
 
 
 def given(rows: Array) -> NDArray[np.bool_]:
-    """Return at which points (m,) numbers (m, n) are given."""
+    """Return for each point (m,) whether its numbers (m, n) are given."""
     return np.asarray(np.isfinite(rows).all(axis=1))
 
 
 def _rows(name: str, rows: ArrayLike | None, shape: tuple[int, int]) -> Array:
-    """Return an array (m, n) whose rows are finite, or NaN where a point has none."""
+    """Return an array (m, n); each row is finite, or NaN where a point has no such numbers."""
     if rows is None:
         return np.full(shape, np.nan)
     array = np.array(rows, dtype=float)
@@ -122,7 +122,7 @@ def _first_row(wrong: NDArray[np.bool_]) -> int | None:
 
 
 def _check_times(times: Array) -> None:
-    """Refuse times that ros2_control refuses."""
+    """Raise `ArgumentError` for times that ros2_control refuses."""
     if not (np.isfinite(times).all() and times[0] >= 0):
         raise ArgumentError(f'trajectory: time_from_start {times[0]:g} s of point 1, must be finite and not negative')
     if (k := _first_row(np.diff(times) <= 0)) is not None:
@@ -142,21 +142,21 @@ class Motion(NamedTuple):
 
 
 class Spline:
-    """What ros2_control's joint trajectory controller makes of the points, by the default `interpolation_method`.
+    """Interpolation of ros2_control's joint trajectory controller, with its default `interpolation_method`.
 
     A segment is of degree 5 where both of its points have velocities and accelerations, of degree 3 where they have
     velocities, else a straight line, whose velocity jumps at the points.
     """
 
     def __init__(self, trajectory: Trajectory) -> None:
-        """Find the coefficients of all segments.
+        """Compute the coefficients of all segments.
 
         Raises:
             ArgumentError: a point has accelerations, but no velocities: the controller would go to zero there.
         """
         self.trajectory = trajectory
-        lone = ~given(trajectory.velocity) & given(trajectory.acceleration)
-        if (k := _first_row(lone)) is not None:
+        without_velocity = ~given(trajectory.velocity) & given(trajectory.acceleration)
+        if (k := _first_row(without_velocity)) is not None:
             raise ArgumentError(f'{at_point(k)}: accelerations without velocities, must have both')
         self._steps = np.diff(trajectory.time)
         self._coefficients = self._fitted()
@@ -173,7 +173,7 @@ class Spline:
         hermite = np.stack([v, (3 * rise / x - 2 * v - v_end) / x, (v + v_end - 2 * rise / x) / x**2], axis=1)
         c[cubic, 1:4] = hermite[cubic]
         half, half_end = t.acceleration[:-1] / 2, t.acceleration[1:] / 2
-        # What is left at the segment's end when velocity and acceleration of its beginning go on.
+        # Differences at the segment's end from a motion with the initial velocity and acceleration.
         p, dv, da = rise - x * (v + x * half), (v_end - v - 2 * x * half) * x, (half_end - half) * x**2
         powers = [v, half, (10 * p - 4 * dv + da) / x**3, (7 * dv - 15 * p - 2 * da) / x**4]
         powers.append((6 * p - 3 * dv + da) / x**5)
@@ -181,7 +181,7 @@ class Spline:
         return c
 
     def at(self, time: ArrayLike) -> Motion:
-        """Return the states at times (s) from the first point to the last; at a point, those that come after it."""
+        """Return the states at times (s) between the first and last point; at a point, of the segment after it."""
         times = np.asarray(time, dtype=float)
         t = self.trajectory
         if not len(self._steps):
@@ -195,7 +195,7 @@ class Spline:
         return Motion(times, *(np.asarray(rows, dtype=float) for rows in (q, dq, ddq)))
 
     def times(self, every: float, substeps: int = 1) -> Array:
-        """Return times (s): all points, between them equal steps of `every` at most, each cut into `substeps`."""
+        """Return times (s): all points, between them equal steps of at most `every`, each divided into `substeps`."""
         t = self.trajectory
         counts = np.maximum(np.ceil(self._steps / every - _STEP_TOLERANCE), 1) * substeps
         if counts.sum() > MAX_POINTS:
@@ -207,10 +207,10 @@ class Spline:
         return np.concatenate([*parts, t.time[-1:]])
 
     def sampled(self, every: float) -> Trajectory:
-        """Return the same motion with a point every so many seconds at least, and at all points of before.
+        """Return the same motion with points at most `every` seconds apart; all old points are kept.
 
-        A controller that follows it moves as it does by the points of before: between two of the new points its spline
-        is the same polynomial. So accelerations are given only where they were. All points must have velocities.
+        A controller moves the arm in the same way: between two new points its spline is the same polynomial. So only
+        quintic segments get accelerations. All points must have velocities.
         """
         t, motion = self.trajectory, self.at(self.times(every))
         at_points = given(t.acceleration)

@@ -119,8 +119,8 @@ class ExternalTorques:
         if (source, without) != (efforts.source, efforts.without) or (scale != efforts.scale).any():
             observer.forget()
         efforts.source, efforts.without, efforts.scale = source, without, scale
-        observer.gain, observer.longest = settings['external.gain'], settings['state_timeout']
-        self._wrenches.damping, self._wrenches.least = (
+        observer.gain, observer.max_gap = settings['external.gain'], settings['state_timeout']
+        self._wrenches.damping, self._wrenches.min_singular_value = (
             settings['external.damping'],
             settings['external.min_singular_value'],
         )
@@ -166,8 +166,8 @@ class ExternalTorques:
         gain, explained, stamp = self.observer.gain, self._explained, self.observer.stamp
         if stamp < 0:
             return None
-        shown = explained.follow(torque, gain, stamp, self.observer.longest)
-        return shown if (stamp - explained.begun) / 1e9 >= SETTLED / gain else None
+        shown = explained.update(torque, gain, stamp, self.observer.max_gap)
+        return shown if (stamp - explained.start) / 1e9 >= SETTLED / gain else None
 
     def wrenches(self, torques: Torques) -> dict[str, HandWrenchEstimate]:
         """Return what is told of the WORLD's wrench on each hand; nothing if no torque is."""

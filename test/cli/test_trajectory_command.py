@@ -39,7 +39,7 @@ def test_efforts_are_filled_in(folder: Path, dynamics: Dynamics, capsys: pytest.
     out, err = capsys.readouterr()
     assert 'largest velocity: ' in out
     assert 'wrote out.yaml: 7 points' in out
-    assert 'note: feed-forward vanishes at the last point' in err
+    assert 'note: feed-forward ends at the last point' in err
     result = read_trajectory(folder / 'out.yaml')
     np.testing.assert_allclose(result.time, np.arange(7) / 2)
     assert np.isnan(result.acceleration).all()  # the controller's spline stays of degree 3

@@ -123,14 +123,14 @@ def test_the_proof_calls_every_function(quantity: str, compiled: Dynamics, robot
 def test_the_proof_notices_a_wrench_kept_across_poses(
     compiled: Dynamics, robot: Robot, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    put = CompiledDynamics._put
+    put = CompiledDynamics._store_wrenches
 
     def kept(self: Any, q: np.ndarray, wrenches: tuple[Wrench, ...]) -> bool:
         there = put(self, q, wrenches)
-        self._in_place = wrenches  # though in other axes it depends on q
+        self._stored = wrenches  # though in other axes it depends on q
         return there
 
-    monkeypatch.setattr(CompiledDynamics, '_put', kept)
+    monkeypatch.setattr(CompiledDynamics, '_store_wrenches', kept)
     findings = prove(robot, compiled, 3)
     assert {what for (what, _), finding in findings.items() if not finding.agrees} == {'J^T f'}
 
@@ -383,7 +383,7 @@ def test_it_is_of_a_robot_file_and_chosen_by_name(robot: Robot) -> None:
     assert type(load_model(FILES['arm_2r'], backend='compiled').dynamics) is CompiledDynamics
     with pytest.raises(KrangDynamicsError, match="backend 'compile' is unknown; did you mean 'compiled'"):
         dynamics_of(robot, backend='compile')
-    with pytest.raises(KrangDynamicsError, match="backend 'compiled' is of the robot file alone"):
+    with pytest.raises(KrangDynamicsError, match="backend 'compiled' is built from the robot file"):
         dynamics_of(robot, urdf_text(robot), backend='compiled')
     with pytest.raises(KrangDynamicsError, match="backend 'compiled' needs a robot file"):
         load_model(robot_description=urdf_text(robot), backend='compiled')
@@ -407,7 +407,7 @@ def test_many_states_at_once_are_the_states_one_by_one(compiled: Dynamics, robot
         ]
         np.testing.assert_allclose(dynamics.wrench_torques(q, wrenches), one_by_one, rtol=1e-12, atol=1e-11)
     for quantity, columns in {'Q': (q[:, :3],), 'A': (q[0],), 'C': (q,), 'coriolis_torque': (q, dq[:5])}.items():
-        with pytest.raises(ArgumentError, match=f'{quantity} of many states: of arrays of shapes .* must be'):
+        with pytest.raises(ArgumentError, match=f'{quantity} of many states: arrays of shapes .* must be'):
             compiled.over(quantity, *columns)
     with pytest.raises(ArgumentError):
         compiled.over('Q', q, dq)

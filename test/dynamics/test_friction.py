@@ -83,7 +83,7 @@ def test_settings_that_cannot_be_are_refused(robot: Robot) -> None:
     for bad in ([-1.0] * 17, [np.nan] * 17, [0.1] * 16):
         with pytest.raises(ArgumentError, match=r'coulomb_velocity: .*, must be 17 finite numbers, none negative'):
             friction.coulomb_velocity = bad
-    with pytest.raises(ArgumentError, match='presliding: of 1 joints, must be of 17'):
+    with pytest.raises(ArgumentError, match='presliding: 1 joints, must be 17'):
         friction.set_presliding([()])
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from krang_dynamics_ros import Dynamics, Lagrangian, Robot, Wrench
 from krang_dynamics_ros.core.errors import ArgumentError
-from krang_dynamics_ros.dynamics.contact import FEWEST, ContactDetector, ThresholdLearner, own_joints
+from krang_dynamics_ros.dynamics.contact import MIN_STATES, ContactDetector, ThresholdLearner, own_joints
 from krang_dynamics_ros.dynamics.hand_wrenches import HandWrenches
 from krang_dynamics_ros.dynamics.observer import LowPass, MomentumObserver
 from krang_dynamics_ros.dynamics.state import State
@@ -43,7 +43,7 @@ def test_the_smallest_singular_value_is_what_the_other_hand_cannot_explain(dynam
     rest = left - left @ np.linalg.pinv(right) @ right  # rows of the left hand, less what the right one's span
     smallest = np.linalg.svd(rest, compute_uv=False)[-1]
     estimate = HandWrenches(dynamics, HANDS).estimate(q, np.zeros(17))['left']
-    assert estimate.smallest == pytest.approx(smallest, rel=1e-6)
+    assert estimate.min_singular_value == pytest.approx(smallest, rel=1e-6)
     assert np.linalg.norm(estimate.weakest @ rest) == pytest.approx(smallest, rel=1e-6)
 
 
@@ -51,16 +51,16 @@ def test_what_is_asked_later_is_of_the_state_then(dynamics: Dynamics) -> None:
     """Diagnostics ask a second later; arrays of states may be used again."""
     q, torque = np.linspace(-1, 1, 17), np.ones(17)
     now, later = (HandWrenches(dynamics, HANDS).estimate(q, torque)['left'] for _ in range(2))
-    smallest = now.smallest
+    smallest = now.min_singular_value
     q[:], torque[5] = 0.0, np.nan
-    assert later.smallest == smallest
+    assert later.min_singular_value == smallest
 
 
 def test_a_straight_arm_is_not_told_nor_one_without_enough_efforts(dynamics: Dynamics) -> None:
     estimator, bent = HandWrenches(dynamics, HANDS), np.linspace(-1, 1, 17)
     for estimate in estimator.estimate(np.zeros(17), np.ones(17)).values():
         assert estimate.wrench is None
-        assert estimate.smallest < estimator.least
+        assert estimate.min_singular_value < estimator.min_singular_value
         assert estimate.weakest_direction
     torque = np.ones(17)
     torque[3:9] = np.nan  # all of the left arm but its last joint, and the trunk alone cannot tell
@@ -148,7 +148,7 @@ def test_other_robots_are_told_as_well(
         stamp = 1 + round(k * h * 1e9)
         told = observer(State(q, dq, effort=dynamics.Q(q) - 3 * dq, stamp=stamp))
         world = [Wrench(link, pull[name][:3], pull[name][3:]) for name, link in hands.items()]
-        shown = low_pass.follow(dynamics.wrench_torque(q, world), observer.gain, stamp, 0.1)
+        shown = low_pass.update(dynamics.wrench_torque(q, world), observer.gain, stamp, 0.1)
 
         def rate(q: np.ndarray, dq: np.ndarray, world: list[Wrench] = world) -> np.ndarray:
             return dynamics.forward_dynamics(q, dq, dynamics.Q(q) - 3 * dq + dynamics.wrench_torque(q, world))
@@ -164,9 +164,9 @@ def test_other_robots_are_told_as_well(
 
 def test_thresholds_are_learnt_and_wider_while_accelerating() -> None:
     learner = ThresholdLearner(3)
-    with pytest.raises(ArgumentError, match=f'learnt from 0 states, must be {FEWEST} at least'):
+    with pytest.raises(ArgumentError, match=f'learned from 0 states, must be at least {MIN_STATES}'):
         learner.thresholds(1.5, 0.5)
-    for k in range(FEWEST):
+    for k in range(MIN_STATES):
         learner.add(np.array([np.sin(k), -2.0, np.nan]), accelerating=False)
     even, accelerating = learner.thresholds(1.5, 0.5)
     np.testing.assert_allclose(even, [2.0, 3.5, 0], atol=1e-3)
@@ -194,14 +194,14 @@ def test_contact_is_of_the_hand_whose_own_joints_show_it(dynamics: Dynamics) -> 
 def test_the_low_pass_is_the_observers(dynamics: Dynamics, rng: np.random.Generator) -> None:
     observer, low_pass, stamp, q = MomentumObserver(dynamics), LowPass(), 1, np.linspace(-1, 1, 17)
     observer(State(q, np.zeros(17), effort=dynamics.Q(q), stamp=stamp))
-    low_pass.follow(np.zeros(17), 10, stamp, 0.1)
+    low_pass.update(np.zeros(17), 10, stamp, 0.1)
     for _ in range(50):
         stamp += int(rng.uniform(1e6, 1e7))
         observer(State(q, np.zeros(17), effort=dynamics.Q(q) - 2.0, stamp=stamp))
-        shown = low_pass.follow(np.full(17, 2.0), 10, stamp, 0.1)
+        shown = low_pass.update(np.full(17, 2.0), 10, stamp, 0.1)
     np.testing.assert_allclose(observer.torque[3:], shown[3:], rtol=0.02)  # the first step is the mean of both ends
-    assert low_pass.follow(np.ones(17), 10, stamp, 0.1) is shown
-    np.testing.assert_array_equal(low_pass.follow(np.ones(17), 10, stamp + 10**9, 0.1), np.ones(17))
+    assert low_pass.update(np.ones(17), 10, stamp, 0.1) is shown
+    np.testing.assert_array_equal(low_pass.update(np.ones(17), 10, stamp + 10**9, 0.1), np.ones(17))
 
 
 def test_a_robot_in_millimetres_is_told_nothing_rather_than_an_error() -> None:
@@ -213,7 +213,7 @@ def test_a_robot_in_millimetres_is_told_nothing_rather_than_an_error() -> None:
     for q in np.linspace(-2, 2, 50):
         (estimate,) = HandWrenches(dynamics, {'tool': 't'}).estimate(np.array([q]), np.ones(1)).values()
         assert estimate.wrench is None
-        assert estimate.smallest < 0.05
+        assert estimate.min_singular_value < 0.05
 
 
 @pytest.mark.parametrize('damping', [0.0, -1.0, np.nan])

@@ -218,7 +218,7 @@ class TestGivenInAnotherFrame:
 
     def test_without_a_pose_only_within_one_rigid_piece(self, dynamics: Dynamics) -> None:
         assert dynamics.inertia_at_link(Inertia(1.0), 'R10l', 'R10l').m == 1.0
-        with pytest.raises(ArgumentError, match="frame of 'R9l', which moves against 'R10l': must come with q"):
+        with pytest.raises(ArgumentError, match="frame of 'R9l', which moves relative to 'R10l': must have q"):
             dynamics.inertia_at_link(Inertia(1.0), 'R10l', 'R9l')
         with pytest.raises(ArgumentError, match="link 'R11' is unknown"):
             dynamics.inertia_at_link(Inertia(1.0), 'R10l', 'R11')

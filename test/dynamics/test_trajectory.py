@@ -232,7 +232,7 @@ def test_the_largest_payload_is_held_and_a_little_more_is_not() -> None:
     dynamics.payload = known
     FeedForward(robot, dynamics).largest_payload(bump(0.5), link, com)
     np.testing.assert_array_equal(dynamics.payload[link].parameters, known[link].parameters)
-    with pytest.raises(LimitError, match='without any further payload'):
+    with pytest.raises(LimitError, match='even without additional payload'):
         FeedForward(limited(effort=20.0), dynamics).largest_payload(bump(0.5), link)
     unlimited = FeedForward(limited(), dynamics).largest_payload(bump(0.5), link)
     assert np.isinf(unlimited.mass)
@@ -253,12 +253,12 @@ def test_friction_of_the_way_is_part_of_the_effort() -> None:
 def test_notes_tell_what_the_efforts_do_not_cover() -> None:
     late = replace(bump(0.5), time=bump(0.5).time + 0.5)
     notes = ' / '.join(planned(limited(), late).notes)
-    assert 'feed-forward vanishes at the last point' in notes
-    assert 'from where the arm stands to point 1, 0.5 s, is not known' in notes
-    assert 'no velocity limit is known of theta1, theta2' in notes
-    assert 'the last point is no point of rest' not in notes
+    assert 'feed-forward ends at the last point' in notes
+    assert 'from the present position to point 1, 0.5 s, is unknown' in notes
+    assert 'velocity limit of theta1, theta2: unknown' in notes
+    assert 'the velocity at the last point is not zero' not in notes
     moving = replace(late, velocity=late.velocity + 0.1)
-    assert any('no point of rest' in note for note in planned(limited(), moving).notes)
+    assert any('velocity at the last point is not zero' in note for note in planned(limited(), moving).notes)
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from krang_dynamics_ros import Wrench
-from krang_dynamics_ros.dynamics.contact import FEWEST, ContactDetector
+from krang_dynamics_ros.dynamics.contact import MIN_STATES, ContactDetector
 from krang_dynamics_ros.dynamics.factory import Model, load_model
 from krang_dynamics_ros.dynamics.observer import LowPass
 
@@ -42,16 +42,16 @@ def test_a_low_pass_begins_anew_after_a_gap_in_either_direction_and_within_goes_
     longest, gain = 0.1, 10.0
     for jump in (0.5, 0.11, -0.11, -100.0):
         low_pass = LowPass()
-        low_pass.follow(np.zeros(2), gain, 10**12, longest)
+        low_pass.update(np.zeros(2), gain, 10**12, longest)
         stamp = 10**12 + round(jump * 1e9)
-        np.testing.assert_array_equal(low_pass.follow(np.ones(2), gain, stamp, longest), np.ones(2))
-        assert low_pass.begun == stamp
+        np.testing.assert_array_equal(low_pass.update(np.ones(2), gain, stamp, longest), np.ones(2))
+        assert low_pass.start == stamp
     for jump, shows in ((0.05, 1 - np.exp(-0.5)), (0.0, 0.0), (-0.05, 0.0)):
         low_pass = LowPass()
-        low_pass.follow(np.zeros(2), gain, 10**12, longest)
+        low_pass.update(np.zeros(2), gain, 10**12, longest)
         stamp = 10**12 + round(jump * 1e9)
-        np.testing.assert_allclose(low_pass.follow(np.ones(2), gain, stamp, longest), np.full(2, shows))
-        assert low_pass.begun == 10**12
+        np.testing.assert_allclose(low_pass.update(np.ones(2), gain, stamp, longest), np.full(2, shows))
+        assert low_pass.start == 10**12
 
 
 def accelerating(robot: Played, between: float, states: int = 400) -> Any:
@@ -85,7 +85,7 @@ def test_a_free_run_learns_what_acceleration_shows_apart(model: Model) -> None:
     for k in range(300):
         external.unexplained_torque(robot.hear(S + 2 * (k - 1000) * MS, np.zeros(17), effort))
     external.begin_learning()
-    for k in range(300, 300 + FEWEST):
+    for k in range(300, 300 + MIN_STATES):
         external.learn(robot.hear(S + 2 * (k - 1000) * MS, np.zeros(17), effort))
     accelerating(robot, 2.0)
     learnt = external.end_learning()

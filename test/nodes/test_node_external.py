@@ -157,7 +157,7 @@ def test_a_joint_without_effort_is_left_out_and_named(world: World) -> None:
 def test_where_a_wrench_cannot_be_told_none_is_and_diagnostics_say_why(world: World) -> None:
     straight = {'q': np.zeros(17), 'effort': Lagrangian(world.robot).Q(np.zeros(17))}
     world.told('torque/external', **straight)
-    world.client.until(lambda: 'cannot be told along' in world.status('estimated wrench left', **straight).message)
+    world.client.until(lambda: 'not observable along' in world.status('estimated wrench left', **straight).message)
     world.client.received['wrench/left/estimated'].clear()
     world.told('torque/external', **straight)
     world.told('torque/external', **straight)

@@ -107,7 +107,7 @@ class ExternalTopics:
         if missing:
             return Status('external torque', WARN, f'left out, without effort: {", ".join(missing)}', values)
         if left and observer.gap:
-            why = f'stamps {observer.gap:.2g} s apart, must be within {observer.longest:g} s (state_timeout)'
+            why = f'stamps {observer.gap:.2g} s apart, must be within {observer.max_gap:g} s (state_timeout)'
             return Status('external torque', WARN, f'begun anew, settles for {left:.2f} s: {why}', values)
         return Status('external torque', OK, f'settles for {left:.2f} s' if left else 'told', values)
 
@@ -120,10 +120,10 @@ class ExternalTopics:
             return Status(title, WARN, f'none: the sensor that explains says nothing: {silent}')
         if estimate is None:
             return Status(title, WARN, 'none: the external torques are not known yet')
-        smallest = f'{estimate.smallest:.4f}'
+        smallest = f'{estimate.min_singular_value:.4f}'
         values = {'smallest singular value (m)': smallest, 'weakest direction': estimate.weakest_direction}
         if estimate.wrench is None:
-            words = f'none: here it cannot be told along {estimate.weakest_direction}: {estimate.smallest:.3g} m'
+            words = f'none: not observable along {estimate.weakest_direction}: {estimate.min_singular_value:.3g} m'
             return Status(title, WARN, words, values)
         return Status(title, OK, 'told', values)
 
