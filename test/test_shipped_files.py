@@ -93,7 +93,7 @@ def test_a_push_on_a_hand_is_held_in_the_demo_and_not_doubled(hand: str, rng: np
     sensor = simulator_parameters.wrist(values, hand, link)
     simulation.set_positions(np.clip(rng.uniform(-0.8, 0.8, simulation.robot.n), simulation.lower, simulation.upper))
     push = Wrench(link, rng.normal(scale=20, size=3), rng.normal(size=3))
-    read = sensor.reading(simulation, push, rng)
+    read = sensor.reading(simulation, [push], rng)
     engine.inputs.on_wrench(hand, sensor.link, read[:3], read[3:], 10**9, 10**9)
     names, none = simulation.robot.joint_names, np.empty(0)
     torques = engine.on_joint_state(names, simulation.q, none, none, 10**9, 10**9)

@@ -34,7 +34,7 @@ FOLDERS: dict[str, set[str]] = {
     'processing': {'core', 'reports', 'robot', 'dynamics', 'live', 'recordings'},
     'calibration': {'core', 'live'},
     'check': {'core', 'robot', 'equations', 'dynamics'},
-    'page': {'core', 'robot', 'dynamics'},
+    'page': {'core', 'robot', 'dynamics', 'simulation'},
     'nodes': {'core', 'robot', 'dynamics', 'live', 'simulation', 'calibration', 'page'},
     'cli': {
         'core',

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-from geometry_msgs.msg import WrenchStamped
+from geometry_msgs.msg import PolygonStamped, WrenchStamped
 from rcl_interfaces.srv import SetParameters
 from rclpy.parameter import Parameter
 from sensor_msgs.msg import JointState
@@ -49,7 +49,7 @@ class World:
         self.heard: dict[str, Any] = {}
         for topic, kind in (
             ('joint_states', JointState), ('torque/gravity', JointState), ('torque/total', JointState),
-            ('push/left', WrenchStamped), ('push/right', WrenchStamped), ('push', WrenchStamped),
+            ('wrench/left', WrenchStamped), ('wrench/right', WrenchStamped), ('pull', PolygonStamped),
         ):  # fmt: skip
             self.client.node.create_subscription(kind, topic, lambda m, t=topic: self.heard.update({t: m}), 1)
         self.open()
@@ -92,9 +92,9 @@ class World:
         raise AssertionError('three times the ball was not gripped')
 
     def push(self) -> float:
-        message = self.heard.get('push/left') or self.heard.get('push/right')
-        f = message.wrench.force if message else None
-        return float(np.linalg.norm([f.x, f.y, f.z])) if f else 0.0
+        """Return the largest force on a hand (N), as the simulated sensors read it."""
+        read = [self.heard[topic].wrench.force for topic in ('wrench/left', 'wrench/right') if topic in self.heard]
+        return max((float(np.linalg.norm([f.x, f.y, f.z])) for f in read), default=0.0)
 
     def heights(self, robot: Robot) -> np.ndarray:
         """How high the hands are (m), in the base's axes."""

@@ -187,28 +187,28 @@ class SimulatorNode(Node):
         now, broken = time.monotonic(), self.robot.fault
         passed, self._last = now - self._last, now
         self._health.went(passed)
-        on_hands, pushes = self._hands.pushes()
-        self.robot.advance(passed * self._values['time_factor'], pushes)
-        stamp = self._stamp()
-        self._publish(pushes, stamp)
-        self._hands.publish(on_hands, stamp)
+        pushes, pulls = self._hands.pushes(), self._hands.pulls()
+        self.robot.advance(passed * self._values['time_factor'], pushes, pulls)
+        stamp, contacts = self._stamp(), [*pushes, *self.robot.pulled(pulls)]
+        self._publish(contacts, stamp)
+        self._hands.publish(contacts, stamp)
         if self.robot.fault != broken:
             self._reporter.report()
         if not self._driven and self.robot.has_torques:
             self._driven = True
             self.get_logger().info('torques are coming')
 
-    def _publish(self, pushes: Sequence[Wrench], stamp: Time) -> None:
+    def _publish(self, contacts: Sequence[Wrench], stamp: Time) -> None:
         self._message.header.stamp = stamp
         simulation, followers = self.robot.simulation, self._followers
         self._message.position = array('d', followers.position(simulation.q).tobytes())
         self._message.velocity = array('d', followers.velocity(simulation.dq).tobytes())
-        self._message.effort = array('d', followers.effort(self._effort(pushes)).tobytes())
+        self._message.effort = array('d', followers.effort(self._effort(contacts)).tobytes())
         self._states.publish(self._message)
 
-    def _effort(self, pushes: Sequence[Wrench]) -> Array:
+    def _effort(self, contacts: Sequence[Wrench]) -> Array:
         motor = self._values['effort'] == 'motor'
-        effort = self.robot.given if motor else joint_effort(self.robot.simulation, pushes)
+        effort = self.robot.given if motor else joint_effort(self.robot.simulation, contacts)
         noise = self._values['effort_noise']
         return effort + noise * self._random.normal(size=len(effort)) if noise else effort
 

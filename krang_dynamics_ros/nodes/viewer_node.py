@@ -9,14 +9,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from geometry_msgs.msg import WrenchStamped
 from rclpy.clock import Clock, ClockType
 from rclpy.node import Node
-from rclpy.publisher import Publisher
 
 from ..core.errors import KrangDynamicsError, MissingError
 from ..core.parameters import NONE, ParameterSpec, named
-from ..core.spatial import Array
 from ..dynamics.dynamics import Dynamics
 from ..live.parameters import JOINT_STATES_TOPIC
 from ..page.panel import limits_of
@@ -29,9 +26,9 @@ from .endpoints import publishers, subscribers
 from .page.clients import DynamicsClient, SimulatorClient
 from .page.controls import PageControls
 from .page.listener import DescriptionListener, HealthListener, PolledTopics, RobotListener
+from .page.pulls import PullTopic
 from .parameters import declare, given_to, warn_of_unknown
 from .run import run
-from .topics import wrench_message
 
 if TYPE_CHECKING:
     from ..page.page import Page
@@ -77,7 +74,7 @@ class ViewerNode(Node):
         self._next_picture = 0.0
         self._robots: list[str] = []  # the nodes that joint states come from
         self._dynamics_node = f'{self.get_namespace().rstrip("/")}/{values["dynamics_node"]}'
-        self._create_topics()
+        self._pull = PullTopic(self)
         steady = Clock(clock_type=ClockType.STEADY_TIME)
         self.create_timer(1 / PICTURES, self._on_tick, clock=steady)
         self.create_timer(1.0, self._look_round, clock=steady)
@@ -101,13 +98,6 @@ class ViewerNode(Node):
         self.page.close()
         self._topics.close()
         super().destroy_node()
-
-    def _create_topics(self) -> None:
-        self._pushes: dict[str, Publisher] = {}
-        self._push_topics: dict[str, Publisher] = {}  # by link
-        self._push_anywhere = self.create_publisher(WrenchStamped, 'push', 10)
-
-    # What is heard ----------------------------------------------------------------------------------------------------
 
     def _look_round(self) -> None:
         self._robots = publishers(self, self._joint_states)
@@ -135,12 +125,6 @@ class ViewerNode(Node):
         self._topics.forget()
         self._robot = RobotListener(self._topics, dynamics, there, self._joint_states)
         self._controls.limits = limits_of(robot)
-        self._push_topics = {link: self._push_topic(hand) for hand, link in there.items()}
-
-    def _push_topic(self, hand: str) -> Publisher:
-        if hand not in self._pushes:
-            self._pushes[hand] = self.create_publisher(WrenchStamped, f'push/{hand}', 1)
-        return self._pushes[hand]
 
     def _health(self, simulated: bool) -> list[Line]:
         lines = self._health_of.lines(self._dynamics_node, 'dynamics node')
@@ -169,15 +153,7 @@ class ViewerNode(Node):
                          self._loads(), self._simulator.friction)
             )  # fmt: skip
             self._next_picture = begin + REST * (time.monotonic() - begin)
-        if heard.q is not None and heard.dq is not None:
-            self._push(heard.q, heard.dq)
-
-    # What is said -----------------------------------------------------------------------------------------------------
-
-    def _push(self, q: Array, dq: Array) -> None:
-        for link, wrench in self.page.pushes(q, dq).items():
-            message = wrench_message(link, self.get_clock().now().to_msg(), wrench.tolist())
-            self._push_topics.get(link, self._push_anywhere).publish(message)
+        self._pull.publish(self.page.pulls())
 
 
 def _up(gravity: Sequence[float]) -> tuple[float, ...]:

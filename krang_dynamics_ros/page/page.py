@@ -18,6 +18,7 @@ from ..core.text import to_markdown
 from ..dynamics.dynamics import Dynamics
 from ..robot.mesh_files import MeshFiles
 from ..robot.robot import Robot
+from ..simulation.pulls import Pull
 from . import snapshot as texts
 from .camera import Views, to_camera
 from .figure import Figure
@@ -115,7 +116,7 @@ class Page:
         scene = self._server.scene
         self._begin()
         scene.configure_default_lights(cast_shadow=True)
-        self._pulls = Pulls(dynamics)
+        self._pulls = Pulls()
         self._figure = Figure(scene, robot, dynamics, self._meshes, up)
         self._mover, self._over = movers(robot), ''
         self._add_panels(robot, self._figure, hands, next(iter(grips.values()), ''))
@@ -162,9 +163,9 @@ class Page:
         for client in self._server.get_clients().values():
             client.add_notification(title, body, auto_close_seconds=6.0)
 
-    def pushes(self, q: Array, dq: Array) -> dict[str, Array]:
-        """Return force and moment (6, about a link's origin, in its axes) that somebody gives links now, by link."""
-        return {} if self._pulls is None else self._pulls.on_links(q, dq)
+    def pulls(self) -> dict[str, list[Pull]]:
+        """Return what pulls each link of the simulated robot now."""
+        return {} if self._pulls is None else self._pulls.by_link()
 
     def show(self, now: Snapshot) -> None:
         """Draw what is known now."""

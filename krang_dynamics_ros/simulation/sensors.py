@@ -30,12 +30,13 @@ class SimulatedWrist:
     bias: Sequence[float] = (0.0,) * 6  # N, N m
     noise: Sequence[float] = (0.0, 0.0)  # standard deviation of each force (N) and each moment (N m)
 
-    def reading(self, simulation: Simulation, contact: Wrench | None, random: np.random.Generator) -> Array:
-        """Return [force; moment] (6) in the hand's axes, about its origin."""
+    def reading(self, simulation: Simulation, contacts: Sequence[Wrench], random: np.random.Generator) -> Array:
+        """Return [force; moment] (6) in the hand's axes, about its origin; of the contacts, those on its link count."""
         dynamics, q = simulation.dynamics, simulation.q
         read = np.array(self.bias, dtype=float)
-        if contact is not None:
-            read += dynamics.wrench_at_link(q, contact)
+        for contact in contacts:
+            if contact.link == self.link:
+                read += dynamics.wrench_at_link(q, contact)
         if self.tool.m or self.payload.m:
             rotation, _ = dynamics.pose(q, self.link)
             read += (self.tool + self.payload).weighing @ (rotation.T @ dynamics.gravity)

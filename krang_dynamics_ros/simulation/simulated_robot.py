@@ -17,6 +17,7 @@ from ..core.wrench import Wrench
 from ..live.joints import JointTorques
 from ..live.messages import Refusals
 from ..robot.robot import Robot
+from .pulls import Pull, pull_wrench
 from .simulation import STEP, Simulation
 
 
@@ -156,8 +157,15 @@ class SimulatedRobot:
         self.torques.forget()
         self.fault, self._owed, self._since = '', 0.0, self._newest + 1
 
-    def advance(self, seconds: float, pushes: Sequence[Wrench]) -> None:
-        """Go on by so many seconds, under what the WORLD does to it; less far if that takes too long to compute."""
+    def pulled(self, pulls: Sequence[Pull]) -> list[Wrench]:
+        """Return the wrenches of the WORLD that pulls give at the state of now."""
+        return [pull_wrench(self.simulation.dynamics, pull, self.simulation.q, self.simulation.dq) for pull in pulls]
+
+    def advance(self, seconds: float, pushes: Sequence[Wrench], pulls: Sequence[Pull] = ()) -> None:
+        """Go on by so many seconds, under what the WORLD does to it; less far if that takes too long to compute.
+
+        Pushes keep their value. The force of a pull is computed anew at each step.
+        """
         mode = self.mode
         if mode in ('paused', 'broken'):
             self._owed = 0.0
@@ -168,7 +176,7 @@ class SimulatedRobot:
         while self._owed >= STEP:
             if mode == 'braked':
                 self.simulation.hold()
-            elif not self._step(torque, pushes):
+            elif not self._step(torque, [*pushes, *self.pulled(pulls)]):
                 return
             self._owed = self._owed - STEP if time.monotonic() < end else 0.0
 

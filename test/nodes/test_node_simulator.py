@@ -15,7 +15,7 @@ pytest.importorskip('rclpy', reason='rclpy is not installed: the nodes cannot ru
 
 from builtin_interfaces.msg import Time
 from diagnostic_msgs.msg import DiagnosticStatus
-from geometry_msgs.msg import WrenchStamped
+from geometry_msgs.msg import Point32, PolygonStamped, WrenchStamped
 from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Header
@@ -23,6 +23,7 @@ from std_srvs.srv import Trigger
 
 from krang_dynamics_ros import Inertia, Robot, Wrench, dynamics_of
 from krang_dynamics_ros.live.messages import stamp_of
+from krang_dynamics_ros.simulation.pulls import STIFFNESS
 
 from ..robot.test_urdf_reader import HAND
 from ..robots import ROOT
@@ -212,6 +213,30 @@ def test_the_wrist_reads_the_push_in_the_hands_axes(number: int, robot: Robot) -
     client.until(read, lambda: push.publish(message), 'the wrist to feel the push')
     assert watcher.readings[-1].header.frame_id == 'R10l'
     client.until(lambda: watcher.readings[-1].wrench.force.x == 0, why='the push to end when it stops coming')
+    assert sim.end() == 0
+    client.close()
+
+
+def test_a_pull_is_a_spring_to_its_target_and_ends_when_it_stops_coming(number: int, robot: Robot) -> None:
+    client, watcher, sim = paused(number)
+    q = np.array(reset(client, watcher).position)
+    R, origin = dynamics_of(robot).pose(q, 'R10l')
+    pull, message = client.publisher(PolygonStamped, 'pull'), PolygonStamped(header=Header(frame_id='R10l'))
+    x, y, z = (origin + np.array([0, 0, 0.1])).tolist()
+    message.polygon.points = [Point32(), Point32(x=x, y=y, z=z)]
+
+    def read() -> np.ndarray:
+        f = watcher.readings[-1].wrench.force if watcher.readings else None
+        return R @ [f.x, f.y, f.z] if f else np.zeros(3)
+
+    client.until(
+        lambda: np.allclose(read(), [0, 0, 0.1 * STIFFNESS], atol=1e-3),
+        lambda: pull.publish(message),
+        'the wrist to feel the pull',
+    )
+    client.until(lambda: not read().any(), why='the pull to end when it stops coming')
+    message.header.frame_id = 'R11'
+    client.until(lambda: "pull refused: 'R11' is no link" in sim.output, lambda: pull.publish(message), 'the reason')
     assert sim.end() == 0
     client.close()
 

@@ -175,7 +175,7 @@ def test_any_link_is_pulled_with_ctrl(world: World) -> None:
     before, (x, y) = world.q(), world.page.trunk()
     world.page.hold((x, y), (x + 120, y - 40), ctrl=True)
     try:
-        message = world.now('push')
+        message = world.now('pull')
         assert message.header.frame_id not in ('R10l', 'R10r')
         world.client.until(lambda: np.abs(world.q() - before).max() > 0.02, why='the robot to give way')
     finally:
@@ -184,8 +184,8 @@ def test_any_link_is_pulled_with_ctrl(world: World) -> None:
     time_of_last = [time.monotonic()]
 
     def quiet() -> bool:
-        if world.heard.pop('push', None):
+        if world.heard.pop('pull', None):
             time_of_last[0] = time.monotonic()
         return time.monotonic() - time_of_last[0] > 0.5
 
-    world.client.until(quiet, why='the push to end')
+    world.client.until(quiet, why='the pull to end')

@@ -17,7 +17,7 @@ from krang_dynamics_ros import Robot, dynamics_of
 from krang_dynamics_ros.core.errors import ArgumentError
 from krang_dynamics_ros.page.camera import FIELD, Window, frame_of, framed, to_camera
 from krang_dynamics_ros.page.panel import groups_of, leaves, limits_of, movers
-from krang_dynamics_ros.page.pulls import DAMPING, STIFFNESS, STRONGEST, Pull, Pulls, pulled
+from krang_dynamics_ros.page.pulls import Pulls
 from krang_dynamics_ros.page.snapshot import LEVEL_COLORS, LatestMessages, Line, Snapshot, health, intro, not_drawn
 from krang_dynamics_ros.page.torques import ALWAYS, BEYOND, OBSERVED, search_field, table
 from krang_dynamics_ros.robot.mesh_files import MAX_MESH_BYTES, MeshFiles, read_mesh
@@ -399,39 +399,22 @@ def test_up_is_against_gravity_and_planar_robots_are_seen_from_their_side() -> N
     np.testing.assert_allclose(to_camera(z, [y, z]), [0.8, 0.5, 0.3])
 
 
-def test_a_pull_points_to_the_mouse_is_damped_and_bounded(robot: Robot, rng: np.random.Generator) -> None:
-    dynamics, q, dq = dynamics_of(robot), rng.uniform(-1, 1, robot.n), rng.uniform(-0.1, 0.1, robot.n)
-    rotation, origin = dynamics.pose(q, 'R10l')
-    still, unknown, away = np.zeros(robot.n), np.full(robot.n, np.nan), np.array([0.1, -0.2, 0.3])
-    grip = np.array([0.03, -0.05, 0.1])
-    at = origin + rotation @ grip
-    for at_rest in (still, unknown):
-        wrench = pulled(dynamics, Pull('R10l', grip, at + away), q, at_rest)
-        np.testing.assert_allclose(rotation @ wrench[:3], STIFFNESS * away)
-        np.testing.assert_allclose(wrench[3:], np.cross(grip, wrench[:3]))
-    slower = rotation @ pulled(dynamics, Pull('R10l', grip, at), q, dq)[:3]
-    turned, moved = dynamics.pose(q + 1e-6 * dq, 'R10l')
-    np.testing.assert_allclose(slower, -DAMPING * (moved + turned @ grip - at) / 1e-6, rtol=1e-4, atol=1e-6)
-    far = rotation @ pulled(dynamics, Pull('R10l', grip, at + 100 * away), q, still)[:3]
-    np.testing.assert_allclose(far, STRONGEST * away / np.linalg.norm(away))
-
-
-def test_pulls_end_with_who_gives_them_and_only_where_they_may_be(robot: Robot) -> None:
-    dynamics, q = dynamics_of(robot), np.zeros(robot.n)
-    pulls = Pulls(dynamics)
-    target = dynamics.pose(q, 'R10l')[1] + np.array([0.1, 0, 0])
-    pulls.grip(1, 'R10l', np.zeros(3), target)
-    assert pulls.on_links(q, q) == {}
+def test_pulls_end_with_their_client_and_exist_only_where_they_are_allowed() -> None:
+    pulls, grip, target = Pulls(), np.zeros(3), np.array([0.1, 0, 0])
+    pulls.grip(1, 'R10l', grip, target)
+    assert pulls.by_link() == {}
     pulls.allowed = True
-    assert list(pulls.on_links(q, q)) == ['R10l']
-    one = pulls.on_links(q, q)['R10l']
-    pulls.grip(2, 'R10l', np.zeros(3), target)
-    np.testing.assert_allclose(pulls.on_links(q, q)['R10l'], 2 * one)
-    pulls.let_go(1)
-    pulls.move(1, target * 0)
-    np.testing.assert_allclose(pulls.on_links(q, q)['R10l'], one)
+    pulls.grip(2, 'R10l', grip, target)
+    pulls.grip(3, 'R3', grip, target)
+    assert {link: len(of_link) for link, of_link in pulls.by_link().items()} == {'R10l': 2, 'R3': 1}
+    for away in (np.array([np.nan, 0, 0]), np.array([0, np.inf, 0]), np.array([0, 0, 1e39])):
+        pulls.move(1, away)
     pulls.let_go(2)
-    assert pulls.on_links(q, q) == {}
+    pulls.let_go(3)
+    ((left,),) = pulls.by_link().values()
+    np.testing.assert_array_equal(left.target, target)
+    pulls.let_go(1)
+    assert pulls.by_link() == {}
 
 
 def test_an_arc_has_the_colour_of_its_share_of_the_limit() -> None:

@@ -277,19 +277,19 @@ def test_a_wrist_reads_contact_the_weight_beyond_it_and_its_bias(robot: Robot, r
     bias, contact = rng.normal(size=6), Wrench('R10l', (3.0, 4.0, 5.0), (0.1, 0.2, 0.3), axes='R0')
     sim, empty = Simulation(robot, Q), Wrench('R10l', (0, 0, 0))
     wrist = SimulatedWrist('R10l', tool, payload, bias.tolist())
-    weight = wrist.reading(sim, None, rng) - bias
+    weight = wrist.reading(sim, (), rng) - bias
     loaded = [replace(x, inertia=x.inertia + tool + payload) if x.name == 'R10l' else x for x in robot.links]
     expected = Lagrangian(robot).Q(Q) - Lagrangian(replace(robot, links=tuple(loaded))).Q(Q)
     carried = Wrench('R10l', weight[:3], weight[3:])
     np.testing.assert_allclose(sim.dynamics.wrench_torque(Q, [carried]), expected, atol=1e-9)
-    read = wrist.reading(sim, contact, rng)
+    read = wrist.reading(sim, [contact], rng)
     np.testing.assert_allclose(read, bias + weight + sim.dynamics.wrench_at_link(Q, contact), atol=1e-12)
-    assert not np.any(SimulatedWrist('R10l').reading(sim, empty, rng))
+    assert not np.any(SimulatedWrist('R10l').reading(sim, [empty], rng))
 
 
 def test_the_noise_of_a_wrist_is_what_was_asked_for(robot: Robot, rng: np.random.Generator) -> None:
     wrist, sim = SimulatedWrist('R10l', noise=(0.2, 0.02)), Simulation(robot, Q)
-    read = np.array([wrist.reading(sim, None, rng) for _ in range(2000)])
+    read = np.array([wrist.reading(sim, (), rng) for _ in range(2000)])
     np.testing.assert_allclose(read.std(axis=0), [0.2] * 3 + [0.02] * 3, rtol=0.1)
 
 

@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
 import numpy as np
 from builtin_interfaces.msg import Time
-from geometry_msgs.msg import WrenchStamped
+from geometry_msgs.msg import PolygonStamped, WrenchStamped
 from rclpy.node import Node
 
+from ...core.errors import ArgumentError
 from ...core.inertia import Inertia
 from ...core.parameters import Settings
 from ...core.text import shown
 from ...core.wrench import Wrench
 from ...live.messages import wrench_of
 from ...live.wrenches import WrenchInput
+from ...simulation.pulls import Pull, pulls_of
 from ...simulation.sensors import SimulatedWrist
 from ...simulation.simulation import Simulation
 from ..topics import INPUT, wrench_message
@@ -25,7 +27,7 @@ from .parameters import of_hand, wrist
 
 
 class SimulatorHands:
-    """Topics `push`, `push/<hand>` and `wrench/<hand>`, and the parameters of each hand."""
+    """Topics `pull`, `push`, `push/<hand>` and `wrench/<hand>`, and the parameters of each hand."""
 
     def __init__(self, node: Node, settings: Settings, simulation: Simulation) -> None:
         self._node, self._settings, self._simulation = node, settings, simulation
@@ -36,6 +38,8 @@ class SimulatorHands:
             settings.declare(of_hand(hand.name))
             node.create_subscription(WrenchStamped, f'push/{hand.name}', partial(self._on_push, hand), INPUT)
         node.create_subscription(WrenchStamped, 'push', self._on_push_anywhere, INPUT)
+        self._pulls: dict[str, tuple[float, list[Pull]]] = {}  # by link: time of arrival, s, and what it said
+        node.create_subscription(PolygonStamped, 'pull', self._on_pull, INPUT)
         self._sensors = {
             hand.name: node.create_publisher(WrenchStamped, f'wrench/{hand.name}', 10) for hand in self._hands
         }
@@ -71,20 +75,34 @@ class SimulatorHands:
             return
         self._on_push(self._grips.setdefault(link, self._pushed(link, link)), message)
 
+    def _on_pull(self, message: PolygonStamped) -> None:
+        """Replace the pulls on the link that the message's frame names."""
+        link = message.header.frame_id
+        try:
+            if link not in self._links:
+                raise ArgumentError(f"'{shown(link)}' is no link")
+            self._pulls[link] = time.monotonic(), pulls_of(link, [(p.x, p.y, p.z) for p in message.polygon.points])
+        except ArgumentError as error:
+            self._node.get_logger().warning(f'pull refused: {error}', throttle_duration_sec=1.0)
+
     def forget(self) -> None:
-        """Know of no push."""
+        """Forget all pushes and pulls."""
+        self._pulls.clear()
         for hand in (*self._hands, *self._grips.values()):
             hand.forget()
 
-    def pushes(self) -> tuple[dict[str, Wrench | None], list[Wrench]]:
-        """Return what the WORLD does to the robot now: to each hand, by name; and all of it."""
+    def pushes(self) -> list[Wrench]:
+        """Return the wrenches of the WORLD that are pushed on links now."""
         now = time.monotonic_ns()
-        on_hands = {hand.name: hand.wrench(0, now) for hand in self._hands}
-        pushes = [*on_hands.values(), *(grip.wrench(0, now) for grip in self._grips.values())]
-        return on_hands, [push for push in pushes if push]
+        return [wrench for hand in (*self._hands, *self._grips.values()) if (wrench := hand.wrench(0, now))]
 
-    def publish(self, on_hands: Mapping[str, Wrench | None], stamp: Time) -> None:
-        """Say what the sensors read while this is done to the hands."""
+    def pulls(self) -> list[Pull]:
+        """Return what pulls links now."""
+        oldest = time.monotonic() - self._settings['timeout']
+        return [pull for since, pulls in self._pulls.values() if since >= oldest for pull in pulls]
+
+    def publish(self, contacts: Sequence[Wrench], stamp: Time) -> None:
+        """Publish what the sensors read while the WORLD does this to the robot."""
         for name, sensor in self._wrists.items():
-            read = sensor.reading(self._simulation, on_hands[name], self._random)
+            read = sensor.reading(self._simulation, contacts, self._random)
             self._sensors[name].publish(wrench_message(sensor.link, stamp, read.tolist()))

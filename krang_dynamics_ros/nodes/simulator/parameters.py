@@ -25,7 +25,9 @@ PARAMETERS = (
     ParameterSpec('rate', 500.0, 'rate of `joint_states` and of the wrist sensors, Hz', least=1.0, most=1000.0),
     ParameterSpec('time_factor', 1.0, 'simulated seconds per second', least=0.01, most=10.0),
     ParameterSpec('publish_clock', False, 'publish simulated time on `/clock`, and stamp with it'),
-    ParameterSpec('timeout', 0.1, 'maximum age of torques (simulated time) and pushes, s', least=0.001, most=10.0),
+    ParameterSpec(
+        'timeout', 0.1, 'maximum age of torques (simulated time), pushes and pulls, s', least=0.001, most=10.0
+    ),
     ParameterSpec(
         'command_joints', NONE, 'joints that take `effort_commands`, in this order, and hold the last value for ever, '
         'as an effort controller does', once=True,
