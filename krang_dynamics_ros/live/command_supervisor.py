@@ -52,6 +52,10 @@ class JointData:
         self.sliding = np.array([joint.kind == 'prismatic' for joint in moving])
         self._turns = (self.endless & ~self.sliding)[self.order]
 
+    def unit(self, k: int) -> str:
+        """Return the unit of a joint's torque or force."""
+        return 'N' if self.sliding[k] else 'N m'
+
     def moved(self, q: Array, start: Array) -> Array:
         """Return how far the commanded joints (k) went from a start (n) to q (n), modulo a turn where it is endless."""
         way = (q - start)[self.order]
@@ -111,6 +115,8 @@ class CommandSupervisor:
         changed = [name for name in fixed if values[name] != self._settings[name]]
         if changed and not self.commands.idle:
             raise ArgumentError(f'{changed[0]} cannot change while commands go out; disable first')
+        if not self.commands.idle:
+            self._refuse_lost_gravity(values)
         if self.commands.joint_names and self._fresh(self.clock()) and self._latest is not None:
             for hand in self._inputs.hands:
                 new = PayloadSpec.by(values, hand)
@@ -326,15 +332,19 @@ class CommandSupervisor:
             raise ArgumentError('command_allowed is false: nothing may enable commands')
         if not names:
             raise ArgumentError('no joints to command: set command_joints, and start again')
-        gives_gravity = self._firmware is not None and 'gravity' in self._firmware.adds
-        if gives_gravity and 'gravity' not in self._settings['total_terms']:
+        self._refuse_lost_gravity(self._settings)
+        limits = self._settings['command_limits']
+        if unknown := [name for name, limit in zip(names, limits, strict=True) if not limit > 0]:
+            raise ArgumentError(f'no effort limit is known of {", ".join(unknown)}: set command_limits')
+
+    def _refuse_lost_gravity(self, values: Mapping[str, Any] | Settings) -> None:
+        """Raise `ArgumentError` if commands would be without gravity where the firmware adds it: -Q would be sent."""
+        adds_gravity = self._firmware is not None and 'gravity' in self._firmware.adds
+        if adds_gravity and 'gravity' not in values['total_terms']:
             raise ArgumentError(
                 'robot.adds has gravity, total_terms has not: commands would take the weight away from the arm; '
                 'name gravity in both, or in none'
             )
-        limits = self._settings['command_limits']
-        if unknown := [name for name, limit in zip(names, limits, strict=True) if not limit > 0]:
-            raise ArgumentError(f'no effort limit is known of {", ".join(unknown)}: set command_limits')
 
     def _endpoint(self, now: float) -> Endpoint:
         endpoint, bound = self.watch.choose(now), self.watch.bound
@@ -353,8 +363,10 @@ class CommandSupervisor:
         gravity = torques.term('gravity')
         if self._firmware is None or gravity is None:
             return ''
-        found = self._firmware.gravity_difference(torques.state.q, gravity, self.joints.effort)
-        names = [f'{self.joints.names[k]} {x:+.1f} N m' for k, x in found.items()]
+        limits = self.joints.effort.copy()
+        limits[self.joints.order] = self._reference
+        found = self._firmware.gravity_difference(torques.state.q, gravity, limits)
+        names = [f'{self.joints.names[k]} {x:+.1f} {self.joints.unit(k)}' for k, x in found.items()]
         return f"the robot's own gravity torque differs from ours: {', '.join(names)}" if names else ''
 
     def _joints_note(self, endpoint: Endpoint) -> str:
@@ -402,7 +414,7 @@ class CommandSupervisor:
         needed = np.sum([*total.values()], axis=0) if total else np.zeros(len(names))
         if why := checks.implausible_effort(names, measured, needed, limits):
             raise ArgumentError(why)
-        return np.nan_to_num(measured, nan=0.0), 'from the measured efforts'
+        return np.where(np.isnan(measured), self.commands.robot, measured), 'from the measured efforts'
 
     # Other events --------------------------------------------------------------------------------------------------
 

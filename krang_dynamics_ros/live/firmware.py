@@ -124,8 +124,12 @@ class FirmwareTorque:
         return np.asarray(friction - self._viscous_share * viscous - self._coulomb_share * (friction - viscous))
 
     def gravity_difference(self, q: Array, gravity: Array, limits: Array) -> dict[int, float]:
-        """Return by how much the firmware's gravity torque exceeds ours (n), by joint, where it is not small."""
+        """Return by how much the firmware's gravity torque exceeds ours (n), by joint, where it is not small.
+
+        `limits` (n) are effort limits; a joint without one (0) is left out, since nothing says what is small for it.
+        """
         if self._firmware is None or 'gravity' not in self.adds:
             return {}
         difference = self._firmware.gravity_torque(q) - gravity
-        return {int(k): float(difference[k]) for k in np.flatnonzero(np.abs(difference) > UNSURE_SHARE * limits)}
+        large = (limits > 0) & (np.abs(difference) > UNSURE_SHARE * limits)
+        return {int(k): float(difference[k]) for k in np.flatnonzero(large)}

@@ -95,6 +95,29 @@ def test_a_firmware_that_gives_gravity_needs_gravity_in_the_total(model: Model) 
         arm.supervisor.enable()
 
 
+def test_gravity_stays_in_the_total_while_the_firmware_adds_it(model: Model) -> None:
+    """Without it -Q would be sent: the arm would fall."""
+    arm = on(Arm(model, **ADDS))
+    with pytest.raises(ArgumentError, match=r'robot\.adds has gravity, total_terms has not'):
+        arm.set(total_terms=['coriolis'])
+    arm.set(total_terms=['gravity'])
+    arm.supervisor.disable()
+    arm.run(2.0)
+    arm.set(total_terms=['coriolis'])  # while nothing goes out
+
+
+def test_a_joint_without_effort_starts_from_no_command(model: Model) -> None:
+    """What holds it until then is the firmware: zero in sum would be -Q from us."""
+    arm = Arm(model, **ADDS)
+    arm.effort = model.dynamics.Q(arm.q)
+    arm.effort[ORDER[3]] = np.nan
+    arm.run(0.1)
+    assert abs(model.dynamics.Q(arm.q)[ORDER[3]]) > 1.0
+    assert 'from the measured efforts' in arm.supervisor.enable()
+    arm.run(0.01)
+    assert np.abs(arm.sent[-1]).max() < 1e-9
+
+
 def test_unknown_velocities_end_commands_where_the_firmware_adds_coriolis(model: Model) -> None:
     arm = on(
         Arm(
@@ -114,6 +137,16 @@ def test_the_answer_names_joints_where_the_two_gravities_differ(model: Model) ->
     assert "the robot's own gravity torque differs from ours: " in arm.supervisor.enable()
     same = Arm(model, **ADDS).run(0.1)
     assert 'differs' not in same.supervisor.enable()
+
+
+def test_the_answer_judges_no_joint_without_an_effort_limit() -> None:
+    robot = load_model().robot
+    unlimited = replace(
+        robot, joints=tuple(replace(x, limits=replace(x.limits, effort=None)) if x.limits else x for x in robot.joints)
+    )
+    firmware = FirmwareTorque(Settings({'robot.adds': ['gravity']}), robot.joint_names, urdf_text(unlimited), {})
+    assert firmware.gravity_difference(np.zeros(17), np.zeros(17), np.zeros(17)) == {}
+    assert firmware.gravity_difference(np.zeros(17), np.zeros(17), np.full(17, 10.0)) != {}
 
 
 def test_what_the_firmware_does_cannot_change_while_commands_go_out(model: Model) -> None:
