@@ -135,7 +135,9 @@ class Sampler:
         columns = weigh([Load(self.hand.link, body, reading.axes, reading.about) for body in UNIT])
         basis = -self.hand.sign * np.column_stack(columns)
         gravity = weigh([Load(self.hand.link, UNIT[0])])[0][:3]
-        return Sample(reading.numbers, average.deviation, average.readings, gravity, basis, average.time)
+        removed = self.hand.removed_loads(reading)
+        numbers = reading.numbers + (self.hand.sign * weigh(removed)[0] if removed else 0.0)
+        return Sample(numbers, average.deviation, average.readings, gravity, basis, average.time)
 
     def _gravity(self, q: Array) -> Array:
         weight = self._dynamics.weights(q, [Load(self.hand.link, UNIT[0])])[0][:3]

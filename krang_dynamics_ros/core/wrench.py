@@ -77,9 +77,13 @@ WrenchRows = Mapping[WrenchFrame, Array]
 
 
 class Load(NamedTuple):
-    """A body that a link carries, in the link's frame, and how its weight is to be given: as a `Wrench` is."""
+    """A body that a link carries, in the link's frame, and how its weight is to be given: as a `Wrench` is.
+
+    A body of negative mass stands for a weight that was subtracted already.
+    """
 
     link: str
     body: Inertia
     axes: str = ''
     about: str = ''
+    gravity: Array | None = None  # (3,), m/s^2, in base axes; None: that of the dynamics

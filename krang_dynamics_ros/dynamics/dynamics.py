@@ -422,7 +422,8 @@ class Dynamics(PinocchioModel):
 
     def _weight(self, load: Load) -> Array:
         pose = pin.updateFramePlacement(self._model, self._data, self._frame(load.link))
-        weight = load.body.weighing.dot(self._gravity.dot(pose.rotation))  # a third of the time of @
+        gravity = self._gravity if load.gravity is None else load.gravity
+        weight = load.body.weighing.dot(gravity.dot(pose.rotation))  # a third of the time of @
         if load.axes in ('', load.link) and load.about in ('', load.link):
             return np.asarray(weight)
         link, axes, about = (

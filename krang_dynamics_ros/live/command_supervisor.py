@@ -111,7 +111,7 @@ class CommandSupervisor:
             raise ArgumentError(f'command_enabled: True, can only be set to false; the service {ENABLE} enables')
         if any(values['command_test']) and not self.commands.live:
             raise ArgumentError(f'command_test: {values["command_test"]}, must be zero until commands are enabled')
-        fixed = (name for name in values if name in parameters.FIXED_WHILE_ON or is_of_firmware(name))
+        fixed = (name for name in values if parameters.is_fixed_while_on(name) or is_of_firmware(name))
         changed = [name for name in fixed if values[name] != self._settings[name]]
         if changed and not self.commands.idle:
             raise ArgumentError(f'{changed[0]} cannot change while commands go out; disable first')

@@ -17,7 +17,7 @@ from ..dynamics.terms import Terms, Torques
 from . import parameters
 from .command_supervisor import Clock, CommandSupervisor
 from .external import ExternalTorques
-from .firmware import FirmwareTorque
+from .firmware import CompensatedReadings, FirmwareTorque
 from .payloads import Payloads, PayloadSpec
 from .robot_inputs import RobotInputs
 from .wrenches import RowTimes, Times
@@ -44,6 +44,7 @@ class Engine:
         settings.on_change(self._apply)
         links = {name: hand.link for name, hand in self.inputs.hands.items()}
         self.firmware = FirmwareTorque(settings, model.dynamics.joint_names, model.urdf, links)
+        CompensatedReadings(settings, model.dynamics.link_names, self.inputs.hands)
         self.supervisor = CommandSupervisor(
             settings, model, self.inputs, self._terms, self.external.measured, clock, self.firmware
         )

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..core.errors import ArgumentError
+from ..core.errors import ArgumentError, unknown_name
 from ..core.inertia import Inertia
 from ..core.limits import MAX_QUANTITY
 from ..core.parameters import NONE, ParameterSpec, Settings, named
@@ -17,6 +17,7 @@ from ..robot.adapted import SPECS as ADAPTATION
 from ..robot.adapted import Adaptation
 from ..robot.robot_file import load_description
 from ..robot.urdf_reader import read_description
+from .wrenches import RemovedWeight, WrenchInput
 
 EARTH = (0.0, 0.0, -9.81)  # m/s^2, upright
 UNSURE_SHARE = 0.1  # of a joint's effort limit: by more than this, two gravity torques are worth a sentence
@@ -67,6 +68,36 @@ def is_of_firmware(name: str) -> bool:
     return name.startswith('robot.') or '.robot_payload.' in name
 
 
+def payload_of_hand(settings: Settings | Mapping[str, Any], name: str, link: str) -> tuple[str, Inertia]:
+    """Return what the firmware was told of a hand with this link: a body, and the link in whose frame it is given."""
+    mass, com = (settings[f'{name}.robot_payload.{key}'] for key in ('mass', 'com'))
+    body = Inertia.about_com(mass, np.array(com, dtype=float), np.zeros((3, 3)))
+    return settings[f'{name}.robot_flange'] or link, body
+
+
+class CompensatedReadings:
+    """Lets hands know which weight the firmware has taken out of their readings (`<hand>.sensor.compensated`)."""
+
+    def __init__(self, settings: Settings, links: Sequence[str], hands: Mapping[str, WrenchInput]) -> None:
+        """`links` are those of the robot; the parameters are declared already."""
+        self._settings, self._links, self._hands = settings, links, hands
+        settings.require(self._check)
+        settings.on_change(self._apply)
+
+    def _check(self, values: Mapping[str, Any]) -> None:
+        for name in self._hands:
+            flange = values[f'{name}.robot_flange']
+            if values[f'{name}.sensor.compensated'] and flange and flange not in self._links:
+                raise unknown_name(f'{name}.robot_flange: link', flange, self._links)
+
+    def _apply(self) -> None:
+        gravity = np.array(self._settings['robot.gravity'], dtype=float)
+        for name, hand in self._hands.items():
+            link, body = payload_of_hand(self._settings, name, hand.link)
+            compensated = self._settings[f'{name}.sensor.compensated'] and body.m
+            hand.removed = RemovedWeight(link, body, gravity) if compensated else None
+
+
 class FirmwareTorque:
     """What the firmware adds, as the parameters say."""
 
@@ -101,11 +132,11 @@ class FirmwareTorque:
         if self._firmware is None:
             return
         self._firmware.set_gravity(self._settings['robot.gravity'])
-        payload = {}
-        for name, link in self._hands.items():
-            mass, com = (self._settings[f'{name}.robot_payload.{key}'] for key in ('mass', 'com'))
-            if mass:
-                payload[self._flanges[name] or link] = Inertia.about_com(mass, np.array(com), np.zeros((3, 3)))
+        payload: dict[str, Inertia] = {}
+        for name, hand in self._hands.items():
+            link, body = payload_of_hand(self._settings, name, hand)
+            if body.m:
+                payload[link] = payload.get(link, Inertia()) + body
         self._firmware.set_payload(payload)
 
     @property

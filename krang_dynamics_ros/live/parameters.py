@@ -22,6 +22,12 @@ DEFAULT_RATE = 10.0  # 1/s: a joint's limit within 0.1 s
 MIN_RATE = 0.5  # 1/s: a joint's limit within 2 s, or no fall would reach zero in time
 MAX_TEST = 0.5  # N m (N): a joint moves, and a hand can stop it
 FIXED_WHILE_ON = ('command_limits', 'command_rate_limits', 'command_ramp', 'command_limits_beyond_urdf')
+FIXED_WHILE_ON_ENDS = ('.sensor.frame', '.sensor.compensated')  # of names
+
+
+def is_fixed_while_on(name: str) -> bool:
+    """Tell whether a parameter cannot change while commands go out."""
+    return name in FIXED_WHILE_ON or name.endswith(FIXED_WHILE_ON_ENDS)
 
 
 def of_commands(joints: Sequence[str], limits: Array) -> list[ParameterSpec]:
@@ -210,6 +216,14 @@ def _of_sensor(name: str) -> list[ParameterSpec]:
         ParameterSpec(
             f'{name}.sensor.deadband', [0.0] * 2, 'dead band of each force (N) and each moment (N m)',
             live=True, least=0.0, most=MAX_QUANTITY, count=2,
+        ),
+        ParameterSpec(
+            f'{name}.sensor.frame', '', 'link in whose frame readings are, where headers name a frame that is no link; '
+            "empty: the header's; not while commands go out", live=True,
+        ),
+        ParameterSpec(
+            f'{name}.sensor.compensated', False, "whether the robot's firmware has taken the weight of "
+            '`<hand>.robot_payload` out of the readings; not while commands go out', live=True,
         ),
         *of_tool(name),
     ]  # fmt: skip

@@ -8,6 +8,8 @@ from functools import partial
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from ..core.errors import ArgumentError, unknown_name
 from ..core.parameters import Settings, named
 from ..core.spatial import Array
@@ -93,14 +95,17 @@ class RobotInputs:
     def _check(self, values: Mapping[str, Any]) -> None:
         for name in self.hands:
             _sensor(values, name)
+            links, frame = self._model.dynamics.link_names, values[f'{name}.sensor.frame']
+            if frame and frame not in links:
+                raise unknown_name(f'{name}.sensor.frame: link', frame, links)
 
     def _apply(self) -> None:
         self.states.timeout = self.checks.timeout = self._settings['state_timeout']
         for name, hand in self.hands.items():
-            meaning = (self._settings[f'{name}.sense'], self._settings[f'{name}.moment_about'])
-            if meaning != (hand.sense, hand.moment_about):
+            meaning = tuple(self._settings[f'{name}.{key}'] for key in ('sense', 'moment_about', 'sensor.frame'))
+            if meaning != (hand.sense, hand.moment_about, hand.sensor_frame):
                 hand.forget()  # what came under the other meaning
-            hand.sense, hand.moment_about = meaning
+            hand.sense, hand.moment_about, hand.sensor_frame = meaning
             hand.timeout = self._settings['wrench_timeout']
             force, moment = self._settings[f'{name}.max_wrench']
             hand.max_wrench = force, moment
@@ -193,8 +198,8 @@ class RobotInputs:
         if trouble := self._standstill[hand].trouble(now):
             raise ArgumentError(f'{hand}: {trouble}')
         average, one = self._standstill[hand].average(), self.hands[hand]
-        load = one.load(average.reading)
-        weight = self._weigh(average.q)([load])[0] if load else 0.0
+        loads = one.loads(average.reading)
+        weight = np.sum(self._weigh(average.q)(loads), axis=0) if loads else 0.0
         return average.reading.numbers + one.sign * weight
 
     @property

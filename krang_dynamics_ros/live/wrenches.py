@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import islice
 from typing import Literal, NamedTuple, get_args
 
 import numpy as np
@@ -31,7 +32,8 @@ class WristSensor:
 
     all in the reading's own axes, about its own point, in its own sense (a weight is what the world applies). `tool` is
     what of the hand's link hangs beyond the sensor: the model has it already, so it corrects readings only. A payload
-    is not in the model: it corrects readings too, and is the dynamics' to add.
+    is not in the model: it corrects readings too, and is the dynamics' to add. Where the robot's firmware has taken a
+    weight out of the reading, that is put back first: `WrenchInput.removed`.
     """
 
     bias: Array = field(default_factory=lambda: _NONE)  # (6), as the sensor gives it
@@ -89,6 +91,14 @@ WeighAt = Callable[[Array, Sequence[Load]], Sequence[Array]]
 """The same at any pose: `Dynamics.weights`."""
 
 
+class RemovedWeight(NamedTuple):
+    """A body whose weight the robot's firmware has taken out of the readings, and the gravity that it believes in."""
+
+    link: str
+    body: Inertia  # in the link's frame
+    gravity: Array  # (3,), m/s^2, in base axes
+
+
 class Reading(NamedTuple):
     """What a sensor said: [force; moment] (6; N, N m), in its own sense, in whose axes and about whose origin."""
 
@@ -115,6 +125,8 @@ class WrenchInput:
     links: Collection[str] = ()  # in whose frames a wrench may be given
     sensor: WristSensor = field(default_factory=WristSensor)
     payload: Inertia = field(default_factory=Inertia)  # what the hand holds, in its frame; the dynamics have it too
+    sensor_frame: str = ''  # link in whose frame readings are, whatever their headers say; empty: the header's
+    removed: RemovedWeight | None = None  # None: readings are as the sensor gives them
     refusals: Refusals = field(default_factory=Refusals)
     frame: str = ''  # of the latest reading
     stamp: int = 0
@@ -129,9 +141,10 @@ class WrenchInput:
     def update(self, frame: str, force: Sequence[float], moment: Sequence[float], stamp: int, now: int) -> bool:
         """Take in a reading (N, N m) in the axes of a link, `frame`, or of the hand if it is empty; or refuse it.
 
-        One whose stamp does not advance is no new reading: the one before ages. One from further back than the timeout
-        is of a time that began anew.
+        Where `sensor_frame` names a link, it replaces `frame`. A reading whose stamp does not advance is not new: the
+        one before ages. A reading from further back than the timeout is of a time that began anew.
         """
+        frame = self.sensor_frame or frame
         if frame and frame not in self.links:
             return self.refusals.note(
                 f"frame '{shown(frame)}' is unknown; {did_you_mean(frame, self.links)}must be a link"
@@ -183,13 +196,21 @@ class WrenchInput:
         """What turns a reading into what the robot applies."""
         return 1.0 if self.sense == 'applied_by_robot' else -1.0
 
-    def load(self, reading: Reading) -> Load | None:
-        """Return what a reading holds the weight of, or nothing."""
+    def loads(self, reading: Reading) -> list[Load]:
+        """Return what a reading holds the weight of; with negative mass what the firmware has taken out of it."""
         tool, payload, body = self._beyond
         if tool is not self.sensor.tool or payload is not self.payload:
             body = self.sensor.tool + self.payload
             self._beyond = self.sensor.tool, self.payload, body
-        return Load(self.link, body, reading.axes, reading.about) if body.m else None
+        return [*([Load(self.link, body, reading.axes, reading.about)] if body.m else []), *self.removed_loads(reading)]
+
+    def removed_loads(self, reading: Reading) -> list[Load]:
+        """Return what the firmware has taken out of a reading, as a body of negative mass; empty: nothing."""
+        if self.removed is None:
+            return []
+        link, body, gravity = self.removed
+        negative = Inertia(-body.m, frozen(-body.MS))
+        return [Load(link, negative, reading.axes or self.link, reading.about or self.link, gravity)]
 
     def contact(self, reading: Reading, weight: Array | None) -> Wrench:
         """Return what the robot applies by contact: a reading without bias and without the weight (6) of its load."""
@@ -210,13 +231,19 @@ def contact_wrenches(hands: Iterable[WrenchInput], weigh: Weigh, state_stamp: in
     `weigh` is for the pose of the joint state of that stamp.
     """
     read = [(hand, hand.reading) for hand in hands if hand.reading and not hand.is_stale(state_stamp, now)]
-    loads = [hand.load(reading) for hand, reading in read]
-    loaded = [load for load in loads if load is not None]
+    loads = [hand.loads(reading) for hand, reading in read]
+    loaded = [load for of_hand in loads for load in of_hand]
     weights = iter(weigh(loaded)) if loaded else iter(())
     return {
-        hand.name: hand.contact(reading, None if load is None else next(weights))
-        for (hand, reading), load in zip(read, loads, strict=True)
+        hand.name: hand.contact(reading, _sum(islice(weights, len(of_hand))))
+        for (hand, reading), of_hand in zip(read, loads, strict=True)
     }
+
+
+def _sum(weights: Iterable[Array]) -> Array | None:
+    """Return the sum of weights (6), or None if there are none."""
+    found = [*weights]
+    return np.sum(found, axis=0) if found else None
 
 
 Times = NDArray[np.int64]
@@ -256,9 +283,9 @@ def contact_rows(
     contacts: dict[int, Array] = {}  # of readings that no weight is in: the same at every pose
     for k, one in zip(rows.tolist(), which[rows].tolist(), strict=True):
         reading = told[one].reading
-        if one not in contacts or hand.load(reading) is not None:
-            load = hand.load(reading)
-            contacts[one] = hand.contact(reading, None if load is None else weigh(q[k], [load])[0]).vector
+        loads = hand.loads(reading)
+        if one not in contacts or loads:
+            contacts[one] = hand.contact(reading, _sum(weigh(q[k], loads)) if loads else None).vector
         place = WrenchFrame(hand.link, reading.axes, reading.about)
         if place not in found:
             found[place] = np.zeros((len(q), 6))

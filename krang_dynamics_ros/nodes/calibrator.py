@@ -74,8 +74,13 @@ def _plain(value: Any) -> Any:
 
 
 SHOW = 0.2  # s between two looks at the table
-GLOBAL = ('robot_file', 'robot_description', 'gravity', 'end_effectors', 'imu_joint', 'state_timeout')
-OF_HAND = ('link', 'sense', 'moment_about', 'tool.mass', 'tool.com', 'payload.mass', 'payload.com', 'payload.inertia')
+GLOBAL = (
+    'robot_file', 'robot_description', 'gravity', 'end_effectors', 'imu_joint', 'state_timeout', 'robot.gravity',
+)  # fmt: skip
+OF_HAND = (
+    'link', 'sense', 'moment_about', 'tool.mass', 'tool.com', 'payload.mass', 'payload.com', 'payload.inertia',
+    'sensor.frame', 'sensor.compensated', 'robot_flange', 'robot_payload.mass', 'robot_payload.com',
+)  # fmt: skip
 
 
 class Calibrator:

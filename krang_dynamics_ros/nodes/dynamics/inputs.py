@@ -45,7 +45,7 @@ class WristTopics:
             return
         contact = self._engine.inputs.compensated(self._hand, self._now())
         if contact is not None:
-            self._compensated.send(contact, reading.frame, reading.stamp)
+            self._compensated.send(contact, self._engine.inputs.hands[self._hand].frame, reading.stamp)
 
     def _on_zero(self, _: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
         name = f'{self._hand}.sensor.bias'
