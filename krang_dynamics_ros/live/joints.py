@@ -13,6 +13,7 @@ from ..core.limits import MAX_QUANTITY, NamesCache, names_fault
 from ..core.spatial import Array
 from .alignment import Aligned, Alignment
 from .messages import Refusals
+from .position_velocity import next_velocity
 from .state_checks import JointBounds, RefusedSamples, StateChecks, seconds_between
 from .timeline import NEVER, Delay, Timeline
 
@@ -213,6 +214,7 @@ class JointTracker(JointStates):
         self.checks = StateChecks(joint_names, bounds.sliding, timeout)
         self.checks.delays = self._delays
         self.repeated = 0  # messages whose stamps did not advance: they hold no new value
+        self.velocity_cutoff = 0.0  # Hz, of velocities made of positions; 0: velocities are those of the messages
         self._bounds, self._refused = bounds, RefusedSamples(bounds)
         self._alignment = Alignment(len(joint_names))
         self._glance = float(bounds.margin.min()) ** 2 if len(joint_names) else 0.0
@@ -257,12 +259,25 @@ class JointTracker(JointStates):
                 return False
         if not self._follows(layout, columns, stamp, now):
             return False
+        if self._derives(layout):
+            columns = columns[0], self._velocities(layout, columns[0], stamp, now), columns[2]
         self._put(layout, columns, stamp, now)
         if stamp:
             layout.delay.observe(stamp, now)
         if self._alignment.active or not layout.whole:
             self._alignment.add(layout.ours, columns, stamp, now)
         return True
+
+    def _derives(self, layout: Layout) -> bool:
+        """Tell whether velocities of a message are made of positions; a source of its own has its own velocity."""
+        return self.velocity_cutoff > 0 and self.joint_names[layout.ours[0]] not in self._apart
+
+    def _velocities(self, layout: Layout, q: Array, stamp: int, now: int) -> Array:
+        """Return the velocities of joints that move on to positions q (k)."""
+        ours = layout.ours
+        seconds = seconds_between((self._stamp[ours], self._arrival[ours]), stamp, now)
+        moved = self._bounds.moved(ours, self.position[ours], q)
+        return next_velocity(self.velocity[ours], moved, seconds, self.velocity_cutoff, self.timeout)
 
     def _goes_back(self, stamp: int, now: int) -> float:
         timeline = self.timeline
@@ -299,7 +314,7 @@ class JointTracker(JointStates):
             return False
         if self._refused.any:
             self._refused.end(ours[~far])
-        if self.checks.compares and not far.any():
+        if self.checks.compares and not far.any() and not self._derives(layout):
             self.checks.observe(ours, moved, columns[1], seconds)
         return True
 
@@ -340,10 +355,17 @@ class JointTracker(JointStates):
         q, dq, effort = known
         effort[~(np.abs(effort) <= MAX_QUANTITY)] = np.nan
         good = (np.abs(q) <= MAX_QUANTITY).all(axis=1) & ~(np.abs(dq) > MAX_QUANTITY).any(axis=1)
-        good &= self._advance(stamp, now) & self._all_follow(q, stamp, now)
+        moved, seconds = self._steps(q, stamp, now)
+        far = np.abs(moved) > self._bounds.reach(slice(None), seconds)
+        good &= self._advance(stamp, now) & ~far.any(axis=1)
         rows = len(good) if good.all() else int(np.argmin(good))
         if not rows:
             return None
+        if self._derives(layout):
+            velocity = self.velocity.copy()
+            for k in range(rows):
+                velocity = next_velocity(velocity, moved[k], seconds[k], self.velocity_cutoff, self.timeout)
+                dq[k] = velocity
         self._refused.forget()
         self.timeline.advance(int(stamp[:rows].max()), int(now[:rows].max()))
         ours = layout.ours
@@ -358,15 +380,14 @@ class JointTracker(JointStates):
         near = 0.5 * self.timeout * 1e9
         return np.asarray(((stamp == 0) | (stamp > newest[:-1])) & (latest[:-1] - now < near))
 
-    def _all_follow(self, q: Array, stamp: Times, now: Times) -> NDArray[np.bool_]:
-        """Tell which messages of all joints, positions (m, n), can follow the ones before."""
+    def _steps(self, q: Array, stamp: Times, now: Times) -> tuple[Array, Array]:
+        """Return by how much joints moved (m, n) to the positions q (m, n) of messages, and within which time (s)."""
         stamps, arrivals = (
             np.vstack([before, np.repeat(times[:, None], len(before), axis=1)])
             for before, times in ((self._stamp, stamp), (self._arrival, now))
         )
         seconds = seconds_between((stamps[:-1], arrivals[:-1]), stamps[1:], arrivals[1:])
-        moved = self._bounds.moved(slice(None), np.vstack([self.position, q[:-1]]), q)
-        return np.asarray(~(np.abs(moved) > self._bounds.reach(slice(None), seconds)).any(axis=1))
+        return self._bounds.moved(slice(None), np.vstack([self.position, q[:-1]]), q), seconds
 
     # One instant ------------------------------------------------------------------------------------------------------
 

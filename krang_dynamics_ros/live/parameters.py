@@ -16,12 +16,15 @@ from ..dynamics.factory import BACKENDS, Model, load_model
 from ..dynamics.terms import SUMMED
 from ..robot.adapted import SPECS as ADAPTATION
 from ..robot.drive import Presliding
+from .position_velocity import SPECS as VELOCITY
 from .wrenches import MOMENTS_ABOUT, SENSES
 
 DEFAULT_RATE = 10.0  # 1/s: a joint's limit within 0.1 s
 MIN_RATE = 0.5  # 1/s: a joint's limit within 2 s, or no fall would reach zero in time
 MAX_TEST = 0.5  # N m (N): a joint moves, and a hand can stop it
-FIXED_WHILE_ON = ('command_limits', 'command_rate_limits', 'command_ramp', 'command_limits_beyond_urdf')
+FIXED_WHILE_ON = (
+    'command_limits', 'command_rate_limits', 'command_ramp', 'command_limits_beyond_urdf', *(x.name for x in VELOCITY),
+)  # fmt: skip
 FIXED_WHILE_ON_ENDS = ('.sensor.frame', '.sensor.compensated')  # of names
 
 
@@ -177,6 +180,7 @@ def settings(model: Model) -> list[ParameterSpec]:
             'imu_joint', '', 'joint whose angle is the pitch of topic `imu`, `q_imu` on Krang; empty: no IMU',
         ),
         JOINT_STATES_TOPIC,
+        *VELOCITY,
         ParameterSpec('imu_topic', 'imu', 'topic of the IMU'),
     ]  # fmt: skip
 

@@ -101,6 +101,8 @@ class RobotInputs:
 
     def _apply(self) -> None:
         self.states.timeout = self.checks.timeout = self._settings['state_timeout']
+        derives = self._settings['velocity_source'] == 'position'
+        self.states.velocity_cutoff = self._settings['velocity_cutoff'] if derives else 0.0
         for name, hand in self.hands.items():
             meaning = tuple(self._settings[f'{name}.{key}'] for key in ('sense', 'moment_about', 'sensor.frame'))
             if meaning != (hand.sense, hand.moment_about, hand.sensor_frame):

@@ -119,12 +119,14 @@ STATE_CHECKS = (
     ),
     Check(
         "velocity against the positions' difference",
-        'means over 0.2 s agree within half of the larger plus 0.2 rad/s (0.02 m/s)',
+        'means over 0.2 s agree within half of the larger plus 0.2 rad/s (0.02 m/s); not with velocity_source: '
+        'position',
         'warning',
     ),
     Check(
         'positions that stand while velocities move',
-        'positions that are equal to the last digit for 0.2 s have a mean velocity of at most 0.2 rad/s (m/s)',
+        'positions that are equal to the last digit for 0.2 s have a mean velocity of at most 0.2 rad/s (m/s); not '
+        'with velocity_source: position',
         'fault',
     ),
     Check(
