@@ -15,6 +15,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from .core.base_motion import BaseMotion
     from .core.errors import KrangDynamicsError
     from .core.inertia import Inertia
     from .core.wrench import Wrench
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from .robot.urdf_writer import urdf_text
 
 _MODULES = {  # imported on first use: a process that only sends commands needs none of them
+    'BaseMotion': 'core.base_motion',
     'Dynamics': 'dynamics.dynamics',
     'FeedForward': 'dynamics.feed_forward',
     'Inertia': 'core.inertia',
@@ -47,6 +49,7 @@ _MODULES = {  # imported on first use: a process that only sends commands needs 
 }
 
 __all__ = [
+    'BaseMotion',
     'Dynamics',
     'FeedForward',
     'Inertia',

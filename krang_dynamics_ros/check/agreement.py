@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain
 
 import numpy as np
 
@@ -15,12 +16,14 @@ from ..dynamics.dynamics import Dynamics
 from ..equations import report_print
 from ..robot.robot import Robot
 from .witnesses import (
+    Compared,
     States,
     WrenchSets,
     by_lagrangian,
     by_newton_euler,
     by_pinocchio,
     by_regressor,
+    on_moving_base,
     random_payload,
     random_states,
     random_wrenches,
@@ -29,7 +32,7 @@ from .witnesses import (
 TOLERANCE = 1e-9  # relative to the largest value that a quantity takes
 NOTHING = 1e-12  # a quantity that stays below this (in its SI unit) is zero, and its difference absolute
 CHUNK = 8  # states at a time: what the Lagrangian keeps in the processor's cache
-REGRESSED = 32  # states; the regressor takes as long as all the rest
+REGRESSED = 32  # states; the regressor, and a base that moves, take as long as all the rest
 
 COMPARED = {
     'iT_j': ("the report's transforms, as printed", '6'),
@@ -41,6 +44,8 @@ COMPARED = {
     'Gamma': ('inverse dynamics', '3'),
     'Gamma mean': ('the same, its mean over a step', '3'),
     'Y phi': ("the same by the bodies' parameters", '3'),
+    'Gamma w0': ('the same, on a base that turns and shakes', '7, 8'),
+    'f_0': ("the base's wrench behind six joints", '7, 8'),
     'J^T f': ('wrench torque, on hands and anywhere', '16'),
     'f': ('wrenches on hands that explain torques', '16'),
     'Gamma_f': ('friction torque', '17'),
@@ -103,9 +108,11 @@ def prove(
             part = States(*(x[start : start + CHUNK] for x in drawn))
             payload = random_payload(robot, links, rng) if start // CHUNK % 2 == 0 else {}
             dynamics.payload = payload
-            for witness, quantity, mine, theirs in _pairs(
-                robot.carrying(payload), dynamics, part, random_wrenches(robot, links, rng), links, start < REGRESSED
-            ):
+            laden, few = robot.carrying(payload), start < REGRESSED
+            pairs = [_pairs(laden, dynamics, part, random_wrenches(robot, links, rng), links, few)]
+            if few and dynamics.may_turn:
+                pairs.append(on_moving_base(laden, dynamics, rng, len(part.q)))
+            for witness, quantity, mine, theirs in chain.from_iterable(pairs):
                 finding = findings.setdefault((quantity, witness), Finding())
                 finding.add(mine, theirs, _labels(robot, quantity, links))
             if progress:
@@ -117,7 +124,7 @@ def prove(
 
 def _pairs(
     robot: Robot, dynamics: Dynamics, s: States, wrenches: WrenchSets, links: Sequence[str], regressed: bool
-) -> Iterator[tuple[str, str, Array, Array]]:
+) -> Iterator[Compared]:
     """Yield (witness, quantity, our value, the witness's value) for a few states, with the regressor or without."""
     hands = [link for link in robot.hands.values() if link in links]
     ours = by_pinocchio(dynamics, s, wrenches, links, hands)
@@ -138,9 +145,7 @@ def _pairs(
     yield from _laws(dynamics, s, ours, lagrangian['dA/dt'])
 
 
-def _laws(
-    dynamics: Dynamics, s: States, ours: dict[str, Array], dA_dt: Array
-) -> Iterator[tuple[str, str, Array, Array]]:
+def _laws(dynamics: Dynamics, s: States, ours: dict[str, Array], dA_dt: Array) -> Iterator[Compared]:
     """Yield what must hold of our numbers by themselves."""
     A, N = ours['A'], dA_dt - 2 * ours['C']
     yield 'law', 'A - A^T', A, np.swapaxes(A, 1, 2)
@@ -167,4 +172,4 @@ def _labels(robot: Robot, quantity: str, links: Sequence[str]) -> Sequence[str]:
     """Return what the first index behind the states stands for."""
     if quantity == 'S':
         return 'xyz'
-    return () if quantity in ('E', 'U', 'f') else links if quantity == '0T_j' else robot.joint_names
+    return () if quantity in ('E', 'U', 'f', 'f_0') else links if quantity == '0T_j' else robot.joint_names

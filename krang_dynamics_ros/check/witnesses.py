@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
+from ..core.base_motion import BaseMotion
 from ..core.inertia import Inertia
 from ..core.path import WEIGHTS, Path, Step
 from ..core.spatial import Array
 from ..core.wrench import LEVER, Wrench
 from ..dynamics.dynamics import Dynamics
 from ..equations.lagrangian import Lagrangian, find_C
+from ..equations.moving_base import moving_base, on_six_joints
 from ..equations.newton_euler import NewtonEuler
 from ..equations.regressor import moved_links, parameters_of, regressor
 from ..robot.robot import Joint, Robot
@@ -77,6 +79,7 @@ def random_wrenches(robot: Robot, links: Sequence[str], rng: np.random.Generator
 
 DAMPING = 0.5  # m, of the wrenches told: well posed with any number of hands
 WrenchSets = Sequence[Sequence[Wrench]]
+Compared = tuple[str, str, Array, Array]  # witness, quantity, our value, the witness's
 
 
 def by_pinocchio(
@@ -134,6 +137,30 @@ def by_lagrangian(
         'S': lagrangian.center_of_mass(s.q),
         'dA/dt': np.einsum('sijk,sk->sij', dA_dq, s.dq),
     }
+
+
+def on_moving_base(robot: Robot, dynamics: Dynamics, rng: np.random.Generator, count: int) -> Iterator[Compared]:
+    """Yield what is compared of a robot on a base that moves, at random states of its own.
+
+    The witness of the Lagrangian is the same robot behind six joints (report, w0 and V0 of B.8 and B.9): what their
+    torques are for the base's wrench.
+    """
+    six, n = on_six_joints(robot), robot.n
+    s = random_states(six, count, int(rng.integers(2**31)))
+    base = moving_base(six, robot.base, *s)
+    before, torques, forces = dynamics.base_motion, [], []
+    for k, (q, dq, ddq) in enumerate(zip(*(x[:, 6:] for x in s), strict=True)):
+        dynamics.base_motion = BaseMotion(base.gravity[k], base.w[k], base.dw[k])
+        torques.append(dynamics.A(q) @ ddq + dynamics.coriolis_torque(q, dq) + dynamics.Q(q))
+        forces.append(base.J[k].T @ dynamics.support_force(q, dq, ddq))
+    dynamics.base_motion = before
+    Gamma = Lagrangian(six).inverse_dynamics(*s)
+    q, dq, ddq = (x[:, 6:] for x in s)
+    own = NewtonEuler(robot).on_moving_base(q, dq, ddq, (base.gravity, base.w, base.dw))
+    mine = np.array(torques).reshape(count, n)
+    yield 'Lagrangian', 'Gamma w0', mine, Gamma[:, 6:]
+    yield 'Newton-Euler', 'Gamma w0', mine, own
+    yield 'Lagrangian', 'f_0', np.array(forces), Gamma[:, :6]
 
 
 def _told(dynamics: Dynamics, s: States, hands: Sequence[str]) -> Array:

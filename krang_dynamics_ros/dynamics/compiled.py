@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ..core.base_motion import BaseMotion
 from ..core.errors import ArgumentError
 from ..core.inertia import Inertia
 from ..core.path import Step
@@ -29,6 +30,8 @@ class CompiledDynamics(Dynamics):
 
     With a payload on a link that is not a hand of the robot file, Pinocchio computes everything but the wrenches.
     """
+
+    may_turn = False
 
     def __init__(self, robot: Robot, urdf: str, **settings: Any) -> None:
         """Build the functions of the robot, or load them if they are built. `settings` are those of `Dynamics`."""
@@ -62,6 +65,13 @@ class CompiledDynamics(Dynamics):
     def _set_gravity(self, vector: Array) -> None:
         super()._set_gravity(vector)
         self._settings['gravity'][:] = vector
+
+    def _set_turning(self, motion: BaseMotion | None) -> None:
+        if motion is not None:
+            raise ArgumentError(
+                "base motion: the base turns, must not with backend 'compiled', whose functions know gravity alone; "
+                "use backend 'pinocchio'"
+            )
 
     def _set_rotor_inertia(self, vector: Array) -> None:
         super()._set_rotor_inertia(vector)

@@ -3,7 +3,7 @@
     Gamma = A(q) ddq + C(q, dq) dq + Q(q) + friction (17) + J^T f (16), rotor inertia (18) being in A
 
 Letters and equation numbers: M. Zafar, "Equations Of Motion of Krang on Fixed Wheels" (2015).
-Units: m, kg, s, rad, N, N m. "Base" is the link without a parent, which does not move.
+Units: m, kg, s, rad, N, N m. "Base" is the link without a parent. It does not move, unless `base_motion` says so.
 """
 
 from __future__ import annotations
@@ -16,9 +16,10 @@ import numpy as np
 import pinocchio as pin
 from numpy.typing import ArrayLike
 
+from ..core.base_motion import BaseMotion
 from ..core.errors import ArgumentError, SingularityError, unknown_name
 from ..core.inertia import Inertia
-from ..core.path import WEIGHTS, Step
+from ..core.path import POINTS, WEIGHTS, Step
 from ..core.spatial import Array, hat
 from ..core.wrench import LEVER, Load, Wrench, WrenchRows
 from .pinocchio_model import PinocchioModel
@@ -35,6 +36,9 @@ class Dynamics(PinocchioModel):
 
     Joint vectors have shape (n,), in the order of `joint_names`, in rad and N m (m and N for prismatic joints). Every
     returned array is new. An object is not thread-safe: each thread needs its own.
+
+    While the base turns (`base_motion`), `coriolis_torque`, the sums with it and their inverse contain what the turning
+    takes. A, C and `christoffel` are of the joints alone, on any base, and E of their motion as the base sees it.
 
     Example:
         >>> dynamics = Dynamics(Path('arm.urdf').read_text())
@@ -63,7 +67,8 @@ class Dynamics(PinocchioModel):
             dq: joint velocities (n,), rad/s or m/s.
 
         Returns:
-            C (n, n); dA/dt - 2 C is skew-symmetric.
+            C (n, n); dA/dt - 2 C is skew-symmetric, whatever the base does. C dq is `coriolis_torque` of a base that
+            does not turn.
 
         Raises:
             ArgumentError: a vector has another shape.
@@ -85,7 +90,7 @@ class Dynamics(PinocchioModel):
         return self._out(pin.computeGeneralizedGravity(self._model, self._data, self._in(q)))
 
     def coriolis_torque(self, q: ArrayLike, dq: ArrayLike) -> Array:
-        """Return the Coriolis and centrifugal torque C(q, dq) dq.
+        """Return the Coriolis and centrifugal torque C(q, dq) dq, with all that a turning base adds to it.
 
         Args:
             q: joint positions (n,), rad or m.
@@ -97,6 +102,8 @@ class Dynamics(PinocchioModel):
         Raises:
             ArgumentError: a vector has another shape.
         """
+        if self._turning is not None:
+            return self._with_free_base(q, dq, np.zeros(self.n), np.zeros(3))[1]
         return self._out(pin.rnea(self._bare, self._data, self._in(q), self._rate(dq), self._zero))
 
     def christoffel(self, q: ArrayLike) -> Array:
@@ -113,13 +120,17 @@ class Dynamics(PinocchioModel):
         Raises:
             ArgumentError: `q` has another shape.
         """
-        unit = np.eye(self.n)
-        single = np.array([self.coriolis_torque(q, row) for row in unit])
+        unit, position = np.eye(self.n), self._in(q)
+
+        def coriolis(dq: Array) -> Array:  # of the joints alone
+            return self._out(pin.rnea(self._bare, self._data, position, self._rate(dq), self._zero))
+
+        single = np.array([coriolis(row) for row in unit])
         C_k = np.empty((self.n, self.n, self.n))
         for i in range(self.n):
             C_k[:, i, i] = single[i]
             for j in range(i):
-                both = self.coriolis_torque(q, unit[i] + unit[j])
+                both = coriolis(unit[i] + unit[j])
                 C_k[:, i, j] = C_k[:, j, i] = (both - single[i] - single[j]) / 2
         return C_k
 
@@ -154,11 +165,40 @@ class Dynamics(PinocchioModel):
         Raises:
             ArgumentError: a vector has another shape.
         """
+        if self._turning is not None:
+            links = self._with_free_base(q, dq, ddq, self._gravity)[1]
+            return np.asarray(links + self._rotors * np.asarray(ddq, dtype=float))
         return self._out(pin.rnea(self._model, self._data, self._in(q), self._rate(dq), self._rate(ddq)))
 
     def mean_inverse_dynamics(self, step: Step) -> Array:
         """Return the mean over a step of A ddq + C dq + Q (n)."""
         return np.asarray(WEIGHTS @ [self.inverse_dynamics(*point) for point in zip(*step.points(), strict=True)])
+
+    def mean_on_moving_base(self, step: Step, before: BaseMotion, after: BaseMotion) -> Array:
+        """Return the mean over a step of A ddq + C dq + Q (n), on a base that moves so before and after the step."""
+        now, torques = self.base_motion, []
+        for share, point in zip(POINTS.tolist(), zip(*step.points(), strict=True), strict=True):
+            self.base_motion = before.towards(after, share)
+            torques.append(self.inverse_dynamics(*point))
+        self.base_motion = now
+        return np.asarray(WEIGHTS @ torques)
+
+    def support_force(self, q: ArrayLike, dq: ArrayLike, ddq: ArrayLike) -> Array:
+        """Return what the support gives the base, so that the robot moves as it does, without wrenches on its links.
+
+        Args:
+            q: joint positions (n,), rad or m.
+            dq: joint velocities (n,), rad/s or m/s.
+            ddq: joint accelerations (n,), rad/s^2 or m/s^2.
+
+        Returns:
+            [force; moment] (6,) at the base's origin, in base axes, N and N m. At rest it is the weight of the whole
+            robot, with the base and payloads, pointing up. What rotors take of their own turning is not in it.
+
+        Raises:
+            ArgumentError: a vector has another shape.
+        """
+        return self._with_free_base(q, dq, ddq, self._gravity)[0]
 
     def forward_dynamics(self, q: ArrayLike, dq: ArrayLike, torque: ArrayLike) -> Array:
         """Return the acceleration ddq with A ddq + C dq + Q = torque. The inverse of `inverse_dynamics`.
@@ -175,9 +215,9 @@ class Dynamics(PinocchioModel):
             ArgumentError: a vector has another shape.
             SingularityError: a joint moves no mass, or the state is not finite.
         """
-        if self._G is None:
+        if self._G is None and self._turning is None:
             ddq = self._out(pin.aba(self._model, self._data, self._in(q), self._rate(dq), self._rate(torque)))
-        else:  # the articulated-body algorithm does not support mimic joints
+        else:  # the articulated-body algorithm supports neither mimic joints nor a base that turns
             ddq = self._solved(q, self._checked(torque) - self.inverse_dynamics(q, dq, np.zeros(self.n)))
         if not math.isfinite(ddq @ ddq):
             raise SingularityError('the acceleration is not finite: a joint moves no mass, or the state is not finite')

@@ -6,6 +6,7 @@ from math import expm1, isfinite
 
 import numpy as np
 
+from ..core.base_motion import BaseMotion
 from ..core.path import Path, Step
 from ..core.spatial import Array
 from .drives import PreslidingState
@@ -83,6 +84,7 @@ class MomentumObserver:
         self.torque = np.zeros(self.dynamics.n)
         self.acceleration = np.zeros(self.dynamics.n)  # of each joint, through the same low pass
         self._past.forget()
+        self._base_before: BaseMotion | None = None
 
     def __call__(self, state: State) -> Array | None:
         """Advance to a state; return the external torques (n), NaN where unknown, or None if all are unknown.
@@ -94,7 +96,7 @@ class MomentumObserver:
             if instant.dq is None:
                 self.forget()
             else:
-                self._follow(instant.q, instant.dq, self._joint_torque(instant), instant.stamp)
+                self._follow(instant.q, instant.dq, self._joint_torque(instant), instant.stamp, instant.base)
         if state.parts is not None and state.parts.is_too_old:
             self.forget()
         if self.efforts.source == 'external':
@@ -116,7 +118,7 @@ class MomentumObserver:
         left = SETTLED / self.gain - (self._stamp - self._since[known]) / 1e9
         return max(0.0, float(left.max())) if known.any() and self.efforts.source != 'external' else 0.0
 
-    def _follow(self, q: Array, dq: Array, torque: Array, stamp: int) -> None:
+    def _follow(self, q: Array, dq: Array, torque: Array, stamp: int, base: BaseMotion | None) -> None:
         dt = (stamp - self._stamp) / 1e9
         if self._stamp == NEVER or not -self.max_gap <= dt <= self.max_gap:
             gap = 0.0 if self._stamp == NEVER else dt
@@ -132,12 +134,15 @@ class MomentumObserver:
             step, part = self._path.step(q, dq, dt), -expm1(-self.gain * dt)
             self.acceleration += part * (step.acceleration - self.acceleration)
             if self.efforts.source != 'external':
-                self._filter(self._mean(step) - (self._input_before + input_) / 2, part, stamp)
-        self._stamp, self._input_before = stamp, input_
+                self._filter(self._mean(step, base) - (self._input_before + input_) / 2, part, stamp)
+        self._stamp, self._input_before, self._base_before = stamp, input_, base
 
-    def _mean(self, step: Step) -> Array:
+    def _mean(self, step: Step, base: BaseMotion | None) -> Array:
         """Return the mean over a step of A ddq + C dq + Q (n), without rotors where a sensor is behind the gear."""
-        torque = self.dynamics.mean_inverse_dynamics(step)
+        if base is None:
+            torque = self.dynamics.mean_inverse_dynamics(step)
+        else:
+            torque = self.dynamics.mean_on_moving_base(step, self._base_before or base, base)
         return torque if self.efforts.source == 'motor' else torque - self.dynamics.rotor_inertia * step.acceleration
 
     def _filter(self, torque: Array, part: float, stamp: int) -> None:

@@ -14,6 +14,7 @@ import numpy as np
 import pinocchio as pin
 from numpy.typing import ArrayLike
 
+from ..core.base_motion import BaseMotion
 from ..core.errors import ArgumentError, Fault, RobotError, unknown_name
 from ..core.inertia import Inertia, possible
 from ..core.spatial import Array, frozen
@@ -35,15 +36,19 @@ class Tree(NamedTuple):
     indices: dict[str, int]  # in Pinocchio's vectors, by moving joint
 
 
-def tree_of(robot: Robot) -> Tree:
-    """Return the model of a robot. Mimic joints are independent in it."""
+def tree_of(robot: Robot, *, floating: bool = False) -> Tree:
+    """Return the model of a robot. Mimic joints are independent in it.
+
+    With `floating` the base moves freely, by a joint before all others, whose index is 1.
+    """
     moving = sum(joint.moves for joint in robot.joints)
     if moving > MAX_JOINTS:
         fault = Fault('joints', f'{moving} that move', f'must be at most {MAX_JOINTS}; base_link selects a subtree')
         raise RobotError(f"robot '{robot.name}'", [fault])
     tree = Tree(pin.Model(), {}, {})
     tree.model.name = robot.name
-    attached = {robot.base: (0, pin.SE3.Identity())}  # by link: the joint that moves it, and its pose there
+    root = tree.model.addJoint(0, pin.JointModelFreeFlyer(), pin.SE3.Identity(), 'base') if floating else 0
+    attached = {robot.base: (root, pin.SE3.Identity())}  # by link: the joint that moves it, and its pose there
     _add_link(tree, robot, robot.base, *attached[robot.base])
     for joint in _depth_first(robot):
         at, above = attached[joint.parent]
@@ -95,6 +100,8 @@ def _model_of(joint: Joint) -> pin.JointModel:
 class PinocchioModel:
     """The model behind `Dynamics`: order of joints, friction, rotors, gravity, payload."""
 
+    may_turn = True  # whether the base may: `base_motion`
+
     def __init__(
         self,
         urdf: str | Robot,
@@ -143,6 +150,9 @@ class PinocchioModel:
         self._bare.gravity.linear = np.zeros(3)
         self._unladen = [pin.Inertia(inertia) for inertia in self._model.inertias]
         self._zero = frozen(np.zeros(self._model.nv))
+        self._floating: _Floating | None = None  # built when the base turns for the first time
+        self._turning: BaseMotion | None = None  # None: the base does not turn
+        self._robot = robot
         self._set_order(robot, indices)
 
     def _set_order(self, robot: Robot, indices: Mapping[str, int]) -> None:
@@ -200,7 +210,7 @@ class PinocchioModel:
 
     @property
     def gravity(self) -> Array:
-        """Gravity (3,) in the axes of the base, m/s^2. Can be set at any time."""
+        """Effective gravity (3,) in the axes of the base, m/s^2. Can be set at any time."""
         return np.array(self._model.gravity.linear)
 
     @gravity.setter
@@ -213,6 +223,42 @@ class PinocchioModel:
     def _set_gravity(self, vector: Array) -> None:
         self._model.gravity.linear = vector
         self._gravity = frozen(vector)
+
+    @property
+    def base_motion(self) -> BaseMotion:
+        """Motion of the base: effective gravity, angular velocity and angular acceleration. Can be set at any time.
+
+        `Q` has the effective gravity; `coriolis_torque` has all that the turning of the base takes, with dw too. So
+        their sum with A ddq is the exact inverse dynamics of a robot on a base that moves as prescribed.
+
+        Example:
+            >>> dynamics.base_motion = BaseMotion(gravity=(0, 0, -11.0), angular_velocity=(0, 0.5, 0))
+        """
+        return self._turning or BaseMotion(self._gravity)
+
+    @base_motion.setter
+    def base_motion(self, motion: BaseMotion) -> None:
+        self._set_turning(motion if motion.turns else None)
+        self._set_gravity(motion.gravity)
+
+    def _set_turning(self, motion: BaseMotion | None) -> None:
+        self._turning = motion
+
+    def _with_free_base(self, q: ArrayLike, dq: ArrayLike, ddq: ArrayLike, gravity: Array) -> tuple[Array, Array]:
+        """Return what the support gives the base, [force; moment] (6), and A ddq + C dq + Q without rotors (n).
+
+        In a frame that moves with the velocity of the base's origin and accelerates with it, the base only turns.
+        """
+        if self._floating is None:
+            self._floating = _Floating(self._robot, self._model)
+        still, motion = self._floating.still, self.base_motion
+        force = self._floating.rnea(
+            np.concatenate([self._floating.upright, self._in(q)]),
+            np.concatenate([still, motion.angular_velocity, self._rate(dq)]),
+            np.concatenate([still, motion.angular_acceleration, self._rate(ddq)]),
+            gravity,
+        )
+        return force[:6], self._out(force[6:])
 
     @property
     def rotor_inertia(self) -> Array:
@@ -257,6 +303,8 @@ class PinocchioModel:
             laden[frames[link].parentJoint] += frames[link].placement.act(_pinocchio_inertia(body))
         for joint, inertia in laden.items():
             self._model.inertias[joint] = self._bare.inertias[joint] = inertia
+            if self._floating is not None:
+                self._floating.model.inertias[joint + 1] = inertia
         base = self._model.inertias[0]  # Pinocchio stores it, but leaves it out of its sums
         self._base_mass, self._base_com = float(base.mass), np.array(base.lever)
         self._payload = payload
@@ -311,6 +359,25 @@ class PinocchioModel:
     def mass(self) -> float:
         """Mass of all links, with the base and payloads, kg."""
         return float(pin.computeTotalMass(self._model)) + self._base_mass
+
+
+class _Floating:
+    """A robot's model whose base moves freely: three positions, a quaternion (x, y, z, w), then the robot's joints."""
+
+    still = frozen(np.zeros(3))
+    upright = frozen([0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0])
+
+    def __init__(self, robot: Robot, model: pin.Model) -> None:
+        """Take the bodies of `model`, the robot's model on a fixed base, with all that it carries now."""
+        self.model = tree_of(robot, floating=True).model
+        for joint, inertia in enumerate(model.inertias):
+            self.model.inertias[joint + 1] = inertia
+        self._data = self.model.createData()
+
+    def rnea(self, q: Array, dq: Array, ddq: Array, gravity: Array) -> Array:
+        """Return [force; moment; joint torques] (6 + n) by the recursive Newton-Euler algorithm."""
+        self.model.gravity.linear = gravity
+        return np.asarray(pin.rnea(self.model, self._data, q, dq, ddq))
 
 
 def _in_order(robot: Robot, joint_names: Sequence[str] | None) -> tuple[str, ...]:

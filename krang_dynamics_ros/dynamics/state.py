@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Protocol
 
+from ..core.base_motion import BaseMotion
 from ..core.errors import ArgumentError
 from ..core.spatial import Array
 from ..core.wrench import Wrench
@@ -59,6 +60,7 @@ class State:
     stamp: int = 0  # ns
     velocities: Array | None = None  # as measured, NaN where unknown; None: as `dq`
     parts: Parts | None = None  # None: all joints have the same instant
+    base: BaseMotion | None = None  # motion of the base; None: that of the dynamics
 
     def wrenches_by_hand(self) -> Mapping[str, Wrench]:
         """Return the wrenches that the robot applies, by hand; by number if they have no names."""

@@ -26,9 +26,14 @@ from .frames import Joints, Transform, all_in_base, all_local, on_coordinates, o
 COMPLEX_STEP = 1e-30  # of the complex step: so small that it leaves no trace in the real part
 
 
-def velocities(robot: Robot, local: Mapping[str, Transform], dq: Joints) -> dict[str, tuple[Vector, Vector]]:
-    """Return (omega_j, V_j) of every link in its own axes: eqs 7 and 8, the report's angVel() and linVel()."""
-    moving: dict[str, tuple[Vector, Vector]] = {robot.base: (ZERO, ZERO)}
+def velocities(
+    robot: Robot, local: Mapping[str, Transform], dq: Joints, w0: Vector = ZERO, V0: Vector = ZERO
+) -> dict[str, tuple[Vector, Vector]]:
+    """Return (omega_j, V_j) of every link in its own axes: eqs 7 and 8, the report's angVel() and linVel().
+
+    `w0` and `V0` are those of the base, as in these functions (B.8, B.9).
+    """
+    moving: dict[str, tuple[Vector, Vector]] = {robot.base: (w0, V0)}
     all_dq = rates(robot, dq)
     for joint in robot.outward:
         omega, V = moving[joint.parent]

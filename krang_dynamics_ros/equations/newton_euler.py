@@ -23,10 +23,19 @@ Force = tuple[Vector, Vector]  # f, n: exerted on a link at its frame's origin, 
 
 
 def outward(
-    robot: Robot, local: Mapping[str, Transform], dq: Joints, ddq: Joints, gravity: Vector
+    robot: Robot,
+    local: Mapping[str, Transform],
+    dq: Joints,
+    ddq: Joints,
+    gravity: Vector,
+    w0: Vector = ZERO,
+    dw0: Vector = ZERO,
 ) -> dict[str, Motion]:
-    """Return the motion of every link (6.45-6.47). Gravity enters as the base accelerating against it."""
-    motions: dict[str, Motion] = {robot.base: (ZERO, ZERO, scale(-1.0, gravity))}
+    """Return the motion of every link (6.45-6.47). Gravity enters as the base accelerating against it.
+
+    `w0` and `dw0` are the angular velocity and acceleration of the base.
+    """
+    motions: dict[str, Motion] = {robot.base: (w0, dw0, scale(-1.0, gravity))}
     speeds, accelerations = rates(robot, dq), rates(robot, ddq)
     for joint in robot.outward:
         motions[joint.child] = _next(joint, local[joint.child], motions[joint.parent], speeds, accelerations)
@@ -91,10 +100,17 @@ class NewtonEuler:
         links = self._torque(q, dq, ddq, gravity)
         return np.asarray(links + self.robot.rotor_inertia * np.asarray(ddq, dtype=float))
 
-    def _torque(self, q: ArrayLike, dq: ArrayLike, ddq: ArrayLike, gravity: Vector) -> Array:
+    def on_moving_base(self, q: Array, dq: Array, ddq: Array, base: tuple[Array, Array, Array]) -> Array:
+        """Return the same on a base that moves: its effective gravity, w and dw (..., 3 each), in its axes."""
+        gravity, w, dw = ([*np.moveaxis(x, -1, 0)] for x in base)
+        return np.asarray(self._torque(q, dq, ddq, gravity, w, dw) + self.robot.rotor_inertia * ddq)
+
+    def _torque(
+        self, q: ArrayLike, dq: ArrayLike, ddq: ArrayLike, gravity: Vector, w0: Vector = ZERO, dw0: Vector = ZERO
+    ) -> Array:
         position, velocity, acceleration = np.broadcast_arrays(*(np.asarray(x, dtype=float) for x in (q, dq, ddq)))
         local = all_local(self.robot, self._by_name(position))
-        motions = outward(self.robot, local, self._by_name(velocity), self._by_name(acceleration), gravity)
+        motions = outward(self.robot, local, self._by_name(velocity), self._by_name(acceleration), gravity, w0, dw0)
         forces = {link.name: inertial_force(link.inertia, motions[link.name]) for link in self.robot.links}
         return self._vector(inward(self.robot, local, forces), position.shape)
 
