@@ -236,7 +236,7 @@ class Client:
         return answers[0] if len(answers) == 1 else answers
 
     def silent(self, *topics: str, seconds: float = 0.3) -> bool:
-        """Tell whether nothing comes on topics for a while. (What must not come can only be waited for.)"""
+        """Return whether nothing comes on topics for a while. (What must not come can only be waited for.)"""
         for topic in topics:
             self.received[topic].clear()
         deadline = time.monotonic() + seconds

@@ -41,7 +41,7 @@ class Explanation:
 
 
 def is_new_pose(sample: RestSample, others: Sequence[RestSample]) -> bool:
-    """Tell whether a pose differs from all others by enough to say something new."""
+    """Return whether a pose differs from all others by enough to say something new."""
     return all(np.abs(sample.q - other.q).max() >= APART for other in others)
 
 

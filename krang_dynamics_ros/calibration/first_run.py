@@ -73,7 +73,7 @@ class ArmModel:
         self.scale, self.without, self.source = np.array(efforts.scale), tuple(efforts.without), efforts.source
 
     def has(self, parameter: str) -> bool:
-        """Tell whether the node has a parameter."""
+        """Return whether the node has a parameter."""
         return parameter in self.values
 
     def gravity_columns(self, q: Array) -> Array:

@@ -41,7 +41,7 @@ def trouble(directions: Sequence[Array] | Array) -> str:
 
 
 def is_new(direction: Array, others: Sequence[Array]) -> bool:
-    """Tell whether a direction of gravity (unit, in the hand's frame) is none that was there before."""
+    """Return whether a direction of gravity (unit, in the hand's frame) is none that was there before."""
     return all(angle(direction, other) >= APART for other in others)
 
 

@@ -17,7 +17,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from ..core.errors import MOST, ArgumentError, KrangDynamicsError
+from ..core.errors import MAX_LISTED, ArgumentError, KrangDynamicsError
 from ..core.files import krang_file
 from ..core.optional import optional
 from ..core.text import shown, shown_lines
@@ -164,7 +164,7 @@ def say_error(*lines: object) -> None:
 
 def note(*lines: str) -> None:
     """Say what is odd though it is taken."""
-    for line in lines[:MOST]:
+    for line in lines[:MAX_LISTED]:
         say_error(f'note: {line}')
 
 

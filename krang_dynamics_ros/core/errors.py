@@ -26,7 +26,7 @@ class KrangDynamicsError(Exception):
 _SHORT = reprlib.Repr()
 _SHORT.maxlevel, _SHORT.maxstring = 2, 80
 _LONG = 2000  # characters of a part of a fault, in which names may be
-MOST = 20  # names, or faults, that one message lists
+MAX_LISTED = 20  # names or faults in a message
 
 
 @dataclass(frozen=True)
@@ -58,8 +58,8 @@ class FaultsError(KrangDynamicsError):
         self.source = source
         self.faults = tuple(faults)
         count = '1 fault' if len(self.faults) == 1 else f'{len(self.faults)} faults'
-        rest = [f'and {len(self.faults) - MOST} more'] if len(self.faults) > MOST else []
-        super().__init__('\n  '.join([f'{source}: {count}', *map(str, self.faults[:MOST]), *rest]))
+        rest = [f'and {len(self.faults) - MAX_LISTED} more'] if len(self.faults) > MAX_LISTED else []
+        super().__init__('\n  '.join([f'{source}: {count}', *map(str, self.faults[:MAX_LISTED]), *rest]))
 
 
 class RobotError(FaultsError):
@@ -105,8 +105,8 @@ def unknown_name(kind: str, name: str, known: Iterable[str]) -> ArgumentError:
 
 def listed(names: Sequence[str]) -> str:
     """Return names with commas between them; of many, the first few and how many more there are."""
-    rest = f' and {len(names) - MOST} more' if len(names) > MOST else ''
-    return ', '.join(map(shown, names[:MOST])) + rest
+    rest = f' and {len(names) - MAX_LISTED} more' if len(names) > MAX_LISTED else ''
+    return ', '.join(map(shown, names[:MAX_LISTED])) + rest
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:

@@ -20,7 +20,7 @@ def end_on_signals() -> None:
 
 
 def runs_module_of(package: str, words: Sequence[str] | None = None, known: Sequence[str] | None = None) -> bool:
-    """Tell whether this process is `python -m` with a module of a package, which it is about to import.
+    """Return whether this process is `python -m` with a module of a package, which it is about to import.
 
     While Python looks for that module, `sys.argv` begins with `-m` (`known`), and goes on with what follows the
     module's name on the whole command line (`words`).

@@ -105,7 +105,7 @@ def rpy_from_rotation(rotation: Array) -> Array:
 
 
 def is_rotation(matrix: Array, tolerance: float = 1e-9) -> bool:
-    """Tell whether a 3x3 matrix is a proper rotation."""
+    """Return whether a 3x3 matrix is a proper rotation."""
     orthonormal = np.allclose(matrix @ matrix.T, np.eye(3), rtol=0, atol=tolerance)
     return bool(orthonormal and np.linalg.det(matrix) > 0)
 

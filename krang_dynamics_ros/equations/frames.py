@@ -95,7 +95,7 @@ def relative_transform(robot: Robot, local: Mapping[str, Transform], link: str, 
     Where j is before i, their transforms are multiplied; where i is before j, the inverses are. Links of two branches,
     which the report leaves out, are placed by both, by way of the link where the branches part.
     """
-    ours, theirs = robot.parted(link, seen_from)
+    ours, theirs = robot.joints_between(link, seen_from)
     T = STILL
     for joint in reversed(theirs):
         T = composed(T, inverse(local[joint.child]))

@@ -112,7 +112,7 @@ def find_Jacobian(
     `placed` has every link between in the base. With `seen_from` both are of another link: a joint that carries that
     one alone turns the rest the other way.
     """
-    ours, theirs = robot.parted(link, seen_from or robot.base)
+    ours, theirs = robot.joints_between(link, seen_from or robot.base)
     linear: dict[str, Vector] = {}
     angular: dict[str, Vector] = {}
     for joint in (joint for joint in (*ours, *theirs) if joint.moves):
@@ -243,7 +243,7 @@ class Lagrangian:
     def relative_jacobian(self, q: ArrayLike, link: str, seen_from: str) -> Array:
         """Return the Jacobian (..., 6, n) of a link as an observer on another link sees it, in that link's axes."""
         local = self._local(np.asarray(q, dtype=float))
-        between = [joint.child for part in self.robot.parted(link, seen_from) for joint in part]
+        between = [joint.child for part in self.robot.joints_between(link, seen_from) for joint in part]
         placed = {name: relative_transform(self.robot, local, name, seen_from) for name in (*between, link)}
         return self._columns(find_Jacobian(self.robot, placed, link, seen_from), q)
 

@@ -36,7 +36,7 @@ LENGTHS = frozenset(f'L{k}' for k in range(1, 10))
 
 
 def is_printed(name: str, lengths: Collection[str], joint_names: Collection[str]) -> bool:
-    """Tell whether a robot is the one that the report prints. One out of a URDF is not: no length has a name there."""
+    """Return whether a robot is the report's Krang. A robot from a URDF is not: its lengths have no names."""
     return name == 'krang' and set(lengths) >= LENGTHS and set(joint_names) == set(FRAME_OF)
 
 

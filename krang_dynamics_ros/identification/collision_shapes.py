@@ -17,7 +17,7 @@ import numpy as np
 from ..core.errors import ArgumentError, KrangDynamicsError, unknown_name
 from ..core.spatial import Array
 from ..equations.frames import STILL, Transform, all_in_base, all_local, composed
-from ..robot.mesh_files import TURN, MeshBounds, MeshFiles, check_unfolded, is_y_up, is_y_up_meant
+from ..robot.mesh_files import Y_UP_TO_Z_UP, MeshBounds, MeshFiles, check_unfolded, is_y_up, is_y_up_intended
 from ..robot.robot import Robot, Shape
 
 MAX_SIZE = 20.0  # of the robot's reach: a mesh in mm that is read as m is 1000 times too large
@@ -221,8 +221,8 @@ class _Reader:
             geometry = hull = _solid(shape)
         else:
             if self._is_y_up(shape.mesh) and self._y_up_meant:  # turned before it is scaled, as the page does
-                size = tuple(np.abs(TURN.T) @ shape.size)
-                shape = replace(shape, size=size, rotation=shape.rotation @ TURN)
+                size = tuple(np.abs(Y_UP_TO_Z_UP.T) @ shape.size)
+                shape = replace(shape, size=size, rotation=shape.rotation @ Y_UP_TO_Z_UP)
             geometry = self._mesh(shape.mesh, np.array(shape.size))
             hull = geometry.convex
         return _placed(link, self._bodies.of_link[link], geometry, hull, self._bodies.offset[link], shape)
@@ -242,7 +242,7 @@ class _Reader:
 
     @cached_property
     def _y_up_meant(self) -> bool:
-        return is_y_up_meant(self._robot, self._bounds)
+        return is_y_up_intended(self._robot, self._bounds)
 
     def _bounds(self, name: str) -> MeshBounds:
         box = self._mesh(name, np.ones(3)).aabb_local

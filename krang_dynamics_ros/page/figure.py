@@ -16,7 +16,7 @@ from viser import transforms
 from ..core.errors import ArgumentError
 from ..core.spatial import Array
 from ..dynamics.dynamics import Dynamics
-from ..robot.mesh_files import TURN, MeshBounds, MeshFiles, is_y_up_meant, read_mesh
+from ..robot.mesh_files import Y_UP_TO_Z_UP, MeshBounds, MeshFiles, is_y_up_intended, read_mesh
 from ..robot.robot import Robot, Shape
 from .camera import frame_of
 
@@ -57,7 +57,7 @@ class Figure:
         """Draw it, and a floor under it: across `up`, a unit vector (3) in the base's axes."""
         self._scene, self._dynamics = scene, dynamics
         self._read = cache(lambda name: read_mesh(meshes.find(name)))
-        self._turned = is_y_up_meant(robot, self._bounds)
+        self._turned = is_y_up_intended(robot, self._bounds)
         self._links = {link.name: scene.add_frame(node_of(link.name), show_axes=False) for link in robot.links}
         self.missing: list[str] = []  # why meshes are not drawn
         self.visual = [drawn for link in robot.links for drawn in self._draw_all(link.name, link.visual, 'visual')]
@@ -108,7 +108,7 @@ class Figure:
     def _draw_mesh(self, link: str, shape: Shape, name: str, place: dict[str, Any], paint: dict[str, Any]) -> Drawn:
         mesh = self._read(shape.mesh).copy()
         if self._turned and mesh.metadata['y_up']:
-            mesh.apply_transform(np.pad(TURN, (0, 1)) + np.diag([0.0, 0.0, 0.0, 1.0]))
+            mesh.apply_transform(np.pad(Y_UP_TO_Z_UP, (0, 1)) + np.diag([0.0, 0.0, 0.0, 1.0]))
         mesh.apply_scale(shape.size)
         corners = _corners(shape, *mesh.bounds)
         if shape.rgba is not None:

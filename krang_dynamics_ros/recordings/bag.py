@@ -228,7 +228,7 @@ class Bag:
 
 
 def is_bag(path: Path) -> bool:
-    """Tell whether a path looks like a bag: a folder with metadata, or one of its files."""
+    """Return whether a path looks like a bag: a folder with metadata, or one of its files."""
     return (path / METADATA).exists() or path.suffix in FILES
 
 

@@ -52,7 +52,7 @@ class Layout:
         return [path for path in found if self._wide_enough(path)]
 
     def _wide_enough(self, path: Path) -> bool:
-        """Tell whether the first line is numbers, as many as the layout needs or more."""
+        """Return whether the first line is numbers, as many as the layout needs or more."""
         try:
             with path.open(encoding='utf-8') as file:
                 words = file.readline(HEAD).split(',')
@@ -62,14 +62,14 @@ class Layout:
         return len(words) >= max(self.columns.values()) + len(self.joints)
 
     def fits(self, path: Path) -> bool:
-        """Tell whether a folder, or a file, is laid out like this."""
+        """Return whether a folder, or a file, is laid out like this."""
         if self.files:
             return path.is_dir() and all((path / self.files[name]).is_file() for name in ('time', 'position', 'effort'))
         return len(self.table_in(path)) == 1
 
 
 def is_inside(folder: Path, path: Path) -> bool:
-    """Tell whether a path stays in a folder, links followed: a recording from elsewhere must not name other files."""
+    """Return whether a path stays in a folder, links followed: a recording from elsewhere must not name other files."""
     return path.resolve().is_relative_to(folder.resolve())
 
 

@@ -149,5 +149,5 @@ class TableFile:
 
 
 def is_table(path: Path) -> bool:
-    """Tell whether a path looks like a table."""
+    """Return whether a path looks like a table."""
     return path.is_file() and path.suffix in TABLES

@@ -1,1 +1,1 @@
-"""A robot as data: its parts, reading and writing its file, reading and writing URDF."""
+"""Robots as data: links, joints and drives; reading and writing robot files and URDF."""

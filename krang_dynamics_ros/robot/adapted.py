@@ -1,7 +1,7 @@
-"""A description adapted to the real arm: the arm's joint names, joints that are fixed there, its effort limits.
+"""Adaptation of a URDF to the real arm: joint names, fixed joints, effort limits.
 
-A URDF is often of the arm's type, not of this arm: its joints lack the driver's prefix, it moves fingers that no
-driver reports, its effort limits are missing. These four settings are parameters of the nodes, and part of an arm file.
+A URDF often describes the type of an arm: its joints lack the driver's prefix, it has fingers that the driver does not
+report, its effort limits are missing. These four settings are parameters of the nodes, and part of an arm file.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ SPECS = (
 
 @dataclass(frozen=True)
 class Adaptation:
-    """What differs between a URDF and the real arm. Joints are named as `joint_states` names them."""
+    """Differences between a URDF and the real arm. Joints have their names in `joint_states`."""
 
     prefix: str = ''
     names: tuple[tuple[str, str], ...] = ()  # (name in the URDF, name in joint_states)
@@ -48,7 +48,7 @@ class Adaptation:
 
     @classmethod
     def of(cls, values: Mapping[str, Any]) -> Adaptation:
-        """Read the parameters of `SPECS`; those that are missing change nothing."""
+        """Read the parameters of `SPECS`; missing parameters change nothing."""
         for spec in SPECS:
             spec.check(values.get(spec.name, spec.default))
         return cls(
@@ -62,7 +62,7 @@ class Adaptation:
         return self != NO_ADAPTATION
 
     def of_description(self, description: Description) -> Description:
-        """Return the description of the real arm; the same one if nothing differs."""
+        """Return the description of the real arm; the same object if nothing differs."""
         if not self:
             return description
         robot = self.of_robot(description.robot)
@@ -98,21 +98,21 @@ def _number(parameter: str, name: str, text: str) -> float:
 
 
 def _renamed(robot: Robot, prefix: str, names: Mapping[str, str]) -> Robot:
-    """Return the robot with the arm's joint names; a joint that has its name already keeps it."""
+    """Return the robot with the arm's joint names; joints that already have these names keep them."""
     moving = [joint.name for joint in robot.joints if joint.moves]
     for name, other in names.items():
         if name not in moving and other not in moving:
             raise unknown_name('joint_names: joint', name, moving)
     new = {name: names.get(name, name if name in names.values() else _prefixed(name, prefix)) for name in moving}
     kept = [joint.name for joint in robot.joints if not joint.moves]
-    if twice := sorted(name for name in new.values() if [*new.values(), *kept].count(name) > 1):
-        raise ArgumentError(f'joint_names: two joints would have the name {twice[0]}, must have different names')
+    if repeated := sorted(name for name in new.values() if [*new.values(), *kept].count(name) > 1):
+        raise ArgumentError(f'joint_names: two joints would have the name {repeated[0]}, must have different names')
     return replace(
         robot,
         joints=tuple(_renamed_joint(joint, new) for joint in robot.joints),
         start={new[name]: q for name, q in robot.start.items()},
         couplings=tuple(
-            replace(one, joints=(new[one.joints[0]], new[one.joints[1]])) for one in robot.couplings
+            replace(pair, joints=(new[pair.joints[0]], new[pair.joints[1]])) for pair in robot.couplings
         ),
     )  # fmt: skip
 
@@ -127,19 +127,19 @@ def _renamed_joint(joint: Joint, new: Mapping[str, str]) -> Joint:
 
 
 def _fixed(robot: Robot, positions: Mapping[str, float]) -> Robot:
-    """Return the robot with these joints, and those that follow them, fixed at their positions (rad or m)."""
+    """Return the robot with these joints and their followers fixed at given positions (rad or m)."""
     for name in positions:
         if name not in robot.joint_names:
             raise unknown_name('fixed_joints: joint', name, robot.joint_names)
     if len(positions) == robot.n and robot.n:
-        raise ArgumentError('fixed_joints: all joints, must leave a joint that moves')
+        raise ArgumentError('fixed_joints: all joints, must leave at least one moving joint')
     if not positions:
         return robot
     return replace(
         robot,
         joints=tuple(_fixed_joint(joint, robot.mimics, positions) for joint in robot.joints),
         start={name: q for name, q in robot.start.items() if name not in positions},
-        couplings=tuple(one for one in robot.couplings if not set(one.joints) & set(positions)),
+        couplings=tuple(pair for pair in robot.couplings if not set(pair.joints) & set(positions)),
     )
 
 
@@ -153,7 +153,7 @@ def _fixed_joint(joint: Joint, mimics: Mapping[str, Mimic], positions: Mapping[s
 
 
 def fixed_at(joint: Joint, q: float) -> Joint:
-    """Return a fixed joint in the pose that a moving one has at q (rad or m)."""
+    """Return a fixed joint in the pose that a moving joint has at q (rad or m)."""
     position, rotation = np.array(joint.position), np.array(joint.rotation)
     if joint.kind == 'prismatic':
         position = position + rotation @ joint.axis * q
@@ -171,7 +171,7 @@ def _rotation_about(axis: Array, angle: float) -> Array:
 
 
 def _limited(robot: Robot, limits: Sequence[tuple[str, float]]) -> Robot:
-    """Return the robot with these effort limits (N m or N); none may exceed the URDF's."""
+    """Return the robot with these effort limits (N m or N); they may not exceed those of the URDF."""
     new = dict(limits)
     for name, limit in new.items():
         if name not in robot.joint_names:

@@ -1,4 +1,4 @@
-"""The text of a new arm file: a parameter file of the nodes with what a URDF does not say, guesses marked as such."""
+"""Text of a new arm file: node parameters that a URDF does not contain, with marked guesses."""
 
 from __future__ import annotations
 
@@ -12,30 +12,30 @@ from .known_arms import UNKNOWN, KnownArm, hand_links, hands_of, known_arm
 from .robot import Robot
 
 GUESS = 'GUESS'
-MOST_HANDS = 8  # links that are offered
+MAX_HAND_LINKS = 8  # links that the comment lists
 WIDTH = 116  # characters of a line
 
 
 @dataclass(frozen=True)
 class NewArm:
-    """What is known of an arm when its file is written."""
+    """Input of a new arm file."""
 
     robot: Robot  # adapted
     robot_file: Path  # absolute
     adaptation: Adaptation = field(default_factory=Adaptation)
     base_link: str = ''
-    joint_states: str = ''  # topic; empty: that of the known driver
-    sign: float = 0.0  # of effort, by a recording: 1 or -1; 0: not known
-    findings: tuple[str, ...] = ()  # of a recording, a sentence each
+    joint_states: str = ''  # topic; empty: the driver's usual topic
+    sign: float = 0.0  # of effort, from a recording: 1 or -1; 0: unknown
+    findings: tuple[str, ...] = ()  # sentences about a recording
 
     @property
     def known(self) -> KnownArm:
-        """What is known of arms with such joints."""
+        """Known arm with such joint names."""
         return known_arm(self.robot)
 
 
 def arm_file_text(arm: NewArm, name: str) -> str:
-    """Return the text of an arm file; `name` is the file's name, for the examples in it."""
+    """Return the text of an arm file; `name` is the name of the file, for examples in comments."""
     body = [
         '/**:  # every node',
         '  ros__parameters:',
@@ -44,7 +44,7 @@ def arm_file_text(arm: NewArm, name: str) -> str:
         *_joint_states(arm),
         *_firmware(arm),
         '',
-        '/**/krang_dynamics:  # the dynamics node, and the commands that compute as it does',
+        '/**/krang_dynamics:  # the dynamics node, and the commands that use its parameters',
         '  ros__parameters:',
         *_effort(arm),
         *_hands(arm),
@@ -58,9 +58,9 @@ def arm_file_text(arm: NewArm, name: str) -> str:
 def _head(arm: NewArm, name: str, guesses: int) -> list[str]:
     driver = f'Its joints are named as those of {arm.known.name}.' if arm.known is not UNKNOWN else ''
     lines = [
-        f'# Arm file of {arm.robot.name}, by `krang new_arm`: what {arm.robot_file.name} does not say '
+        f'# Arm file of {arm.robot.name}, by `krang new_arm`: parameters that {arm.robot_file.name} lacks '
         f'(docs/my_arm.md). {driver}',
-        f'# Each command takes it as `--arm {name}`; for ROS it is a parameter file: `--params-file {name}`.',
+        f'# Each command accepts it as `--arm {name}`; for ROS it is a parameter file: `--params-file {name}`.',
         f'# {guesses} values are marked {GUESS}. Check these first, then delete the mark.',
     ]
     found = [f'# Recording: {finding}' for finding in arm.findings]
@@ -71,18 +71,18 @@ def _robot(arm: NewArm) -> list[str]:
     changes, limitless = arm.adaptation, [joint.name for joint in arm.robot.moving_joints if not _limit(joint.limits)]
     names, hint = _list(f'{a}={b}' for a, b in changes.names), 'renamed joints: urdf_name=name'
     if changes.names:
-        hint = f'{GUESS}: the recording has these names in the place of those of the URDF'
+        hint = f'{GUESS}: the recording has these names instead of those of the URDF'
     lines = [
         f'    robot_file: {_text(str(arm.robot_file))}',
-        f'    base_link: {_text(arm.base_link)}  # link that stands still, if not the root of the URDF',
-        f'    joint_prefix: {_text(changes.prefix)}  # what joint_states has in front of the names of the URDF',
+        f'    base_link: {_text(arm.base_link)}  # fixed link, if not the root of the URDF',
+        f'    joint_prefix: {_text(changes.prefix)}  # prefix of the names in joint_states, missing in the URDF',
         f'    joint_names: {names}  # {hint}',
         *_fixed(arm),
     ]
     if limitless:
-        words = f'the URDF has no effort limit for {", ".join(limitless)}: fill in those of the data sheet'
-        return [*lines, *_comment(words), f'    effort_limits: {_list(())}  # joint=N m; {GUESS}: not known']
-    return [*lines, "    effort_limits: ['']  # joint=N m, where less than in the URDF"]
+        words = f'the URDF has no effort limit for {", ".join(limitless)}: fill in the limits of the data sheet'
+        return [*lines, *_comment(words), f'    effort_limits: {_list(())}  # joint=N m; {GUESS}: unknown']
+    return [*lines, "    effort_limits: ['']  # joint=N m, to reduce the limits of the URDF"]
 
 
 def _fixed(arm: NewArm) -> list[str]:
@@ -131,7 +131,7 @@ def _effort(arm: NewArm) -> list[str]:
     known, scale = arm.known, arm.sign * abs(arm.known.effort_scale) or arm.known.effort_scale
     lines = _comment(
         "effort_source: what `effort` means. motor: the motor's torque, at the joint; joint: a sensor behind the gear; "
-        'external: what the world does. effort_scale: N m per unit of effort, negative where the sign is turned.'
+        'external: the torque of contacts. effort_scale: N m per unit of effort, negative if the sign is reversed.'
     )
     lines += [*_comment(f'{GUESS}: {known.effort}'), f'    effort_source: {known.effort_source}']
     lines += ["    effort_without: ['']  # terms that the driver has subtracted, such as gravity", '    joints:']
@@ -142,18 +142,18 @@ def _hands(arm: NewArm) -> list[str]:
     links, hands = hand_links(arm.robot), hands_of(arm.robot)
     if not hands:
         return ["    end_effectors: ['']  # no link moves"]
-    offered = ', '.join(links[:MOST_HANDS])
-    guess = 'As in the robot file' if arm.robot.end_effectors else f'{GUESS}: the likeliest is chosen'
-    lines = ['', *_comment(f'Hands. The ends of the arm: {offered}. {guess}')]
+    listed = ', '.join(links[:MAX_HAND_LINKS])
+    guess = 'From the robot file' if arm.robot.end_effectors else f'{GUESS}: the most likely link'
+    lines = ['', *_comment(f'Hands. The ends of the arm: {listed}. {guess}')]
     lines.append(f'    end_effectors: [{", ".join(hands)}]')
     for name, link in hands.items():
         topic = arm.known.wrench or f'wrench/{name}'
         lines += [
             f'    {name}:',
             f'      link: {_text(link)}',
-            f'      wrench_topic: {_text(topic)}  # of a force sensor, if there is one',
-            f'      sense: {arm.known.sense}  # who applies the wrench; docs/hands.md has an experiment that shows it',
-            '      tool: {mass: 0.0, com: [0.0, 0.0, 0.0]}  # what the sensor carries and the URDF contains, kg and m: '
+            f'      wrench_topic: {_text(topic)}  # of a force sensor, if present',
+            f'      sense: {arm.known.sense}  # side that applies the wrench; test it as in docs/hands.md',
+            '      tool: {mass: 0.0, com: [0.0, 0.0, 0.0]}  # body behind the sensor, contained in the URDF, kg and m: '
             '`krang calibrate`',
         ]
     return lines
@@ -168,7 +168,7 @@ def _terms(arm: NewArm) -> list[str]:
     return [
         '',
         *first,
-        *_comment("Joints of torque commands, in the controller's order; none: no commands (docs/commands.md)"),
+        *_comment("Joints of torque commands, in the controller's order; without them, no commands (docs/commands.md)"),
         f'    # command_joints: [{joints}]',
     ]
 
@@ -176,7 +176,7 @@ def _terms(arm: NewArm) -> list[str]:
 def _keep_out() -> list[str]:
     return [
         '',
-        *_comment('Boxes that `krang excite` keeps out of, in the axes of the base: centre and size, m.'),
+        *_comment('Boxes that `krang excite` avoids, in the axes of the base: centre and size, m.'),
         '    # keep_out:',
         '    #   table: {centre: [0.0, 0.0, -0.05], size: [2.0, 2.0, 0.1]}',
         '    #   wall: {centre: [-0.6, 0.0, 0.5], size: [0.1, 3.0, 3.0]}',
@@ -196,7 +196,7 @@ def _wrapped(line: str, start: str) -> list[str]:
 
 
 def _text(text: str) -> str:
-    """Return a text for YAML: plain where ROS and YAML read it as this text, else in quotes."""
+    """Return a text for YAML, in quotes unless ROS and YAML read it as this text without quotes."""
     plain = text.replace('_', '').replace('/', '').replace('.', '').replace('-', '')
     safe = plain.isascii() and plain.isalnum() and plain[:1].isalpha() and text[:1] not in '-.'
     reserved = text.lower() in ('true', 'false', 'yes', 'no', 'on', 'off', 'y', 'n', 'null', 'nan', 'inf')
@@ -204,6 +204,6 @@ def _text(text: str) -> str:
 
 
 def _list(texts: Iterable[str]) -> str:
-    """Return a list of texts for YAML; ROS 2 has no empty list, so an empty text stands for it."""
+    """Return a list of texts for YAML; ROS 2 has no empty list, so it is written as ['']."""
     items: Sequence[str] = [json.dumps(text, ensure_ascii=False) for text in texts]
     return f'[{", ".join(items)}]' if items else "['']"

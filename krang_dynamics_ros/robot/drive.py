@@ -1,4 +1,4 @@
-"""What is between a motor and its link: gear, rotor, friction."""
+"""Drives between motors and links: gear, rotor, friction, springs."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from ..core.spatial import Array
 
 @dataclass(frozen=True)
 class Motor:
-    """A joint's motor behind its gear: N = dq_m/dq, rotor inertia J_m and viscous friction on the motor's side."""
+    """A joint's motor: gear ratio N = dq_m/dq, rotor inertia J_m and viscous friction on the motor side."""
 
     gear_ratio: float = 1.0
     rotor_inertia: float = 0.0
     viscous: float = 0.0
-    effort_offset: float = 0.0  # N m at the joint: what a recorded effort reads where there is no torque
+    effort_offset: float = 0.0  # N m at the joint: reading of the effort at zero torque
 
     @property
     def reflected_inertia(self) -> float:
-        """I_a = N^2 J_m, what the rotor adds to A_jj (report, eq. 18)."""
+        """I_a = N^2 J_m, the rotor's part of A_jj (report, eq. 18)."""
         return self.gear_ratio**2 * self.rotor_inertia
 
     @property
@@ -29,7 +29,7 @@ class Motor:
 
 @dataclass(frozen=True)
 class Presliding:
-    """Friction that begins as a spring: a torque kappa (N m, or N) that is there after a few distances (rad, or m)."""
+    """Friction that acts as a spring near standstill: torque kappa (N m, N) that rises over `distance` (rad, m)."""
 
     torque: float
     distance: float
@@ -37,10 +37,10 @@ class Presliding:
 
 @dataclass(frozen=True)
 class LoadShare:
-    """How much of its load (gravity and Coriolis forces) a drive's effort shows: less while it pushes than it brakes.
+    """Shares of the load (gravity and Coriolis torque) that an effort contains while pushing and while braking.
 
-    `crossing` (rad/s per N m) times the load is the velocity above which a drive pushes that its load moves along, and
-    `velocity` (rad/s) is within how much braking turns into pushing (`core.friction_shapes.braking`).
+    `crossing` (rad/s per N m) times the load is the velocity at which the drive changes between pushing and braking;
+    `velocity` (rad/s) is the width of this change (`effects.sliding.braking`).
     """
 
     pushing: float
@@ -51,7 +51,7 @@ class LoadShare:
 
 @dataclass(frozen=True)
 class LoadFriction:
-    """Friction that grows with the load: factor |load| tanh(dq / velocity). Part of predicted efforts alone."""
+    """Friction in proportion to the load: factor |load| tanh(dq / velocity). Only for predictions of efforts."""
 
     factor: float
     velocity: float  # rad/s, or m/s
@@ -59,7 +59,7 @@ class LoadFriction:
 
 @dataclass(frozen=True)
 class Spring:
-    """A spring or counterbalance: the motor gives cosine cos q + sine sin q (N m) against it."""
+    """A spring or counterbalance; the motor torque against it is cosine cos q + sine sin q (N m)."""
 
     cosine: float
     sine: float
@@ -67,7 +67,7 @@ class Spring:
 
 @dataclass(frozen=True)
 class Coupling:
-    """Friction of two joints together, where one's motor also turns with the other: `effects.coupling`.
+    """Friction of two joints whose motors turn together, as in a differential (`effects.coupling`).
 
     It acts along W dq, the first joint's velocity plus `sign` (1 or -1) times the second's.
     """
@@ -76,14 +76,14 @@ class Coupling:
     sign: int
     viscous: float  # N m s/rad
     coulomb: float  # N m
-    velocity: float  # rad/s, over which the dry part turns its sign
+    velocity: float  # rad/s, over which Coulomb friction changes its sign
 
 
 @dataclass(frozen=True)
 class Friction:
-    """Friction on the joint's side: viscous F_v and Coulomb F_c (report, eq. 17), and what a joint may have beyond.
+    """Friction at the joint: viscous F_v and Coulomb F_c (report, eq. 17), and extensions.
 
-    `coulomb_velocity` is the velocity over which Coulomb friction turns its sign, by tanh; zero for eq. (17) as it is.
+    `coulomb_velocity` is the velocity over which Coulomb friction changes its sign (tanh); zero: a jump, as in eq. 17.
     """
 
     viscous: float = 0.0
@@ -95,12 +95,12 @@ class Friction:
 
     @property
     def beyond_report(self) -> bool:
-        """Whether eq. (17) is not all of it."""
+        """Whether the friction has a form beyond eq. 17."""
         return bool(self.coulomb_velocity or self.presliding)
 
 
 def motor_torque(torque: Array, gear_ratio: Array) -> Array:
-    """Return what the motors must give (n) for torques at the joints: tau_m = Gamma / N."""
+    """Return the motor torques (n) for torques at the joints: tau_m = Gamma / N."""
     return torque / gear_ratio
 
 
@@ -110,5 +110,5 @@ def motor_inertia(A: Array, gear_ratio: Array) -> Array:
 
 
 def joint_positions(theta_m: Array, gear_ratio: Array) -> Array:
-    """Return the joint positions or velocities (n) that belong to those of the motors."""
+    """Return the joint positions or velocities (n) from those of the motors."""
     return theta_m / gear_ratio

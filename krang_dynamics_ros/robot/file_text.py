@@ -1,4 +1,4 @@
-"""The text of a robot file: of bounded size, in its own encoding, with xacro expanded in a process of its own."""
+"""Text of robot files: bounded size, declared encoding, xacro expanded in a separate process."""
 
 from __future__ import annotations
 
@@ -27,15 +27,15 @@ def text_of(path: str | Path) -> str:
             content = file.read(MAX_CHARS + 1)
     except (OSError, ValueError) as error:  # ValueError: a name with a zero byte
         shipped = ', '.join(str(file) for file in robot_files())
-        allowed = f'must be a readable robot file, URDF or xacro; with the package come {shipped}'
+        allowed = f'must be a readable robot file, URDF or xacro; the package contains {shipped}'
         raise _refused(path, 'file', str(error), allowed) from None
     if len(content) > MAX_CHARS:
         raise _refused(path, 'size', f'more than {MAX_CHARS} bytes', f'must be at most {MAX_CHARS}')
     return expanded(path) if Path(path).suffix == '.xacro' else _decoded(path, content)
 
 
-def is_there(path: str | Path) -> bool:
-    """Tell whether there is such a file; no file can have a name that is too long, or has a zero byte."""
+def exists(path: str | Path) -> bool:
+    """Return whether a file exists; False also for a name that is too long or has a zero byte."""
     try:
         return Path(path).exists()
     except (OSError, ValueError):
@@ -43,13 +43,13 @@ def is_there(path: str | Path) -> bool:
 
 
 def is_xml(text: str) -> bool:
-    """Tell whether a text is meant as XML, a URDF."""
+    """Return whether a text is XML: a URDF."""
     return text.lstrip('\ufeff \t\r\n').startswith('<')
 
 
 def _decoded(path: str | Path, content: bytes) -> str:
-    said = _ENCODING.match(content)
-    encoding = said.group(1).decode() if said else 'utf-8'
+    declared = _ENCODING.match(content)
+    encoding = declared.group(1).decode() if declared else 'utf-8'
     try:
         return content.decode('utf-8-sig' if encoding.lower() in ('utf-8', 'utf8') else encoding)
     except (UnicodeError, LookupError) as error:
@@ -61,12 +61,12 @@ def _refused(path: str | Path, where: str, value: str, allowed: str) -> RobotErr
     return RobotError(str(path), [Fault(where, value, allowed)])
 
 
-TIME_LIMIT = 20.0  # s; the largest robots take two
-MEMORY_LIMIT = 1_000_000_000  # bytes of address space; Python itself takes a tenth
-_CHARACTERS = 500  # of an error
+TIME_LIMIT = 20.0  # s; the largest robots need two
+MEMORY_LIMIT = 1_000_000_000  # bytes of address space; Python itself needs a tenth
+_MAX_ERROR_CHARS = 500
 _BY_HAND = 'run it yourself if you trust it: xacro FILE > robot.urdf, and name that file'
 _OUT_OF_MEMORY, _FAILED = 3, 4
-# The folder the program was started in is taken off the path: no file there shall be imported in the place of xacro.
+# The current folder is removed from the path, so that a file there is not imported instead of xacro.
 _PROGRAM = f"""
 import resource, sys
 sys.path[:] = [entry for entry in sys.path if entry]
@@ -82,7 +82,7 @@ try:
     sys.stdout.flush()
 except BaseException as error:
     cause = error
-    while cause is not None:  # xacro wraps what it meets
+    while cause is not None:  # xacro wraps errors
         if isinstance(cause, MemoryError):
             sys.exit({_OUT_OF_MEMORY})
         cause = cause.__cause__ or cause.__context__
@@ -92,25 +92,25 @@ except BaseException as error:
 
 
 def expanded(path: str | Path, time_limit: float = TIME_LIMIT) -> str:
-    """Return the URDF that a xacro file makes with the defaults of its arguments, or raise `RobotError`."""
+    """Return the URDF of a xacro file with the defaults of its arguments, or raise `RobotError`."""
     if importlib.util.find_spec('xacro') is None:
         raise MissingError('xacro', 'a .xacro file', 'pip install xacro')
-    with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:  # files: the limit of their size holds there
+    with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:  # files: RLIMIT_FSIZE limits their size
         code = _run(path, out, err, time_limit)
         if code is None:
-            raise _not_expanded(path, f'takes more than {time_limit:g} s', f'must end within that; {_BY_HAND}')
+            raise _not_expanded(path, f'needs more than {time_limit:g} s', f'must end earlier; {_BY_HAND}')
         if code == _OUT_OF_MEMORY:
             megabytes = f'{MEMORY_LIMIT / 1e6:g} MB'
-            raise _not_expanded(path, f'takes more than {megabytes}', f'must need less memory; {_BY_HAND}')
+            raise _not_expanded(path, f'needs more than {megabytes}', f'must need less memory; {_BY_HAND}')
         if code:
             raise _failed(path, code, _text(err))
         return _text(out)
 
 
 def _run(path: str | Path, out: IO[bytes], err: IO[bytes], time_limit: float) -> int | None:
-    """Run xacro; return the exit code, or None if it was ended because it took too long."""
-    words = [str(path), str(MEMORY_LIMIT), str(4 * MAX_CHARS), str(int(time_limit) + 1)]  # 4 bytes at most a character
-    process = subprocess.Popen(  # noqa: S603 (this interpreter, and a program of ours)
+    """Run xacro; return the exit code, or None after a timeout."""
+    words = [str(path), str(MEMORY_LIMIT), str(4 * MAX_CHARS), str(int(time_limit) + 1)]  # 4 bytes a character
+    process = subprocess.Popen(  # noqa: S603 (this interpreter, and our own program)
         [sys.executable, '-B', '-c', _PROGRAM, *words],
         stdin=subprocess.DEVNULL, stdout=out, stderr=err, start_new_session=True,
     )  # fmt: skip
@@ -120,7 +120,7 @@ def _run(path: str | Path, out: IO[bytes], err: IO[bytes], time_limit: float) ->
         return None
     finally:
         with suppress(ProcessLookupError):
-            os.killpg(process.pid, signal.SIGKILL)  # its own group: what it may have started ends with it
+            os.killpg(process.pid, signal.SIGKILL)  # its process group: its children end too
         process.wait()
 
 
@@ -129,8 +129,8 @@ def _text(file: IO[bytes]) -> str:
     return file.read().decode(errors='replace')
 
 
-def _failed(path: str | Path, code: int, said: str) -> RobotError:
-    why = said.rpartition('\0')[2].strip()[-_CHARACTERS:] or f'ended with code {code}'
+def _failed(path: str | Path, code: int, stderr: str) -> RobotError:
+    why = stderr.rpartition('\0')[2].strip()[-_MAX_ERROR_CHARS:] or f'ended with code {code}'
     return _not_expanded(
         path, why, 'must be expanded by xacro; to give it arguments: xacro FILE name:=value > robot.urdf'
     )

@@ -1,4 +1,4 @@
-"""Arms as they are sold: topics, meaning of effort and firmware of known drivers, found by the names of the joints."""
+"""Known arms and their ROS drivers: topics, meaning of effort, firmware. Recognized by the names of the joints."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from .robot import Joint, Robot
 
 @dataclass(frozen=True)
 class KnownArm:
-    """What the usual ROS 2 driver of an arm does; all of it to be checked on the arm."""
+    """Properties of the usual ROS 2 driver of an arm; all must be checked on the real arm."""
 
     name: str
     joints: str  # regular expression that the names of six joints match, at their end
-    robot: str = ''  # regular expression that the robot's name must match, where the joints' names say too little
+    robot: str = ''  # regular expression of the robot's name, if the joints' names are not specific
     joint_states: str = 'joint_states'
     wrench: str = ''  # topic; empty: wrench/<hand>
     sense: str = 'applied_on_robot'
     effort_source: str = 'motor'
     effort_scale: float = 1.0
-    effort: str = 'nothing is known of this arm: motor torque in N m, gravity included, is assumed'
+    effort: str = 'this arm is unknown: motor torque in N m, gravity included, is assumed'
     unreported: str = ''  # regular expression of joints that the joint states do not contain
     adds_gravity: bool = False  # whether the firmware adds gravity to torque commands
     notes: tuple[str, ...] = ()
@@ -70,19 +70,19 @@ KNOWN = (
     ),
     KnownArm(
         'UFACTORY xArm', r'joint[1-7]', robot=r'(?i)xarm|ufactory|lite6|uf850',
-        effort='an estimate from the motor current, N m; whether gravity is included is not known',
+        effort='an estimate from the motor current, N m; whether gravity is included is unknown',
     ),
 )  # fmt: skip
 UNKNOWN = KnownArm('', '')
-LEAST = 6  # joints that must match, behind the same prefix
+MIN_JOINTS = 6  # joints that must match, after the same prefix
 
 
 def known_arm(robot: Robot) -> KnownArm:
-    """Return what is known of a robot by the names of its joints; `UNKNOWN` if nothing is."""
+    """Return the known arm with the joint names of a robot, or `UNKNOWN`."""
     for arm in KNOWN:
         pattern = re.compile(f'((?:.*[^a-zA-Z])?){arm.joints}')
         prefixes = Counter(match[1] for name in robot.joint_names if (match := pattern.fullmatch(name)))
-        if max(prefixes.values(), default=0) >= LEAST and re.search(arm.robot, robot.name):
+        if max(prefixes.values(), default=0) >= MIN_JOINTS and re.search(arm.robot, robot.name):
             return arm
     return UNKNOWN
 
@@ -102,37 +102,37 @@ def middle(joint: Joint) -> float:
 
 
 TOOL_FRAMES = ('tcp', 'tool0', 'tool', 'ee_link', 'end_effector', 'eef', 'ee', 'flange', 'hand', 'palm', 'gripper')
-MAX_FINGER_JOINTS = 8  # fingers like a human's have four, and as many that follow
-LEAST_ABOVE = 4  # moving joints above a hand, or what branches there are arms
+MAX_FINGER_JOINTS = 8  # human-like fingers have four, and as many followers
+MIN_JOINTS_ABOVE = 4  # moving joints above a hand; with fewer, its branches are arms
 
 
 def hand_links(robot: Robot) -> list[str]:
-    """Return the links at the ends of the arms, the likeliest hand first: fingers do not count as arms."""
+    """Return the links at the ends of the arms, the most likely hand first; fingers do not count as arms."""
     ends = [_hand_of(robot, link) for link in robot.hands.values()]
     moved = {link: sum(joint.moves for joint in robot.chain(link)) for link in dict.fromkeys(ends)}
     return sorted((link for link in moved if moved[link]), key=lambda link: (-moved[link], _frame_rank(link), link))
 
 
 def _frame_rank(link: str) -> int:
-    """Return the place of a link's name among the usual names of tool frames."""
+    """Return the rank of a link's name among the usual names of tool frames."""
     lower = link.lower()
     return next((k for k, part in enumerate(TOOL_FRAMES) if part in lower), len(TOOL_FRAMES))
 
 
 def _hand_of(robot: Robot, end: str) -> str:
-    """Return the link that carries the fingers, for the end of a finger; for any other end, itself."""
+    """Return the link that carries the fingers if `end` is the end of a finger, else `end`."""
     chain = robot.chain(end)
     for k, joint in enumerate(chain):
-        above = sum(one.moves for one in chain[:k])
-        if above >= LEAST_ABOVE and _branches(robot, joint.parent) > 1:
-            beyond = sum(one.moves for one in chain[k:])
+        above = sum(other.moves for other in chain[:k])
+        if above >= MIN_JOINTS_ABOVE and _branches(robot, joint.parent) > 1:
+            beyond = sum(other.moves for other in chain[k:])
             if 0 < beyond <= MAX_FINGER_JOINTS:
                 return joint.parent
     return end
 
 
 def _branches(robot: Robot, link: str) -> int:
-    """Return the number of joints on a link that carry something that moves."""
+    """Return the number of joints on a link below which something moves."""
     carried = {joint.parent: [] for joint in robot.joints}  # type: dict[str, list[str]]
     for joint in robot.joints:
         carried[joint.parent].append(joint.child)
@@ -145,7 +145,7 @@ def _branches(robot: Robot, link: str) -> int:
 
 
 def hands_of(robot: Robot) -> dict[str, str]:
-    """Return the hands of a robot file, or the likeliest ones of a URDF, one for each arm: names, and links."""
+    """Return the links of the hands by name: from the robot file, or the most likely link of each arm of a URDF."""
     links = hand_links(robot)
     if robot.end_effectors:
         return robot.end_effectors
@@ -155,7 +155,7 @@ def hands_of(robot: Robot) -> dict[str, str]:
     chosen = [links[0]]
     for link in links[1:]:
         own = [joint.name for joint in robot.chain(link) if joint.moves]
-        if len(own) == len(first) and not set(own[-LEAST_ABOVE:]) & set(first):
+        if len(own) == len(first) and not set(own[-MIN_JOINTS_ABOVE:]) & set(first):
             chosen.append(link)
             break
     return dict(zip(_hand_names(chosen), chosen, strict=True))

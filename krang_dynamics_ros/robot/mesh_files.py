@@ -1,4 +1,4 @@
-"""Meshes that a URDF names: where they are, whether they are small enough to load, which way is up, reading them."""
+"""Mesh files of a URDF: search, limits of size, up axis, reading."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ from ..core.spatial import Array
 from .robot import Robot, Shape
 
 MAX_INSTANCES = 2000  # shapes in a file; a link of a robot has a few dozen
-MAX_FACES = 2_000_000  # of all instances together: more than a file of the largest size has itself
-MAX_NODES = 10_000  # of a file, those without a shape too
-MAX_ELEMENTS = 20_000_000  # numbers, in all arrays that a file declares
+MAX_FACES = 2_000_000  # of all instances together; a file of the largest size has fewer
+MAX_NODES = 10_000  # of a file, with or without shapes
+MAX_ELEMENTS = 20_000_000  # numbers in all arrays that a file declares
 MAX_DEPTH = 50  # nodes within each other
 _GLB_HEADER = 20  # bytes before the JSON text
 
 
 def check_unfolded(data: bytes, kind: str) -> None:
-    """Raise `ArgumentError` if a file of this kind (`.glb`, `.dae`) places too many shapes; others place one."""
+    """Raise `ArgumentError` if a `.glb` or `.dae` file has too many instances of shapes; other files have one."""
     if kind == '.glb':
         _check_glb(data)
     elif kind == '.dae':
@@ -36,7 +36,7 @@ def check_unfolded(data: bytes, kind: str) -> None:
 
 
 def check_scene(instances: int, faces: int) -> None:
-    """Raise `ArgumentError` if that are too many shapes or triangles to make one mesh of."""
+    """Raise `ArgumentError` if a mesh has too many shapes or triangles."""
     _refuse_more('shapes', instances, MAX_INSTANCES)
     _refuse_more('faces', faces, MAX_FACES)
 
@@ -48,74 +48,76 @@ def _refuse_more(what: str, count: int, most: int) -> None:
 
 def _check_glb(data: bytes) -> None:
     if len(data) < _GLB_HEADER:
-        return  # no glb: for the reader to say
+        return  # not a glb file: the reader reports it
     (length,) = struct.unpack_from('<I', data, 12)
     tree = json.loads(data[_GLB_HEADER : _GLB_HEADER + length])
     nodes = tree.get('nodes', [])
     _refuse_more('nodes', len(nodes), MAX_NODES)
-    _refuse_more('numbers', sum(int(one.get('count', 0)) for one in tree.get('accessors', [])), MAX_ELEMENTS)
+    _refuse_more('numbers', sum(int(accessor.get('count', 0)) for accessor in tree.get('accessors', [])), MAX_ELEMENTS)
 
     def parts(k: int) -> tuple[int, list[int]]:
         return int('mesh' in nodes[k]), nodes[k].get('children', [])
 
     roots = [k for scene in tree.get('scenes', []) for k in scene.get('nodes', [])]
-    _refuse_more('shapes', _placed(roots, parts), MAX_INSTANCES)
+    _refuse_more('shapes', _count_shapes(roots, parts), MAX_INSTANCES)
 
 
 def _check_dae(data: bytes) -> None:
     if b'<!ENTITY' in data:
-        raise ArgumentError('it declares entities, must have none: they can unfold to anything')
+        raise ArgumentError('it declares entities, must have none: they can expand without limit')
     root = ET.fromstring(data)  # noqa: S314 (of the size of a mesh file, without entities)
-    nodes = [one for one in root.iter() if _tag(one) in ('node', 'visual_scene')]
+    nodes = [element for element in root.iter() if _tag(element) in ('node', 'visual_scene')]
     _refuse_more('nodes', len(nodes), MAX_NODES)
-    by_name = {one.get('id', ''): k for k, one in enumerate(nodes)}
-    of = {one: k for k, one in enumerate(nodes)}
+    by_name = {node.get('id', ''): k for k, node in enumerate(nodes)}
+    number_of = {node: k for k, node in enumerate(nodes)}
 
     def parts(k: int) -> tuple[int, list[int]]:
         inner = [*nodes[k]]
-        linked = [one.get('url', '')[1:] for one in inner if _tag(one) == 'instance_node']
-        shapes = sum(_tag(one) in ('instance_geometry', 'instance_controller') for one in inner)
-        return shapes, [of[one] for one in inner if one in of] + [by_name[url] for url in linked if url in by_name]
+        linked = [item.get('url', '')[1:] for item in inner if _tag(item) == 'instance_node']
+        shapes = sum(_tag(item) in ('instance_geometry', 'instance_controller') for item in inner)
+        children = [number_of[item] for item in inner if item in number_of]
+        return shapes, children + [by_name[url] for url in linked if url in by_name]
 
-    scenes = [k for k, one in enumerate(nodes) if _tag(one) == 'visual_scene']
-    _refuse_more('shapes', _placed(scenes, parts), MAX_INSTANCES)
+    scenes = [k for k, node in enumerate(nodes) if _tag(node) == 'visual_scene']
+    _refuse_more('shapes', _count_shapes(scenes, parts), MAX_INSTANCES)
 
 
 def _tag(element: ET.Element) -> str:
     return element.tag.rpartition('}')[2]
 
 
-def _placed(roots: list[int], parts: Callable[[int], tuple[int, list[int]]]) -> int:
-    """Return how many shapes nodes place; `parts` tells those of one node, and the nodes in it. Each is counted once.
+def _count_shapes(roots: list[int], parts: Callable[[int], tuple[int, list[int]]]) -> int:
+    """Return the number of shapes below nodes. `parts` gives the shapes and child nodes of a node.
 
-    Nodes that are within themselves, or deeper than `MAX_DEPTH`, are refused.
+    Raises:
+        ArgumentError: nodes contain themselves, or are deeper than `MAX_DEPTH`.
     """
-    known: dict[int, int] = {}
+    counts: dict[int, int] = {}
 
     def count(node: int, depth: int) -> int:
         if depth > MAX_DEPTH:
-            raise ArgumentError(f'its nodes are more than {MAX_DEPTH} deep within each other, must be at most that')
-        if node not in known:
+            raise ArgumentError(f'its nodes are nested more than {MAX_DEPTH} deep, must be at most {MAX_DEPTH}')
+        if node not in counts:
             shapes, inner = parts(node)
-            known[node] = shapes + sum(count(child, depth + 1) for child in inner)
-        return known[node]
+            counts[node] = shapes + sum(count(child, depth + 1) for child in inner)
+        return counts[node]
 
     return sum(count(root, 0) for root in roots)
 
 
-TURN = np.array([[1.0, 0.0, 0.0], [0.0, 0.0, -1.0], [0.0, 1.0, 0.0]])  # from y up to z up
-NEAR = 0.01  # m: a joint so far from a mesh lies in it still
+Y_UP_TO_Z_UP = np.array([[1.0, 0.0, 0.0], [0.0, 0.0, -1.0], [0.0, 1.0, 0.0]])
+JOINT_MARGIN = 0.01  # m around a mesh, within which a joint counts as inside
 
 
 class MeshBounds(NamedTuple):
-    """Lowest and highest coordinates (2, 3) of a mesh, m, and whether its file calls y the axis that is up."""
+    """Lowest and highest coordinates (2, 3) of a mesh, m, and whether its file declares y as the up axis."""
 
     bounds: Array
     y_up: bool
 
 
-def is_y_up_meant(robot: Robot, read: Callable[[str], MeshBounds]) -> bool:
-    """Tell whether more joints lie in the meshes that say y is up if these are turned than if they are not.
+def is_y_up_intended(robot: Robot, read: Callable[[str], MeshBounds]) -> bool:
+    """Return whether more joints lie in the y-up meshes if these are rotated to z up than if they are not.
 
     `read` gives the bounds of a mesh by its name in the URDF, or raises `ArgumentError`.
     """
@@ -126,7 +128,7 @@ def is_y_up_meant(robot: Robot, read: Callable[[str], MeshBounds]) -> bool:
     for link in robot.links:
         for shape, bounds in _y_up_shapes(link.visual if link.name in carried else (), read):
             raw += _joints_in(bounds, np.eye(3), shape, carried[link.name])
-            turned += _joints_in(bounds, TURN, shape, carried[link.name])
+            turned += _joints_in(bounds, Y_UP_TO_Z_UP, shape, carried[link.name])
     return turned > raw
 
 
@@ -137,30 +139,30 @@ def _y_up_shapes(shapes: Sequence[Shape], read: Callable[[str], MeshBounds]) -> 
         try:
             mesh = read(shape.mesh)
         except ArgumentError:
-            continue  # the reader that needs the mesh itself gives the reason
+            continue  # the reader of the mesh reports the reason
         if mesh.y_up:
             yield shape, mesh.bounds
 
 
 def _joints_in(bounds: Array, turn: Array, shape: Shape, joints: list[Array]) -> int:
-    """Return how many joints (3, in the link's axes) lie in the box about a mesh."""
+    """Return the number of joints (3, in the link's axes) inside the bounding box of a mesh."""
     low, high = np.sort(bounds @ turn.T * shape.size, axis=0)
     at = (np.array(joints) - shape.position) @ shape.rotation
-    return int(np.all((at > low - NEAR) & (at < high + NEAR), axis=1).sum())
+    return int(np.all((at > low - JOINT_MARGIN) & (at < high + JOINT_MARGIN), axis=1).sum())
 
 
 KINDS = ('.dae', '.stl', '.obj', '.glb')
 MAX_MESH_BYTES = 60_000_000  # bytes of one file
-FOLDERS_ABOVE = 5  # a package of a file is looked for so far above it
+FOLDERS_ABOVE = 5  # parent folders in which a package is searched
 Y_UP = re.compile(rb'<up_axis>\s*Y_UP')
 UNIT = re.compile(rb'<unit\b[^>]*\bmeter\s*=\s*["\']([0-9.eE+-]+)["\']')
 
 
 class MeshFiles:
-    """The folders in which packages are looked for."""
+    """Search of mesh files in package folders."""
 
     def __init__(self, folders: Sequence[str] = ()) -> None:
-        """Look in these folders and above them first, then where ROS has its packages."""
+        """Search these folders and their parents first, then the package paths of ROS."""
         self._near = [Path(folder).expanduser().resolve() for folder in folders]
         self._ros = [Path(part) for part in os.environ.get('ROS_PACKAGE_PATH', '').split(os.pathsep) if part]
         self._share = [
@@ -168,14 +170,14 @@ class MeshFiles:
         ]
 
     def find(self, name: str) -> Path:
-        """Return the file of a name as a URDF has it, or raise `ArgumentError` with what is wrong."""
+        """Return the file of a mesh name of a URDF, or raise `ArgumentError`."""
         for path in self._candidates(name):
             try:
-                found = path.resolve(strict=True)
+                file = path.resolve(strict=True)
             except (OSError, RuntimeError, ValueError):
                 continue
-            if found.is_file():
-                return _allowed(found, name)
+            if file.is_file():
+                return _allowed(file, name)
         raise ArgumentError(f'{name[:200]!r} is not found')
 
     def _candidates(self, name: str) -> Iterator[Path]:
@@ -196,23 +198,23 @@ class MeshFiles:
 
 def _allowed(file: Path, name: str) -> Path:
     if file.suffix.lower() not in KINDS:
-        raise ArgumentError(f'{name[:200]!r} is no mesh, must be {", ".join(KINDS)}')
+        raise ArgumentError(f'{name[:200]!r} is not a mesh, must be {", ".join(KINDS)}')
     if (size := file.stat().st_size) > MAX_MESH_BYTES:
-        raise ArgumentError(f'{name[:200]!r} has {size} bytes, must be {MAX_MESH_BYTES} at most')
+        raise ArgumentError(f'{name[:200]!r} has {size} bytes, must be at most {MAX_MESH_BYTES}')
     return file
 
 
 def is_y_up(data: bytes) -> bool:
-    """Tell whether a file (COLLADA) calls y the axis that is up."""
+    """Return whether a COLLADA file declares y as the up axis."""
     return bool(Y_UP.search(data[:20_000]))
 
 
 def read_mesh(file: Path) -> Any:
     """Return a mesh (`trimesh.Trimesh`, m) with its own colours, or raise `ArgumentError`.
 
-    Its metadata say under `y_up` whether the file calls y the axis that is up.
+    Its metadata `y_up` is whether the file declares y as the up axis.
     """
-    import trimesh  # noqa: PLC0415 (it comes with viser, and takes its time)
+    import trimesh  # noqa: PLC0415 (it comes with viser, and is slow to import)
 
     data, kind = file.read_bytes(), file.suffix.lower()
     try:
@@ -223,7 +225,7 @@ def read_mesh(file: Path) -> Any:
         loaded: Any = scene.to_mesh()
     except ModuleNotFoundError as error:
         raise ArgumentError(f'{file.name}: {error.name} is not on this machine; pip install pycollada') from None
-    except Exception as error:  # of a stranger's file, in four readers of others
+    except Exception as error:  # four readers of other packages, on untrusted files
         raise ArgumentError(f'{file.name} cannot be read: {str(error)[:100]}') from None
     if not len(getattr(loaded, 'faces', ())):
         raise ArgumentError(f'{file.name} has no faces')

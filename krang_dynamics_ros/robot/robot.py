@@ -1,7 +1,6 @@
-"""A tree robot as frozen data: links with ten inertial parameters each, joints, limits, shapes.
+"""A robot as frozen data: a tree of links and joints, limits, shapes.
 
 Joint vectors are always in the order of `Robot.joint_names`. Units: m, kg, s, rad, N, N m.
-The numbers come from a file by way of `robot_file`; everything else is derived from them.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ ShapeKind = Literal['box', 'cylinder', 'capsule', 'sphere', 'mesh']
 
 @dataclass(frozen=True)
 class Limits:
-    """What a joint can do; None where it is not known. No `lower` and `upper`: it turns, or slides, without end."""
+    """Limits of a joint; None where unknown. Without `lower` and `upper` the joint is continuous."""
 
     effort: float | None
     velocity: float | None
@@ -37,10 +36,10 @@ class Limits:
 
 @dataclass(frozen=True, eq=False)
 class Shape:
-    """What a link looks like, or collides as, placed in its frame.
+    """A visual or collision shape with its pose in the frame of its link.
 
-    A box (size x, y, z), cylinder or capsule (radius, length along z), sphere (radius), or a mesh from a file (its
-    scale x, y, z). `rgba` is None where no colour is given: a mesh then has its own.
+    `size` of a box: x, y, z; of a cylinder or capsule: radius, length along z; of a sphere: radius; of a mesh: scale x,
+    y, z. `rgba` is None if no colour is given; a mesh then has its own colour.
     """
 
     kind: ShapeKind
@@ -48,12 +47,12 @@ class Shape:
     position: Array
     rotation: Array
     rgba: tuple[float, ...] | None = None
-    mesh: str = ''  # the file, as it is written: package://, file:// or a path
+    mesh: str = ''  # file, as written in the URDF: package://, file:// or a path
 
 
 @dataclass(frozen=True, eq=False)
 class Joint:
-    """What holds link `child` (frame j) to link `parent` (frame i): iT_j at q = 0, and how q moves it."""
+    """A joint between link `parent` (frame i) and link `child` (frame j): iT_j at q = 0, axis, limits, drive."""
 
     name: str
     kind: JointKind
@@ -66,34 +65,34 @@ class Joint:
     motor: Motor = field(default_factory=Motor)
     friction: Friction = field(default_factory=Friction)
     spring: Spring | None = None
-    position_as: tuple[str, ...] = ('', '', '')  # the length, or minus the length, that each entry is; '' for a number
-    mimic: Mimic | None = None  # the joint that it follows, if it has no coordinate of its own
+    position_as: tuple[str, ...] = ('', '', '')  # names of the lengths in `position`, with their sign; '' for a number
+    mimic: Mimic | None = None  # relation to the joint that it follows; None: it has a coordinate
 
     @property
     def moves(self) -> bool:
-        """Whether the joint moves: by a coordinate q of its own, or after another one."""
+        """Whether the joint moves, by its own coordinate or as a follower."""
         return self.kind != 'fixed'
 
     @property
     def edge(self) -> Edge:
-        """The joint, as far as the tree goes."""
+        """The joint as an edge of the tree."""
         return Edge(self.name, self.parent, self.child, self.moves)
 
     @property
     def viscous(self) -> float:
-        """All viscous friction that the joint feels, its motor's included."""
+        """Viscous friction of joint and motor together, at the joint."""
         return self.friction.viscous + self.motor.reflected_viscous
 
 
 @dataclass(frozen=True, eq=False)
 class Link:
-    """A rigid body and its frame R_j."""
+    """A rigid body with its frame R_j."""
 
     name: str
     inertia: Inertia = field(default_factory=Inertia)
     visual: tuple[Shape, ...] = ()
     collision: tuple[Shape, ...] = ()
-    com_as: tuple[str, ...] = ('', '', '')  # the length that each entry of the centre of mass is, as in a joint
+    com_as: tuple[str, ...] = ('', '', '')  # names of the lengths in the centre of mass, as in a joint
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,10 +109,10 @@ class Robot:
         lengths: named lengths, m.
         end_effectors: links of the hands, by name of the hand.
         start: start positions of a simulation by joint name, rad or m.
-        cutoff: smoothing of the recording that its numbers were identified from, Hz; 0: not identified.
+        cutoff: smoothing of the recording from which its numbers were identified, Hz; 0: not identified.
 
     Raises:
-        RobotError: links and joints are no tree; the message lists all faults.
+        RobotError: links and joints do not form a tree; the message lists all faults.
     """
 
     name: str
@@ -121,10 +120,10 @@ class Robot:
     joints: tuple[Joint, ...]
     gravity: Array = field(default_factory=lambda: frozen([0.0, 0.0, -9.81]))  # m/s^2, in the base's axes
     lengths: dict[str, float] = field(default_factory=dict)
-    end_effectors: dict[str, str] = field(default_factory=dict)  # names of hands, and the links they are
-    start: dict[str, float] = field(default_factory=dict)  # where joints stand that a simulator starts, rad or m
-    cutoff: float = 0.0  # Hz: of the smoothing that its identified numbers belong to; 0: they are not identified
-    couplings: tuple[Coupling, ...] = ()  # friction of two joints together
+    end_effectors: dict[str, str] = field(default_factory=dict)  # links of the hands by name
+    start: dict[str, float] = field(default_factory=dict)  # start positions of a simulation, rad or m
+    cutoff: float = 0.0  # smoothing of the identification, Hz; 0: not identified
+    couplings: tuple[Coupling, ...] = ()  # coupled friction of two joints
 
     def __post_init__(self) -> None:
         edges = [joint.edge for joint in self.joints]
@@ -160,7 +159,7 @@ class Robot:
 
     @cached_property
     def joint_above(self) -> dict[str, Joint]:
-        """The joint that carries a link, by the link's name; the base has none."""
+        """The joint that carries a link, by the name of the link; the base has none."""
         return {joint.child: joint for joint in self.joints}
 
     @cached_property
@@ -170,12 +169,12 @@ class Robot:
 
     @cached_property
     def outward(self) -> tuple[Joint, ...]:
-        """All joints, every one after the joint that carries it."""
+        """All joints, from the base outwards: each joint after the joint that carries it."""
         carried: dict[str, list[Joint]] = {}
         for joint in self.joints:
             carried.setdefault(joint.parent, []).append(joint)
         order, links = [], [self.base]
-        for link in links:  # which grows as it is walked
+        for link in links:  # the list grows during the loop
             order += carried.get(link, [])
             links += [joint.child for joint in carried.get(link, [])]
         return tuple(order)
@@ -187,7 +186,7 @@ class Robot:
             link: name of the link.
 
         Returns:
-            The joints, that of the base first.
+            The joints, the joint at the base first.
 
         Raises:
             ArgumentError: the link is unknown.
@@ -201,22 +200,22 @@ class Robot:
         return tuple(reversed(joints))
 
     def as_length(self, written: str, number: float) -> tuple[str, float] | None:
-        """Return the length, and its sign, as which the file has a number (m); None if it is none, or changed since."""
+        """Return name and sign of the length that `written` names; None if it names none, or `number` (m) differs."""
         name, sign = written.lstrip('-'), -1.0 if written.startswith('-') else 1.0
-        is_it = name in self.lengths and isclose(number, sign * self.lengths[name], rel_tol=1e-12)
-        return (name, sign) if is_it else None
+        matches = name in self.lengths and isclose(number, sign * self.lengths[name], rel_tol=1e-12)
+        return (name, sign) if matches else None
 
-    def parted(self, link: str, other: str) -> tuple[tuple[Joint, ...], tuple[Joint, ...]]:
-        """Return the joints between two links: those that carry only the one, and those that carry only the other."""
-        one, two = self.chain(link), self.chain(other)
-        common = sum(1 for a, b in zip(one, two, strict=False) if a is b)
-        return one[common:], two[common:]
+    def joints_between(self, link: str, other: str) -> tuple[tuple[Joint, ...], tuple[Joint, ...]]:
+        """Return the joints between two links: those that carry only `link`, and those that carry only `other`."""
+        ours, theirs = self.chain(link), self.chain(other)
+        common = sum(1 for a, b in zip(ours, theirs, strict=False) if a is b)
+        return ours[common:], theirs[common:]
 
     @cached_property
     def hands(self) -> dict[str, str]:
-        """Links of the hands, by name; without end effectors, the links at the ends of the tree."""
-        bearing = {joint.parent for joint in self.joints}
-        return self.end_effectors or {link.name: link.name for link in self.links if link.name not in bearing}
+        """Links of the hands by name; without end effectors, the links at the ends of the tree."""
+        parents = {joint.parent for joint in self.joints}
+        return self.end_effectors or {link.name: link.name for link in self.links if link.name not in parents}
 
     def carrying(self, payload: Mapping[str, Inertia]) -> Robot:
         """Return a robot whose links carry additional bodies.
@@ -225,7 +224,7 @@ class Robot:
             payload: bodies by link name, each about the origin of its link, in the link's axes.
 
         Returns:
-            The `Robot`; this one stays as it is.
+            A new `Robot`.
 
         Raises:
             ArgumentError: a link is unknown.
@@ -248,7 +247,7 @@ class Robot:
 
     @property
     def gear_ratio(self) -> Array:
-        """N of every coordinate."""
+        """Gear ratio N (n,)."""
         return np.array([joint.motor.gear_ratio for joint in self.moving_joints])
 
     @property
@@ -263,7 +262,7 @@ class Robot:
 
     @property
     def friction_beyond_report(self) -> tuple[str, ...]:
-        """The joints whose friction is not eq. (17) alone: what knows that form only has to say so."""
+        """Names of the joints whose friction has a form beyond eq. 17."""
         return tuple(joint.name for joint in self.moving_joints if joint.friction.beyond_report)
 
     @property
@@ -272,7 +271,7 @@ class Robot:
         return self._on_coordinates(lambda joint: joint.friction.coulomb, np.abs)
 
     def _on_coordinates(self, number: Callable[[Joint], float], share: Callable[[float], float]) -> Array:
-        """Return a number of the joints as each coordinate (n) feels it, with the share of the joints that follow."""
+        """Return a number of the joints at each coordinate (n), with the share of the followers."""
         values = {joint.name: number(joint) for joint in self.moving_joints}
         for joint in self.joints:
             if mimic := self.mimics.get(joint.name):
@@ -282,7 +281,7 @@ class Robot:
 
 @dataclass(frozen=True, eq=False)
 class Description:
-    """A robot, the URDF to hand on to others, and what is odd in it though it is taken as it stands."""
+    """A robot, its URDF for other programs, and warnings about the URDF."""
 
     robot: Robot
     urdf: str
@@ -290,7 +289,7 @@ class Description:
 
 
 class Units(NamedTuple):
-    """What a joint's numbers are in; `inertia` is that of its rotor, as the joint feels it."""
+    """Units of a joint's numbers; `inertia` is for the rotor inertia at the joint."""
 
     position: str
     velocity: str

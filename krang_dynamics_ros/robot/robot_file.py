@@ -1,4 +1,4 @@
-"""A robot from its YAML file. A file with faults is refused with all of them at once (docs/robot_file.md)."""
+"""Reading of robot files (YAML). The error lists all faults of a file (docs/robot_file.md)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ..core.inertia import Inertia
 from ..core.limits import MAX_PRESLIDING
 from ..core.spatial import Array, frozen, is_rotation, rotation_from_rpy, symmetric
 from .drive import Coupling, Friction, LoadFriction, LoadShare, Motor, Presliding, Spring
-from .file_text import is_there, is_xml, text_of
+from .file_text import exists, is_xml, text_of
 from .mimic import Mimic, mimic_faults
 from .robot import Description, Joint, JointKind, Limits, Link, Robot, Shape
 from .tree import mass_faults, tree_faults
@@ -44,23 +44,23 @@ def load_robot(path: str | Path = '', base_link: str = '') -> Robot:
 
 
 def load_description(path: str | Path = '', *, base_link: str = '', strict: bool = False) -> Description:
-    """Read the same, with the URDF to hand on and what is odd in a URDF though taken; `strict` makes that a fault."""
+    """Read a robot as `load_robot`, with its URDF and warnings; with `strict`, warnings are faults."""
     path = located(path)
     text = text_of(path)
     if is_xml(text):
         return read_description(text, base_link=base_link, strict=strict, source=str(path))
     robot = read_robot(text, str(path))
     if base_link and base_link != robot.base:
-        raise RobotError(str(path), [fault('base_link', base_link, f'must be {robot.base}, or none for a robot file')])
+        raise RobotError(str(path), [fault('base_link', base_link, f'must be {robot.base} or empty for a robot file')])
     return Description(robot, urdf_text(robot))
 
 
 def located(path: str | Path = '') -> Path:
-    """Return the file that a path, or the name of a robot that comes with the package, means; none: Krang's."""
+    """Return the file of a path or of the name of a robot of the package; empty: Krang."""
     if is_xml(str(path)):
         raise ArgumentError("robot_file: is XML, must be a path; give a URDF's text as robot_description")
     path = Path(path or krang_file())
-    return path if is_there(path) else robot_named(str(path)) or path
+    return path if exists(path) else robot_named(str(path)) or path
 
 
 def read_robot(text: str, source: str = 'robot') -> Robot:
@@ -106,21 +106,21 @@ def _robot(data: Any, faults: list[Fault]) -> Robot | None:
 
 
 def _start(root: Section, joints: list[Joint]) -> dict[str, float]:
-    """Read where a simulator starts: joints that move, within their limits."""
+    """Read the start positions of a simulation: moving joints, within their limits."""
     section, moving = root.section('start'), {joint.name: joint.limits for joint in joints if joint.moves}
     start = {}
     for name in section.given():
         start[name], limits = section.number(name), moving.get(name) or Limits(None, None)
         lower, upper = (-math.inf if limits.lower is None else limits.lower), limits.upper
         if name not in moving:
-            section.refuse(name, start[name], f'is no joint that moves; those are {listed(list(moving))}')
+            section.refuse(name, start[name], f'must be a moving joint: {listed(list(moving))}')
         elif not lower <= start[name] <= (math.inf if upper is None else upper):
             section.refuse(name, start[name], f'must be within the limits of {name}, {lower:g} to {upper:g}')
     return start
 
 
 def _cutoff(root: Section) -> float:
-    """Read what the identified numbers of a file belong to; a file that nobody identified has none."""
+    """Read the smoothing of an identified robot (Hz); zero if the robot is not identified."""
     section = root.section('identified')
     cutoff = section.number('cutoff', 0.0, least=0)
     section.close()
@@ -128,7 +128,7 @@ def _cutoff(root: Section) -> float:
 
 
 def _coupling(section: Section, joints: list[Joint]) -> Coupling:
-    """Read the friction of two joints together."""
+    """Read the coupled friction of two joints."""
     names = [joint.name for joint in joints if joint.moves and joint.mimic is None]
     first, second = section.text('first', names), section.text('second', names)
     if first == second:
@@ -210,7 +210,7 @@ def _axis(joint: Section) -> Array:
 
 
 def _limits(joint: Section, kind: str) -> Limits | None:
-    """Read the limits; what is not known is left out. `lower` and `upper` go together; a prismatic joint has them."""
+    """Read the limits, which may be unknown. `lower` and `upper` come together; a prismatic joint must have them."""
     if not joint.has('limits'):
         if kind == 'prismatic':
             joint.refuse('limits', MISSING, 'must be given for a prismatic joint')
@@ -265,9 +265,9 @@ def _mimic(section: Section) -> Mimic:
 
 def _load_friction(friction: Section) -> LoadFriction:
     section = friction.section('load_friction')
-    found = LoadFriction(section.number('factor'), section.number('velocity', above=0))
+    load_friction = LoadFriction(section.number('factor'), section.number('velocity', above=0))
     section.close()
-    return found
+    return load_friction
 
 
 def _load_share(friction: Section) -> LoadShare:

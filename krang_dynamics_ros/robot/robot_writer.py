@@ -1,4 +1,4 @@
-"""A robot as the text of a robot file: for a robot that came from elsewhere, as from a URDF."""
+"""Writing of robot files, for robots from a URDF or another source."""
 
 from __future__ import annotations
 
@@ -24,16 +24,19 @@ Data = Mapping[str, Any]
 def robot_text(robot: Robot, note: str = '') -> str:
     """Return the robot as a robot file, which `read_robot` reads back as the same numbers.
 
-    Shapes and the names of lengths are left out. A robot that a robot file cannot say is refused.
+    Shapes and the names of lengths are left out.
+
+    Raises:
+        RobotError: a robot file cannot express the robot.
     """
-    if faults := [*_unsaid(robot)]:
+    if faults := [*_inexpressible(robot)]:
         raise RobotError(f"robot '{robot.name}' as a robot file", faults)
     head = f'# {note}\n' if note else ''
     return head + re.sub(r'\n(?=\S)', '\n\n', _dump(_sections(robot), flow=None))
 
 
-def _unsaid(robot: Robot) -> Iterator[Fault]:
-    """Yield what a robot file has no words for."""
+def _inexpressible(robot: Robot) -> Iterator[Fault]:
+    """Yield properties that a robot file cannot express."""
     if not robot.name:
         yield fault('name', robot.name, 'must not be empty in a robot file')
     for joint in robot.joints:
@@ -83,7 +86,7 @@ def _joint(joint: Joint) -> Data:
 
 
 def motor_data(motor: Motor, digits: int | None = None) -> Data:
-    """Return a joint's motor as a robot file has it, what was measured with so many significant digits."""
+    """Return a joint's motor as in a robot file; measured numbers have `digits` significant digits."""
     data = {'gear_ratio': motor.gear_ratio, 'rotor_inertia': rounded(motor.rotor_inertia, digits)}
     if motor.viscous:
         data['viscous'] = rounded(motor.viscous, digits)
@@ -93,7 +96,7 @@ def motor_data(motor: Motor, digits: int | None = None) -> Data:
 
 
 def friction_data(friction: Friction, digits: int | None = None) -> Data:
-    """Return a joint's friction as a robot file has it, what was measured with so many significant digits."""
+    """Return a joint's friction as in a robot file; measured numbers have `digits` significant digits."""
     data: dict[str, Any] = {
         'viscous': rounded(friction.viscous, digits), 'coulomb': rounded(friction.coulomb, digits)
     }  # fmt: skip
@@ -111,12 +114,12 @@ def friction_data(friction: Friction, digits: int | None = None) -> Data:
 
 
 def spring_data(spring: Spring, digits: int | None = None) -> Data:
-    """Return a joint's spring as a robot file has it."""
+    """Return a joint's spring as in a robot file."""
     return {'cosine': rounded(spring.cosine, digits), 'sine': rounded(spring.sine, digits)}
 
 
 def couplings_data(couplings: Iterable[Coupling], digits: int | None = None) -> list[Data]:
-    """Return coupled friction as a robot file has it."""
+    """Return coupled friction as in a robot file."""
     return [
         {
             'first': pair.joints[0], 'second': pair.joints[1], 'sign': pair.sign,
@@ -128,24 +131,24 @@ def couplings_data(couplings: Iterable[Coupling], digits: int | None = None) -> 
 
 
 def flow_text(data: object) -> str:
-    """Return data as YAML in one line, in brackets."""
+    """Return data as a single line of YAML, in brackets."""
     return _dump(data, flow=True, width=float('inf')).strip()
 
 
 def rounded(value: float, digits: int | None = None) -> float:
-    """Return a number with so many significant digits, all if none are given; zero has no sign."""
+    """Return a number with `digits` significant digits, by default all; zero has no sign."""
     return float(value if digits is None else f'{value:.{digits}g}') + 0.0
 
 
 def number(value: float, digits: int | None = None) -> str:
-    """Return a number as YAML: the shortest text that reads back as it, or so many significant digits of it."""
+    """Return a number as YAML: the shortest text that reads back as it, or with `digits` significant digits."""
     short = rounded(value, digits)
     texts = np.format_float_positional(short, trim='-'), np.format_float_scientific(short, trim='0')
     return min(texts, key=len)
 
 
 class _Dumper(yaml.SafeDumper):
-    """Writes lists in brackets, and quotes what `yaml_reading` would take for something else than a text."""
+    """Writes lists in brackets, and quotes texts that `yaml_reading` would read as another type."""
 
     def _text(self, text: str) -> yaml.ScalarNode:
         style = None if plain_value(text) == text else '"'
@@ -165,7 +168,7 @@ _Dumper.add_representer(list, _Dumper._list)
 
 
 def _dump(data: object, flow: bool | None, width: float = WIDTH) -> str:
-    """Return data as YAML, mappings in brackets or not; None: only those without others in them."""
+    """Return data as YAML; `flow`: mappings in brackets (True), never (False), or only the innermost (None)."""
     text: str = yaml.dump(
         data, Dumper=_Dumper, default_flow_style=flow, width=width, sort_keys=False, allow_unicode=True
     )

@@ -1,4 +1,4 @@
-"""What keeps links and joints from being one tree, in time that grows with their number."""
+"""Checks that links and joints form a tree, in linear time."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain, islice
 from typing import NamedTuple
 
-from ..core.errors import MOST, Fault, did_you_mean, fault, listed
+from ..core.errors import MAX_LISTED, Fault, did_you_mean, fault, listed
 
-ENOUGH = 1000  # faults: who reads them has begun with the first
+MAX_FAULTS = 1000
 
 
 class Edge(NamedTuple):
-    """A joint, as far as a tree goes."""
+    """A joint as an edge of the tree of links."""
 
     name: str
     parent: str
@@ -22,34 +22,34 @@ class Edge(NamedTuple):
 
 
 def tree_faults(links: Sequence[str], joints: Sequence[Edge]) -> list[Fault]:
-    """Return what keeps links and joints from being one tree with at least one joint that moves."""
+    """Return the faults of a tree of links and joints; at least one joint must move."""
     names = [joint.name for joint in joints]
     form = chain(_repeated('links', links), _repeated('joints', names), _unknown_ends(links, joints))
-    faults = list(islice(form, ENOUGH))
+    faults = list(islice(form, MAX_FAULTS))
     if faults:
         return faults
     parent_of = {joint.child: joint.parent for joint in joints}
     bases = [link for link in links if link not in parent_of]
     if len(bases) > 1:
-        faults.append(fault('links', bases, 'are all without a parent; exactly one link, the base, must be'))
-    faults += islice(_cycles(joints, parent_of), ENOUGH)
+        faults.append(fault('links', bases, 'have no parent; exactly one link, the base, must have none'))
+    faults += islice(_cycles(joints, parent_of), MAX_FAULTS)
     if not any(joint.moves for joint in joints):
-        faults.append(fault('joints', names, 'must have one revolute or prismatic at least'))
+        faults.append(fault('joints', names, 'must have at least one revolute or prismatic joint'))
     return faults
 
 
 def mass_faults(masses: Mapping[str, float], joints: Sequence[Edge]) -> list[Fault]:
-    """Return a fault if no link that a joint moves has a mass; `masses` has every link (kg) of a tree without faults.
+    """Return a fault if no moving link has a mass; `masses` has every link (kg) of a tree without faults.
 
-    Such a robot has no centre of mass that moves, and all of its torques are zero: its file lacks numbers.
+    All torques of such a robot are zero: its file lacks numbers.
     """
     fixed = _fixed_to_base(masses, joints)
     if any(mass for link, mass in masses.items() if link not in fixed):
         return []
     heavy = [link for link, mass in masses.items() if mass]
-    what_to_do = f'give a mass to one of {listed([link for link in masses if link not in fixed])}'
-    still = f', or let a joint move what has one: {listed(heavy)}' if heavy else ''
-    return [Fault('links', 'none that moves has a mass', f'one must, at least: {what_to_do}{still}')]
+    what_to_do = f'add a mass to one of {listed([link for link in masses if link not in fixed])}'
+    still = f', or let a joint move {listed(heavy)}' if heavy else ''
+    return [Fault('links', 'no moving link has a mass', f'at least one must: {what_to_do}{still}')]
 
 
 def _fixed_to_base(links: Iterable[str], joints: Sequence[Edge]) -> set[str]:
@@ -70,12 +70,12 @@ def _fixed_to_base(links: Iterable[str], joints: Sequence[Edge]) -> set[str]:
 def _repeated(kind: str, names: Sequence[str]) -> Iterator[Fault]:
     for name, count in Counter(names).items():
         if count > 1:
-            yield fault(f'{kind}.{name}', name, 'must be given once only')
+            yield fault(f'{kind}.{name}', name, 'must be given only once')
 
 
 def _unknown_ends(links: Sequence[str], joints: Sequence[Edge]) -> Iterator[Fault]:
-    """Yield the ends of joints that are no links, and the links that two joints carry."""
-    known, carried, hints = set(links), set(), MOST  # a message has room for so many: those after go without a hint
+    """Yield the ends of joints that are not links, and the links that two joints carry."""
+    known, carried, hints = set(links), set(), MAX_LISTED  # later faults are not listed
     for joint in joints:
         for end, link in (('parent', joint.parent), ('child', joint.child)):
             if link not in known:
@@ -88,7 +88,7 @@ def _unknown_ends(links: Sequence[str], joints: Sequence[Edge]) -> Iterator[Faul
 
 
 def _cycles(joints: Sequence[Edge], parent_of: Mapping[str, str]) -> Iterator[Fault]:
-    """Yield the joints whose parent is below their own child. Every link is passed once."""
+    """Yield the joints whose parent is below their own child. Every link is visited once."""
     done: set[str] = set()
     in_cycle: set[str] = set()
     for start in parent_of:
@@ -98,8 +98,8 @@ def _cycles(joints: Sequence[Edge], parent_of: Mapping[str, str]) -> Iterator[Fa
             path[link] = None
             link = parent_of[link]
         if link in path:
-            passed = [*path]
-            in_cycle.update(passed[passed.index(link) :])
+            visited = [*path]
+            in_cycle.update(visited[visited.index(link) :])
         done.update(path)
     for joint in joints:
         if joint.child in in_cycle:

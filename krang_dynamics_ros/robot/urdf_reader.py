@@ -1,4 +1,4 @@
-"""A robot description (URDF) as a `Robot`: the only place where URDF is read."""
+"""Reading of robot descriptions (URDF)."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from .mimic import Mimic, mimic_faults
 from .robot import Description, Joint, JointKind, Limits, Link, Robot, Shape, ShapeKind
 from .tree import Edge, mass_faults, tree_faults
 from .urdf_writer import urdf_text
-from .xml_reading import EnoughError, Reader, parse_xml
+from .xml_reading import Reader, TooManyFaultsError, parse_xml
 
 _SIZES: dict[ShapeKind, tuple[tuple[str, int], ...]] = {
     'box': (('size', 3),),
@@ -30,12 +30,12 @@ _SIZES: dict[ShapeKind, tuple[tuple[str, int], ...]] = {
 Color = tuple[float, ...]
 
 
-class Looks:
-    """The shapes of a URDF's links, in the colours that its materials have."""
+class ShapeReader:
+    """Reader of the shapes of a URDF's links, with the colours of their materials."""
 
     def __init__(self, root: ET.Element, warnings: list[Fault]) -> None:
         self._warnings = warnings
-        self._reader = Reader()  # whose faults are only warnings
+        self._reader = Reader()  # its faults are warnings
         self._named: dict[str, Color] = {}
         for material in root.findall('material'):
             self._color(material, 'materials')
@@ -60,7 +60,7 @@ class Looks:
     def _geometry(self, geometry: ET.Element | None, path: str) -> tuple[ShapeKind | None, tuple[float, ...], str]:
         shape = next(iter(() if geometry is None else geometry), None)
         if shape is None:
-            return None, (), ''  # an empty one, or a shape of some simulator's own
+            return None, (), ''  # empty, or a shape that only a simulator knows
         if shape.tag == 'mesh':
             scale = self._reader.numbers(shape, 'scale', 3, f'{path}.mesh', '1 1 1')
             return 'mesh', tuple(scale.tolist()), self._mesh(shape, path)
@@ -80,7 +80,7 @@ class Looks:
         return file
 
     def _color(self, material: ET.Element | None, path: str) -> Color | None:
-        """Return a material's colour, its own or that of its name; what is between 0 and 1 of it."""
+        """Return a material's colour, its own or that of its name, clipped to 0 ... 1."""
         if material is None:
             return None
         name, color = material.get('name', ''), material.find('color')
@@ -91,34 +91,34 @@ class Looks:
         if len(self._reader.faults) > faults:
             self._warnings.append(self._reader.faults.pop())
             return None
-        found = tuple(np.clip(rgba, 0.0, 1.0).tolist())
-        return self._named.setdefault(name, found) if name else found
+        clipped = tuple(np.clip(rgba, 0.0, 1.0).tolist())
+        return self._named.setdefault(name, clipped) if name else clipped
 
 
 KINDS: dict[str, JointKind] = {
     'revolute': 'revolute', 'continuous': 'revolute', 'prismatic': 'prismatic', 'fixed': 'fixed',
 }  # fmt: skip
-FREE = ('floating', 'planar')
+UNSUPPORTED_KINDS = ('floating', 'planar')
 _INERTIA = ('ixx', 'ixy', 'ixz', 'iyy', 'iyz', 'izz')
-_NOTHING = Inertia()
-_NOWHERE = frozen([0.0, 0.0, 0.0])
-_UNTURNED = frozen(np.eye(3))
+_NO_INERTIA = Inertia()
+_ZERO = frozen([0.0, 0.0, 0.0])
+_IDENTITY = frozen(np.eye(3))
 
 
 def read_origin(reader: Reader, element: ET.Element | None, path: str) -> tuple[Array, Array]:
-    """Return position and rotation of what has an <origin>, or need not have one."""
+    """Return position and rotation of an element's <origin>, by default the identity."""
     origin = None if element is None else element.find('origin')
     if origin is None:
-        return _NOWHERE, _UNTURNED
+        return _ZERO, _IDENTITY
     position, rpy = (reader.numbers(origin, key, 3, f'{path}.origin', '0 0 0') for key in ('xyz', 'rpy'))
-    return frozen(position), frozen(rotation_from_rpy(rpy)) if rpy.any() else _UNTURNED
+    return frozen(position), frozen(rotation_from_rpy(rpy)) if rpy.any() else _IDENTITY
 
 
 def read_inertia(reader: Reader, link: ET.Element, name: str) -> Inertia:
-    """Return a link's inertia, none without an <inertial>; warn of one that no body can have."""
+    """Return a link's inertia, zero without an <inertial>; an impossible inertia gives a warning."""
     inertial, path = link.find('inertial'), f'links.{name}.inertial'
     if inertial is None:
-        return _NOTHING
+        return _NO_INERTIA
     mass = reader.number(inertial.find('mass'), 'value', f'{path}.mass')
     com, turn = read_origin(reader, inertial, path)
     tensor = inertial.find('inertia')
@@ -126,7 +126,7 @@ def read_inertia(reader: Reader, link: ET.Element, name: str) -> Inertia:
     if mass < 0:
         reader.refuse(f'{path}.mass', mass, 'must not be negative')
     if not np.isfinite([mass, *com, *turn.flat, *entries]).all() or mass < 0:
-        return _NOTHING
+        return _NO_INERTIA
     moments = turn @ symmetric(entries) @ turn.T
     body = Inertia.about_com(mass, com, symmetric(upper_triangle(moments)))
     impossible = '' if not (mass or entries.any()) else body.impossibility()
@@ -136,16 +136,16 @@ def read_inertia(reader: Reader, link: ET.Element, name: str) -> Inertia:
 
 
 def read_joint(reader: Reader, element: ET.Element, edge: Edge) -> Joint:
-    """Return a joint; what is wrong with it is noted."""
+    """Return a joint; its faults go to the reader."""
     name, parent, child, _ = edge
     path, kind = f'joints.{name}', element.get('type', '')
-    if kind in FREE:
+    if kind in UNSUPPORTED_KINDS:
         reader.refuse(f'{path}.type', kind, free_joint(child))
     elif kind not in KINDS:
         reader.refuse(f'{path}.type', kind, f'must be one of {", ".join(KINDS)}')
     position, rotation = read_origin(reader, element, path)
     if kind not in KINDS or kind == 'fixed':
-        return Joint(name, 'fixed', parent, child, position, rotation, _NOWHERE)
+        return Joint(name, 'fixed', parent, child, position, rotation, _ZERO)
     return Joint(
         name, KINDS[kind], parent, child, position, rotation,
         axis=_axis(reader, element.find('axis'), path),
@@ -156,8 +156,8 @@ def read_joint(reader: Reader, element: ET.Element, edge: Edge) -> Joint:
 
 
 def free_joint(child: str) -> str:
-    """Say what to do about a joint that leaves its child free."""
-    return f"is not computed with, for the base stands still here; with base_link '{child}' that link is the base"
+    """Return the text of the fault of a floating or planar joint: what is wrong, what to try."""
+    return f"is not supported, since the base is fixed; base_link '{child}' makes this link the base"
 
 
 def _axis(reader: Reader, element: ET.Element | None, path: str) -> Array:
@@ -165,16 +165,16 @@ def _axis(reader: Reader, element: ET.Element | None, path: str) -> Array:
     largest = np.abs(axis).max()
     if largest == 0:
         reader.refuse(f'{path}.axis.xyz', axis.tolist(), 'must not be zero')
-        return _NOWHERE
+        return _ZERO
     axis = axis / largest  # first, or the square of a tiny one would be zero
     return frozen(axis / np.linalg.norm(axis))
 
 
 def _limits(reader: Reader, element: ET.Element, path: str) -> Limits | None:
-    """Return the limits. An effort or velocity of zero stands for one that nobody knew, and so do limits without room.
+    """Return the limits. An effort or velocity of zero, or equal lower and upper limits, count as unknown.
 
-    A continuous joint has no lower and upper one, whatever is written. The largest number there is stands for none in
-    simulators' files, so limits may be as large.
+    The lower and upper limits of a continuous joint are ignored. Simulators write the largest float for no limit, so
+    limits may be that large.
     """
     limit, where = element.find('limit'), f'{path}.limit'
     if limit is None:
@@ -186,7 +186,7 @@ def _limits(reader: Reader, element: ET.Element, path: str) -> Limits | None:
     if lower < upper and element.get('type') != 'continuous':
         return replace(known, lower=lower, upper=upper)
     if lower > upper:
-        reader.warnings.append(fault(f'{where}.lower', lower, f'is above upper ({upper:g}): taken as no limits'))
+        reader.warnings.append(fault(f'{where}.lower', lower, f'is above upper ({upper:g}): both are ignored'))
     return known
 
 
@@ -220,16 +220,25 @@ _KEPT = frozenset({
 def read_description(
     urdf: str, *, base_link: str = '', strict: bool = False, source: str = 'robot description'
 ) -> Description:
-    """Read a URDF text, or raise `DescriptionError` with every fault of it.
+    """Read a URDF text.
 
-    `base_link` takes what is below that link, as if it stood still. `strict` makes a fault of what is only odd.
-    `source` says in the error where the text is from.
+    Args:
+        urdf: URDF text.
+        base_link: link that is the fixed base; only the tree below it is read. Empty: the whole robot.
+        strict: whether warnings are faults.
+        source: name of the text in errors.
+
+    Returns:
+        The `Description`.
+
+    Raises:
+        DescriptionError: the text has faults; the message lists all of them.
     """
     root = parse_xml(urdf, _KEPT)
     if isinstance(root, Fault):
         raise DescriptionError(source, [root])
     reader, robot = Reader(), None
-    with suppress(EnoughError):
+    with suppress(TooManyFaultsError):
         robot = _robot(root, base_link, reader)
     faults = reader.faults + reader.warnings if strict else reader.faults
     if faults or robot is None:
@@ -247,11 +256,11 @@ def _robot(root: ET.Element, base_link: str, reader: Reader) -> Robot | None:
     links = [reader.name(element.attrib, 'name', f'links[{k}]') for k, element in enumerate(elements)]
     edges = [(_edge(reader, joint, k), joint) for k, joint in enumerate(root.findall('joint'))]
     if reader.faults:
-        return None  # what has no name cannot be spoken of
+        return None  # messages need names
     element_of = dict(zip(links, elements, strict=True))
     if base_link:
         links, edges = _below(base_link, links, edges, reader)
-    looks = Looks(root, reader.warnings)
+    shapes = ShapeReader(root, reader.warnings)
     bodies = {name: read_inertia(reader, element_of[name], name) for name in links}
     joints = tuple(read_joint(reader, element, edge) for edge, element in edges)
     reader.faults += tree_faults(links, [edge for edge, _ in edges])
@@ -260,14 +269,14 @@ def _robot(root: ET.Element, base_link: str, reader: Reader) -> Robot | None:
         reader.faults += mass_faults({name: body.m for name, body in bodies.items()}, [edge for edge, _ in edges])
     if reader.faults:
         return None
-    drawn = tuple(Link(name, bodies[name], *looks.of(element_of[name], name)) for name in links)
+    drawn = tuple(Link(name, bodies[name], *shapes.of(element_of[name], name)) for name in links)
     return Robot(shown(root.get('name', '')), drawn, joints)
 
 
 def _edge(reader: Reader, element: ET.Element, k: int) -> Edge:
     name = reader.name(element.attrib, 'name', f'joints[{k}]')
     parent, child = (
-        '' if (found := element.find(end)) is None else found.get('link', '') for end in ('parent', 'child')
+        '' if (link := element.find(end)) is None else link.get('link', '') for end in ('parent', 'child')
     )
     return Edge(name, parent, child, element.get('type') != 'fixed')
 
@@ -276,7 +285,7 @@ Edges = list[tuple[Edge, ET.Element]]
 
 
 def _below(base: str, links: Sequence[str], edges: Edges, reader: Reader) -> tuple[list[str], Edges]:
-    """Return the links and joints below a link, itself included, in the order of the text."""
+    """Return the links and joints of the subtree of a link, in the order of the text."""
     if base not in links:
         hint = did_you_mean(base, links)
         reader.refuse('base_link', base, f'must be a link of the robot; {hint}links: {listed(links)}')

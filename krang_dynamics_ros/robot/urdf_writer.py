@@ -1,6 +1,6 @@
-"""A robot as URDF text, for Pinocchio, RViz, robot_state_publisher and any other tool that reads one.
+"""Writing of robots as URDF, for RViz, robot_state_publisher and other tools.
 
-URDF carries neither gravity nor rotor inertia: whoever computes with the text adds those two from the robot.
+URDF has neither gravity nor rotor inertia; these come from the `Robot`.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ def _add_joint(root: ET.Element, joint: Joint) -> None:
     ET.SubElement(element, 'axis', xyz=_join(joint.axis))
     if limits is not None:
         numbers = {'lower': limits.lower, 'upper': limits.upper}
-        strength = {'effort': limits.effort or 0.0, 'velocity': limits.velocity or 0.0}  # who reads URDF wants both
+        strength = {'effort': limits.effort or 0.0, 'velocity': limits.velocity or 0.0}  # URDF readers require both
         known = {name: x for name, x in numbers.items() if x is not None} | strength
         ET.SubElement(element, 'limit', {name: _number(x) for name, x in known.items()})
     ET.SubElement(element, 'dynamics', damping=_number(joint.viscous), friction=_number(joint.friction.coulomb))
@@ -100,5 +100,5 @@ def _join(values: Array | tuple[float, ...]) -> str:
 
 
 def _number(value: float) -> str:
-    """Return the shortest text that reads back as the very same number; no minus before a zero."""
+    """Return the shortest text that reads back as the same number; zero has no sign."""
     return np.format_float_positional(value + 0.0, trim='-')

@@ -1,4 +1,4 @@
-"""YAML text as plain data, read once, and its values taken by key: each fault is noted with its path and line."""
+"""Safe reading of YAML as plain data, and access by key; faults are collected with their paths."""
 
 from __future__ import annotations
 
@@ -16,33 +16,33 @@ from ..core.spatial import Array
 
 UNREADABLE = object()
 MAX_CHARS = 500_000  # characters of a text
-DEEPEST = 20  # mappings and lists within each other
-ENTRIES = 100_000  # values in all
-LONGEST = 200  # characters of a name
-NAME = f'must be a name: printable, of {LONGEST} characters at most'
-ENOUGH = 1000  # faults
+MAX_DEPTH = 20  # nested mappings and lists
+MAX_ENTRIES = 100_000  # values in total
+MAX_NAME_CHARS = 200
+NAME = f'must be a name: printable, at most {MAX_NAME_CHARS} characters'
+MAX_FAULTS = 1000
 _NUMBER = re.compile(r'[-+]?((0|[1-9][0-9]*)(\.[0-9]*)?|\.[0-9]+)([eE][-+]?[0-9]+)?')
 _SMALL = re.compile(r'[-+]?[0-9]{1,15}')
 _WORDS = {
     '': None, '~': None, 'null': None, 'true': True, 'false': False, '.nan': math.nan, '.inf': math.inf,
     '-.inf': -math.inf, '+.inf': math.inf,
 }  # fmt: skip
-_Loader = getattr(yaml, 'CSafeLoader', yaml.SafeLoader)  # the same events, ten times as quick where libyaml is
+_Loader = getattr(yaml, 'CSafeLoader', yaml.SafeLoader)  # libyaml: the same events, ten times faster
 
 
 class _RefusedError(Exception):
-    """What cannot be put together at all."""
+    """A fault that makes the whole text unreadable."""
 
 
 def parse(
     text: str,
     scalar: Callable[[str], Any] | None = None,
     max_chars: int = MAX_CHARS,
-    max_entries: int = ENTRIES,
+    max_entries: int = MAX_ENTRIES,
 ) -> tuple[Any, list[Fault]]:
     """Return the data of a YAML text (or UNREADABLE), and the faults of its form.
 
-    `scalar` turns what stands there without quotes into a value, if not as above; keys are texts then.
+    `scalar` converts texts without quotes into values, by default `plain_value`. With `scalar`, keys are always texts.
     """
     if len(text) > max_chars:
         return UNREADABLE, [Fault('size', f'{len(text)} characters', f'must be at most {max_chars}')]
@@ -58,22 +58,22 @@ def parse(
 
 
 def parse_file(path: Path, scalar: Callable[[str], Any] | None = None) -> tuple[Any, list[Fault]]:
-    """Return the same of a file."""
+    """Read a YAML file, as `parse`."""
     try:
         with path.open(encoding='utf-8') as file:
-            text = file.read(MAX_CHARS + 1)  # of a file that never ends, no more
+            text = file.read(MAX_CHARS + 1)  # bounded, as a file may be endless
     except UnicodeDecodeError as error:
         return UNREADABLE, [fault('file', str(error), 'must be text in UTF-8')]
     return parse(text, scalar)
 
 
 def is_name(text: str) -> bool:
-    """Tell whether a text can be a name: something that can be printed."""
-    return bool(text) and text.isprintable() and len(text) <= LONGEST
+    """Return whether a text can be a name: printable, and not too long."""
+    return bool(text) and text.isprintable() and len(text) <= MAX_NAME_CHARS
 
 
 def plain_value(text: str) -> Any:
-    """Return the value of a text without quotes in a file of ours."""
+    """Return the value of a text without quotes in a robot file."""
     if text.lower() in _WORDS:
         return _WORDS[text.lower()]
     if not _NUMBER.fullmatch(text):
@@ -82,17 +82,17 @@ def plain_value(text: str) -> Any:
 
 
 class _Node:
-    """A value, and how many it is with all that it holds, an alias counted as often as it stands."""
+    """A value and its total number of entries; aliases count at each use."""
 
     def __init__(self, value: Any, path: str = '') -> None:
         self.value, self.path, self.size = value, path, 1
-        self.key: str | None = None  # of a mapping: the one whose value comes next
+        self.key: str | None = None  # of a mapping: the key whose value comes next
         self.lines: dict[str, int] = {}
         self.merged: list[Any] = []
 
 
 class _Builder:
-    """Puts data together out of events. `_open` is what is not closed yet, innermost last."""
+    """Builds data from events. `_open` are the open mappings and lists, innermost last."""
 
     def __init__(self, scalar: Callable[[str], Any] | None, max_entries: int) -> None:
         self._max_entries = max_entries
@@ -104,7 +104,7 @@ class _Builder:
         self._documents = 0
 
     def add(self, event: Any) -> None:
-        """Go on by one event."""
+        """Process an event."""
         if isinstance(event, yaml.DocumentStartEvent):
             self._documents += 1
             if self._documents > 1:
@@ -118,14 +118,14 @@ class _Builder:
         elif isinstance(event, yaml.ScalarEvent):
             self._put(self._anchored(event, _Node(self._scalar(event))), event)
 
-    def _refuse(self, found: Fault) -> None:
-        self.faults.append(found)
-        if len(self.faults) >= ENOUGH:
-            raise _RefusedError(f'{ENOUGH} faults', 'and no more are looked for')
+    def _refuse(self, refused: Fault) -> None:
+        self.faults.append(refused)
+        if len(self.faults) >= MAX_FAULTS:
+            raise _RefusedError(f'{MAX_FAULTS} faults', 'must be fewer; the rest is not checked')
 
     def _begin(self, event: Any, data: Any) -> None:
-        if len(self._open) >= DEEPEST:
-            raise _RefusedError(f'nested more than {DEEPEST} deep', f'must be at most {DEEPEST} deep')
+        if len(self._open) >= MAX_DEPTH:
+            raise _RefusedError(f'nested more than {MAX_DEPTH} deep', f'must be at most {MAX_DEPTH} deep')
         self._check_tag(event)
         node = self._anchored(event, _Node(data, self._path()))
         self._put(node, event)
@@ -136,12 +136,12 @@ class _Builder:
         for base in closed.merged:
             self._merge(closed, base)
         if self._open:
-            self._grow(self._open[-1], closed.size - 1)  # one was counted when it began
+            self._grow(self._open[-1], closed.size - 1)  # 1 was counted at its begin
 
     def _grow(self, node: _Node, size: int) -> None:
         node.size += size
         if node.size > self._max_entries:
-            counted = f'more than {self._max_entries} entries, aliases counted as often as they stand'
+            counted = f'more than {self._max_entries} entries, aliases counted at each use'
             raise _RefusedError(counted, f'must be at most {self._max_entries}')
 
     def _anchored(self, event: Any, node: _Node) -> _Node:
@@ -151,7 +151,7 @@ class _Builder:
 
     def _known(self, anchor: str) -> _Node:
         if anchor not in self._anchors:
-            raise _RefusedError(f'*{anchor[:80]}', 'must stand for something above it')
+            raise _RefusedError(f'*{anchor[:80]}', 'must name an anchor above it')
         if self._anchors[anchor] in self._open:
             raise _RefusedError(f'*{anchor[:80]}', 'must not contain itself')
         return self._anchors[anchor]
@@ -161,7 +161,7 @@ class _Builder:
             self._refuse(fault(self._path() or 'yaml', event.tag, 'must be without a tag'))
 
     def _path(self) -> str:
-        """Return where the value that comes now stands."""
+        """Return the path of the next value."""
         inner = self._open[-1] if self._open else _Node(None)
         if isinstance(inner.value, list):
             return f'{inner.path}[{len(inner.value)}]'
@@ -178,7 +178,7 @@ class _Builder:
         return bool(self._open) and isinstance(self._open[-1].value, dict) and self._open[-1].key is None
 
     def _put(self, node: _Node, event: Any) -> None:
-        """Put a value where it belongs: it is the whole, an entry of a list, a key, or what stands at one."""
+        """Store a value as the whole data, an entry of a list, a key, or the value of a key."""
         if not self._open:
             self.data = node.value
             return
@@ -208,12 +208,12 @@ class _Builder:
             return repr(value)[:80]
         if value in inner.lines:
             lines = f'given on lines {inner.lines[value]} and {line}'
-            self._refuse(Fault(join_path(inner.path, value), lines, 'must be given once only'))
+            self._refuse(Fault(join_path(inner.path, value), lines, 'must be given only once'))
         inner.lines[value] = line
         return value
 
     def _merge(self, closed: _Node, base: Any) -> None:
-        """Fill in what `<<` brings: entries of a mapping, or of several, that are not given."""
+        """Add the entries of `<<` (a mapping, or a list of mappings) that are not given."""
         for mapping in base if isinstance(base, list) else [base]:
             if not isinstance(mapping, dict):
                 self._refuse(fault(join_path(closed.path, '<<'), mapping, 'must be a mapping'))
@@ -228,38 +228,38 @@ def join_path(path: str, key: str) -> str:
 
 
 MISSING = object()
-MAX_QUANTITY = 1e9  # of any number, in its SI unit: what is beyond is a slip, and its square may be no number any more
+MAX_QUANTITY = 1e9  # of any number, in its SI unit; a larger number is a mistake
 
 
 class Section:
-    """One mapping of a file. Its values are asked for by key; `close` notes the keys that nobody asked for."""
+    """A mapping of a file, read by key. `close` reports the keys that were not read."""
 
     def __init__(self, data: Any, path: str, faults: list[Fault], names: Mapping[str, float] | None = None) -> None:
         self.path, self.faults = path, faults
         self.names = names or {}
-        self._asked: list[str] = []
+        self._read: list[str] = []
         self._data: Mapping[Any, Any] = data if isinstance(data, dict) else {}
         if not isinstance(data, dict):
             self.refuse(None, data, 'must be a mapping of names to values')
 
     def refuse(self, key: str | None, value: Any, allowed: str) -> None:
-        """Note a fault of the value at `key`, or of the whole section."""
+        """Add a fault of the value at `key`, or of the whole section."""
         where = (self.path or 'the whole file') if key is None else join_path(self.path, key)
         self.faults.append(Fault(where, 'missing', allowed) if value is MISSING else fault(where, value, allowed))
 
-    def _take(self, key: str) -> Any:
-        self._asked.append(key)
+    def _value(self, key: str) -> Any:
+        self._read.append(key)
         return self._data.get(key, MISSING)
 
     def has(self, key: str) -> bool:
-        """Tell whether the key is given, without taking it."""
+        """Return whether the key is given; this does not count as reading."""
         return key in self._data
 
     def number(
         self, key: str, default: float | None = None, *, above: float = -math.inf, least: float = -math.inf
     ) -> float:
-        """Return a finite number; without a default it must be given."""
-        value = self._take(key)
+        """Return a finite number; it must be given if there is no default."""
+        value = self._value(key)
         if value is MISSING and default is not None:
             return default
         if not _is_number(value) or not value > above or not value >= least:
@@ -268,8 +268,8 @@ class Section:
         return float(value)
 
     def vector(self, key: str, default: Sequence[float] | None = None, *, count: int = 3) -> Array:
-        """Return `count` finite numbers; a length's name, with or without a minus, stands for its number."""
-        value = self._take(key)
+        """Return `count` finite numbers; an entry may be the name of a length, with or without a minus."""
+        value = self._value(key)
         if value is MISSING and default is not None:
             return np.array(default, dtype=float)
         if not isinstance(value, list) or len(value) != count:
@@ -282,18 +282,18 @@ class Section:
             return float(item)
         if isinstance(item, str) and item.lstrip('-') in self.names and item.count('-') < 2:
             return -self.names[item.lstrip('-')] if item[0] == '-' else self.names[item]
-        known = f" or a length's name ({', '.join(self.names)}), maybe with a minus" if self.names else ''
+        known = f" or a length's name ({', '.join(self.names)}), or minus a name" if self.names else ''
         self.refuse(key, item, _too_large(item) or f'must be a finite number{known}')
         return math.nan
 
     def lengths(self, key: str) -> tuple[str, ...]:
-        """Return how a vector is written, without taking it: a length's name, maybe with a minus, '' for a number."""
+        """Return the names of lengths in a vector, with their minus, '' for numbers; this does not count as reading."""
         value = self._data.get(key)
         return tuple(x if isinstance(x, str) else '' for x in value) if isinstance(value, list) else ('', '', '')
 
     def matrix(self, key: str) -> Array:
         """Return a 3x3 matrix of finite numbers."""
-        value = self._take(key)
+        value = self._value(key)
         rows = value if isinstance(value, list) and len(value) == 3 else []
         if not rows or not all(isinstance(row, list) and len(row) == 3 for row in rows):
             self.refuse(key, value, 'must be 3 rows of 3 numbers')
@@ -303,8 +303,8 @@ class Section:
         )
 
     def text(self, key: str, options: Sequence[str] = ()) -> str:
-        """Return a name; one of the options, if there are any."""
-        value = self._take(key)
+        """Return a name, out of the options if given."""
+        value = self._value(key)
         if not isinstance(value, str) or not value or (options and value not in options):
             hint = did_you_mean(value, options).strip() if isinstance(value, str) else ''
             allowed = f'must be one of {listed(options)}' if options else 'must be a name (text)'
@@ -315,31 +315,31 @@ class Section:
         return value
 
     def texts(self, key: str) -> tuple[str, ...]:
-        """Return a list of names, with one at least."""
-        value = self._take(key)
+        """Return a list of names with at least one entry."""
+        value = self._value(key)
         if not isinstance(value, list) or not value or not all(isinstance(item, str) and item for item in value):
-            self.refuse(key, value, 'must be a list of names (texts), with one at least')
+            self.refuse(key, value, 'must be a list of at least one name (text)')
             return ()
         return tuple(value)
 
     def section(self, key: str) -> Section:
-        """Return the mapping at `key`; an empty one if it is not given."""
-        value = self._take(key)
+        """Return the mapping at `key`, empty if not given."""
+        value = self._value(key)
         return Section({} if value is MISSING else value, join_path(self.path, key), self.faults, self.names)
 
     def sections(self, key: str) -> Iterator[tuple[str, Section]]:
-        """Return the name and the mapping of each entry at `key`, which must be a mapping of mappings."""
-        value = self._take(key)
+        """Yield name and mapping of each entry at `key`, which must be a mapping of mappings."""
+        value = self._value(key)
         if not isinstance(value, dict) or not value:
-            self.refuse(key, value, 'must be a mapping of names to mappings, with one entry at least')
+            self.refuse(key, value, 'must be a mapping of names to mappings, with at least one entry')
             return
         for name, data in value.items():
             path = join_path(join_path(self.path, key), name)
             yield name, Section({} if data is None else data, path, self.faults, self.names)
 
     def items(self, key: str) -> Iterator[Section]:
-        """Return the mappings of the list at `key`; none if it is not given."""
-        value = self._take(key)
+        """Yield the mappings of the list at `key`, none if not given."""
+        value = self._value(key)
         if value is MISSING:
             return
         if not isinstance(value, list):
@@ -349,21 +349,21 @@ class Section:
             yield Section(data, f'{join_path(self.path, key)}[{i}]', self.faults, self.names)
 
     def numbers(self, key: str) -> dict[str, float]:
-        """Return a mapping of names to finite numbers; an empty one if it is not given."""
+        """Return a mapping of names to finite numbers, empty if not given."""
         section = self.section(key)
         return {name: section.number(name) for name in section.given()}
 
     def given(self) -> list[str]:
-        """Return the keys that are given, where any may be."""
+        """Return the keys that are given, for a section with free keys."""
         return [*self._data]
 
     def close(self) -> None:
-        """Note every key that was not asked for."""
+        """Add a fault for each key that was not read."""
         for key in self._data:
-            if key not in self._asked:
-                keys = ', '.join(sorted(set(self._asked)))
+            if key not in self._read:
+                keys = ', '.join(sorted(set(self._read)))
                 self.refuse(
-                    str(key), self._data[key], f'is not a known key; {did_you_mean(str(key), self._asked)}known: {keys}'
+                    str(key), self._data[key], f'is not a known key; {did_you_mean(str(key), self._read)}known: {keys}'
                 )
 
 

@@ -109,7 +109,7 @@ def driven(robot: Robot) -> Iterator[Driven]:
 
 
 def gradual(shares: np.ndarray) -> bool:
-    """Tell whether a fall never rose and came by way of what lies between."""
+    """Return whether a fall never rose and came by way of what lies between."""
     return bool((np.diff(shares) <= 1e-9).all() and ((shares > 0.2) & (shares < 0.8)).any())
 
 

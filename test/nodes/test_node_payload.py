@@ -77,7 +77,7 @@ def tell(client: Client, side: str, told: InertiaStamped) -> None:
 
 
 def moves_as(client: Client, robot: Robot, expected: Robot, count: int = 2) -> bool:
-    """Tell whether the node's torques are those of another robot, at random states."""
+    """Return whether the node's torques are those of another robot, at random states."""
     lagrangian, (q, dq, _) = Lagrangian(expected), random_states(robot, count, 41)
     for position, velocity in zip(q, dq, strict=True):
         answers = client.ask(robot.joint_names, position, velocity, *TERMS)

@@ -77,7 +77,7 @@ def test_effort_limits_are_filled_in_or_lowered() -> None:
         ({'fixed_joints': ['theta1=much']}, "fixed_joints: 'theta1=much', must be joint=number, and finite"),
         ({'fixed_joints': ['theta1=nan']}, 'must be joint=number, and finite'),
         ({'fixed_joints': ['theta9=0']}, "fixed_joints: joint 'theta9' is unknown"),
-        ({'fixed_joints': ['theta1=0', 'theta2=0']}, 'must leave a joint that moves'),
+        ({'fixed_joints': ['theta1=0', 'theta2=0']}, 'must leave at least one moving joint'),
         ({'effort_limits': ['theta1=0']}, 'effort_limits: theta1=0, must be positive'),
         ({'effort_limits': ['theta9=1']}, "effort_limits: joint 'theta9' is unknown"),
         ({'joint_names': 'theta1=x'}, 'joint_names: .*, must be a list of texts'),

@@ -58,18 +58,18 @@ FAULTS = {
     'no mass that moves': (
         '<mass value="2"/>',
         '<mass value="0"/>',
-        'links: none that moves has a mass, one must, at least: give a mass to one of upper, tool, or let a joint move'
-        ' what has one: base',
+        'links: no moving link has a mass, at least one must: add a mass to one of upper, tool, or let a joint move'
+        ' base',
     ),
-    'no mass at all': (GOOD, MASSLESS, 'one must, at least: give a mass to one of upper'),
-    'mass fixed to the base': (GOOD, MASSLESS.replace('</robot>', STAND), 'let a joint move what has one: stand, cup'),
+    'no mass at all': (GOOD, MASSLESS, 'at least one must: add a mass to one of upper'),
+    'mass fixed to the base': (GOOD, MASSLESS.replace('</robot>', STAND), 'let a joint move stand, cup'),
     'not positive definite': ('iyy="0.1"', 'iyy="-1"', 'A: is not positive definite at rest, of joints turn, must be'),
     'joint type': (
         '"continuous"',
         '"ball"',
         "joints.turn.type: 'ball', must be one of revolute, continuous, prismatic, fixed",
     ),
-    'free joint': ('"continuous"', '"floating"', "with base_link 'upper' that link is the base"),
+    'free joint': ('"continuous"', '"floating"', "base_link 'upper' makes this link the base"),
     'unknown link': (
         'child link="tool"',
         'child link="tol"',
@@ -79,12 +79,12 @@ FAULTS = {
     'two bases': (
         '<link name="tool"/>',
         '<link name="tool"/><link name="lost"/>',
-        "['base', 'lost'], are all without a parent",
+        "['base', 'lost'], have no parent",
     ),
     'same name twice': (
         '<link name="tool"/>',
         '<link name="tool"/><link name="tool"/>',
-        "links.tool: 'tool', must be given once only",
+        "links.tool: 'tool', must be given only once",
     ),
     'zero axis': ('axis xyz="0 1 0"', 'axis xyz="0 0 0"', 'joints.turn.axis.xyz: [0.0, 0.0, 0.0], must not be zero'),
     'short origin': (
@@ -97,7 +97,7 @@ FAULTS = {
         'friction="-1"',
         'joints.turn.dynamics.friction: -1.0, must not be negative',
     ),
-    'nothing moves': ('"continuous"', '"fixed"', 'must have one revolute or prismatic at least'),
+    'nothing moves': ('"continuous"', '"fixed"', 'must have at least one revolute or prismatic joint'),
 }
 
 

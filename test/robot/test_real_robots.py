@@ -25,10 +25,10 @@ FOLDER = next(
 )
 FILES = {path.stem: path for path in sorted(FOLDER.rglob('*.urdf'))} if FOLDER else {}
 REFUSED = {
-    'alex_psyonic_hands': "joints.Left_index_q2.mimic.joint: 'index_q1', must be a joint that moves; did you mean",
-    'iris_simple': 'must have one revolute or prismatic at least',
-    'quadrotor_base': 'must have one revolute or prismatic at least',
-    'ur3': 'must have one revolute or prismatic at least',
+    'alex_psyonic_hands': "joints.Left_index_q2.mimic.joint: 'index_q1', must be a moving joint; did you mean",
+    'iris_simple': 'must have at least one revolute or prismatic joint',
+    'quadrotor_base': 'must have at least one revolute or prismatic joint',
+    'ur3': 'must have at least one revolute or prismatic joint',
 }
 pytestmark = pytest.mark.skipif(not FILES, reason='pip install example-robot-data: there are no real robots here')
 

@@ -33,7 +33,7 @@ joints:
 # What is written instead of what, and the message that names it.
 FAULTS = {
     'negative mass': ('mass: 2.0', 'mass: -1.0', 'links.upper.mass: -1.0, must be positive'),
-    'no mass that moves': (GOOD.partition('links:')[2], GOOD.partition('links:')[2].replace('{mass', '{} # {mass'), 'links: none that moves has a mass, one must, at least: give a mass to one of upper, fore'),
+    'no mass that moves': (GOOD.partition('links:')[2], GOOD.partition('links:')[2].replace('{mass', '{} # {mass'), 'links: no moving link has a mass, at least one must: add a mass to one of upper, fore'),
     'zero mass': ('mass: 2.0', 'mass: 0', 'links.upper.mass: 0, must be positive'),
     'no mass': ('mass: 2.0, ', '', 'links.upper.mass: missing, must be a finite number, positive'),
     'no inertia': (', inertia: [0.1, 0, 0, 0.1, 0, 0.05]}\n  fore', '}\n  fore', 'links.upper.inertia: missing, must be'),
@@ -63,7 +63,7 @@ FAULTS = {
     'misspelt child': ('child: fore', 'child: four', "joints.elbow.child: 'four', must be a link; did you mean 'fore'?"),
     'cycle': ('parent: base', 'parent: fore', "joints.shoulder.parent: 'fore', must not be below its own child: a cycle"),
     'two parents': ('child: fore', 'child: upper', "joints.elbow.child: 'upper', must not have a second joint"),
-    'two bases': ('  base: {}', '  base: {}\n  lost: {}', "links: ['base', 'lost'], are all without a parent"),
+    'two bases': ('  base: {}', '  base: {}\n  lost: {}', "links: ['base', 'lost'], have no parent"),
     'zero axis': ('axis: [0, 2, 0]', 'axis: [0, 0, 0]', 'joints.shoulder.axis: [0.0, 0.0, 0.0], must not be zero'),
     'joint type': ('type: revolute', 'type: ball', "joints.shoulder.type: 'ball', must be one of revolute, prismatic, fixed"),
     'viscous friction': ('viscous: 1', 'viscous: -1', 'joints.elbow.friction.viscous: -1, must not be negative'),
@@ -102,8 +102,8 @@ FAULTS = {
     ),
     'no such shape': ('base: {}', 'base: {visual: [{cone: [1, 2]}]}', 'links.base.visual[0]: [], must have exactly one of box'),
     'no size': ('base: {}', 'base: {visual: [{sphere: [0]}]}', 'links.base.visual[0].sphere: [0.0], must be positive'),
-    'repeated key': ('mass: 2.0', 'mass: 2.0, mass: 3.0', 'links.upper.mass: given on lines 7 and 7, must be given once only'),
-    'repeated link': ('  fore:', '  upper:', 'links.upper: given on lines 7 and 8, must be given once only'),
+    'repeated key': ('mass: 2.0', 'mass: 2.0, mass: 3.0', 'links.upper.mass: given on lines 7 and 7, must be given only once'),
+    'repeated link': ('  fore:', '  upper:', 'links.upper: given on lines 7 and 8, must be given only once'),
     'no joints': ('joints:', 'joints: {}\nlinks2:', 'joints: {}, must be a mapping'),
     'links are a list': ('links:', 'links: [1]\nx:', 'links: [1], must be a mapping of names'),
 }  # fmt: skip
@@ -155,7 +155,7 @@ def test_all_faults_come_at_once() -> None:
         (600_000 * 'x', 'size: 600000 characters, must be at most 500000'),
         ('{[a]: 1}', 'must have names as keys'),
         ('a: &a [1]\n? *a\n: 2', 'must have names as keys'),
-        ('a: *b', 'must stand for something above it'),
+        ('a: *b', 'must name an anchor above it'),
         ('name: "\\ud800"', 'must be '),
         ('name: "a\\0b"', 'must be a name: printable'),
         ('"": 1', 'must be a name: printable'),
@@ -263,7 +263,7 @@ def test_a_start_is_of_joints_that_move_and_within_their_limits() -> None:
     assert read_robot(text).start == {'q1': -0.3, 'q2': 0.7}
     with pytest.raises(RobotError, match=r'start\.q1: -1\.3, must be within the limits of q1, -1 to 1'):
         read_robot(text.replace('q1: -0.3', 'q1: -1.3'))
-    with pytest.raises(RobotError, match=r'start\.tip_mount.* is no joint that moves; those are q1, q2'):
+    with pytest.raises(RobotError, match=r'start\.tip_mount.* must be a moving joint: q1, q2'):
         read_robot(text.replace('q1: -0.3', 'tip_mount: 0'))
 
 
@@ -284,7 +284,7 @@ def test_a_base_link_is_refused_unless_it_is_the_files_own(name: str) -> None:
     robot = load_robot(FILES[name])
     other = robot.joints[0].child
     for read in (load_robot, load_model, lambda path, base_link: load_description(path, base_link=base_link).robot):
-        with pytest.raises(RobotError, match=f"base_link: '{other}', must be {robot.base}, or none for a robot file"):
+        with pytest.raises(RobotError, match=f"base_link: '{other}', must be {robot.base} or empty for a robot file"):
             read(FILES[name], base_link=other)
     assert load_robot(FILES[name], base_link=robot.base).base == robot.base
 

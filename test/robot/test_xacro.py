@@ -74,14 +74,14 @@ def with_mass(arm: Path, expression: str) -> None:
 def test_a_file_that_does_not_end_is_refused_after_the_time_limit(arm: Path) -> None:
     pytest.importorskip('xacro', reason='xacro is not installed')
     arm.write_text(ARM.replace('<link name="base"/>', _doubling(60)))
-    with pytest.raises(RobotError, match='xacro: takes more than 2 s, must end within that; run it yourself'):
+    with pytest.raises(RobotError, match='xacro: needs more than 2 s, must end earlier; run it yourself'):
         expanded(arm, time_limit=2.0)
 
 
 def test_a_file_that_fills_the_memory_is_refused(arm: Path) -> None:
     pytest.importorskip('xacro', reason='xacro is not installed')
     with_mass(arm, '${len([0] * 10**9)}')
-    with pytest.raises(RobotError, match='xacro: takes more than 1000 MB, must need less memory; run it yourself'):
+    with pytest.raises(RobotError, match='xacro: needs more than 1000 MB, must need less memory; run it yourself'):
         expanded(arm)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 
-from ...core.errors import MOST
+from ...core.errors import MAX_LISTED
 from ...live.engine import Engine
 from ...live.wrenches import WrenchInput
 from ..diagnostics import ERROR, OK, WARN, Status, age
@@ -51,7 +51,7 @@ class DynamicsHealth:
         """Say what is odd in the robot's description, though it is taken."""
         odd = self._engine.model.warnings
         if odd:
-            words = f'taken as it stands, with {len(odd)} oddities: {"; ".join(map(str, odd[:MOST]))}'
+            words = f'taken as it stands, with {len(odd)} oddities: {"; ".join(map(str, odd[:MAX_LISTED]))}'
             yield Status('robot description', WARN, words, {fault.path: fault for fault in odd})
 
     def _joint_states(self, elapsed: float) -> Status:
