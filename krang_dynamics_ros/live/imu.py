@@ -1,0 +1,34 @@
+"""The pitch of the base, from the orientation that an IMU measures."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from ..core.errors import ArgumentError
+
+TOLERANCE = 0.01  # of the quaternion's length
+MAX_ROLL = math.radians(5.0)  # an axle that is level, and a sensor on it that is mounted a little askew
+
+
+def pitch(quaternion: Sequence[float], orientation_covariance: float = 0.0) -> float:
+    """Return the angle (rad) by which the sensor's x axis points below the horizon: positive forward, as q_imu.
+
+    `quaternion` is (w, x, y, z), the orientation of the sensor in a frame whose z points up; the sensor sits on the
+    base with x forward, y left, z up when q_imu = 0. Heading does not matter, and the angle goes all the way round.
+    A covariance of -1 means, in sensor_msgs/Imu, that there is no orientation. A roll beyond `MAX_ROLL`, by which the y
+    axis leaves the horizon, is refused: the pitch is then not the joint's angle, for one joint cannot turn the base so.
+    """
+    w, x, y, z = quaternion
+    length = math.sqrt(w * w + x * x + y * y + z * z)
+    if orientation_covariance == -1 or not abs(length - 1) <= TOLERANCE:
+        raise ArgumentError(f'imu: orientation {tuple(quaternion)}, must be a unit quaternion, and be given')
+    up_along_x, up_along_y = 2 * (x * z - w * y), 2 * (y * z + w * x)
+    up_along_z = w * w - x * x - y * y + z * z
+    roll = math.atan2(up_along_y, math.hypot(up_along_x, up_along_z))
+    if abs(roll) > MAX_ROLL:
+        raise ArgumentError(
+            f'imu: roll {math.degrees(roll):.1f} degrees, must be within {math.degrees(MAX_ROLL):g}: imu_joint turns '
+            "the base about the sensor's y axis alone; look at how the sensor is mounted, or whether the base tilts"
+        )
+    return math.atan2(-up_along_x, up_along_z)
