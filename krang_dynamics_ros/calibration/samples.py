@@ -115,8 +115,8 @@ class Sampler:
 
     def _consider(self, now: int) -> Sample | None:
         self.direction = self._gravity(self._inputs.states.position)
-        if trouble := self._still.trouble(now):
-            self.status = trouble
+        if fault := self._still.fault(now):
+            self.status = fault
             return None
         average = self._still.average()
         sample = self._sample(average)

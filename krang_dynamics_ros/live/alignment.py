@@ -1,8 +1,8 @@
-"""Joints that come in parts, brought to one instant: by the samples around it, never beyond the newest one.
+"""Alignment of joint states that come in parts: interpolation of all joints to a common instant, no extrapolation.
 
-The instants are those of the slowest part, so its samples count as they are; faster parts are interpolated over their
-short steps. An instant is known once every joint has a sample of it or of after. Parts of equal stamps are therefore
-known when the last of them has come, exactly.
+The instants are the stamps of the slowest part, so its samples are used unchanged; faster parts are interpolated over
+their short steps. An instant is complete when every joint has a sample at it or after it. Parts with equal stamps are
+therefore complete, without interpolation, when the last of them has come.
 """
 
 from __future__ import annotations
@@ -16,18 +16,18 @@ from numpy.typing import NDArray
 from ..core.spatial import Array
 from .timeline import NEVER
 
-DEPTH = 128  # samples of a joint that are kept: a part may be so many samples of another part behind it
-POINTS = 4  # samples that an interpolation goes through, one of them after the instant: cubic
-LARGEST_WEIGHTS = 3.0  # of the samples, in all: times so uneven that a cubic would swing are bridged by a straight line
-SLOWER = 1.5  # times the common step: so much slower is another part than the one whose instants count now
-LONG_AGO = 1e12  # s
-STEPS = 4  # samples, over which a part's step is a mean
-MOST_STEPS = 16  # on the way from one instant to the next
+DEPTH = 128  # samples kept per joint: a part may lag another by this many samples of the other
+POINTS = 4  # samples of an interpolation (cubic), one of them at or after the instant
+MAX_WEIGHT_SUM = 3.0  # sum of the absolute weights: beyond it the times are too uneven for a cubic, and a line is used
+SLOWER = 1.5  # times the present step: a part that is slower than this becomes the reference
+INFINITE_AGE = 1e12  # s, of a missing sample
+STEPS = 4  # samples over which the step of a part is averaged
+MOST_STEPS = 16  # interpolated instants between two instants, at most
 Times = NDArray[np.int64]
 
 
 class Aligned(NamedTuple):
-    """Positions, velocities and efforts (3, n) of one instant (ns)."""
+    """Positions, velocities and efforts (3, n) at an instant (ns)."""
 
     instant: int
     numbers: Array
@@ -41,35 +41,35 @@ class Alignment:
         self.forget()
 
     def forget(self) -> None:
-        """Know of no sample. Nothing is kept before the first part comes: it costs time."""
+        """Forget all samples. Samples are only kept after the first part comes, because that costs time."""
         self.active = False
-        self.instant = NEVER  # ns, by stamps; by arrivals while a joint's newest sample has no stamp
+        self.instant = NEVER  # ns, by stamps; by arrivals while the newest sample of a joint has no stamp
         self._by_arrival = False
-        self._reference = 0  # the joint whose instants count
+        self._reference = 0  # index of the joint whose sample times are the instants
 
     def _begin(self) -> None:
         n = len(self._columns)
         self._times: Times = np.full((2, DEPTH, n), NEVER, dtype=np.int64)  # stamps and arrivals
         self._numbers: Array = np.zeros((3, DEPTH, n))
-        self._next = np.zeros(n, dtype=np.intp)  # where each joint's next sample goes
+        self._next = np.zeros(n, dtype=np.intp)  # index of the next sample of each joint
         self.active = True
 
     def add(self, joints: NDArray[np.intp], columns: Sequence[Array], stamp: int, now: int) -> None:
-        """Take in samples of joints: positions, velocities, efforts (k)."""
+        """Store samples of joints: positions, velocities, efforts (k)."""
         if not self.active:
             self._begin()
         at, before = self._next[joints], self._next[joints] - 1
         self._times[0, at, joints] = stamp
-        self._times[1, at, joints] = np.maximum(now, self._times[1, before, joints] + 1)  # of two that came at once
-        for mine, values in zip(self._numbers, columns, strict=True):
-            mine[at, joints] = values
+        self._times[1, at, joints] = np.maximum(now, self._times[1, before, joints] + 1)  # strictly increasing
+        for column, values in zip(self._numbers, columns, strict=True):
+            column[at, joints] = values
         self._next[joints] = (at + 1) % DEPTH
 
     def next(self, longest: float) -> list[Aligned]:
-        """Go on to the newest instant at which all joints are known; return it, after instants on the way to it.
+        """Advance to the newest instant at which all joints are known; return the instants on the way and this one.
 
-        Those on the way are as far apart as the samples of the fastest part, whose efforts may change in between.
-        Nothing: there is no newer instant, or a joint has no sample within `longest` (s) before and after it.
+        Those on the way are spaced like the samples of the fastest part, whose efforts may change in between. The list
+        is empty if there is no newer instant, or if a joint has a gap longer than `longest` (s) around it.
         """
         newest = (self._next - 1) % DEPTH
         by_arrival = bool((self._times[0, newest, self._columns] == 0).any())
@@ -84,18 +84,19 @@ class Alignment:
         if len(instants) == 1 and (latest == instant).all():
             found = [Aligned(instant, self._numbers[:, newest, self._columns])]
         else:
-            found = [one for t in instants if (one := self._interpolated(times, t, newest, longest)) is not None]
+            candidates = (self._interpolated(times, t, newest, longest) for t in instants)
+            found = [aligned for aligned in candidates if aligned is not None]
         if found:
             self.instant = found[-1].instant
         return found
 
     def _step(self, times: Times) -> Array:
-        """Return how far apart (ns) the latest samples of each joint (n) are; infinite while it has one only."""
+        """Return the mean time (ns) between the latest samples of each joint (n); infinite if it has only one."""
         latest, before, early = (times[(self._next - 1 - k) % DEPTH, self._columns] for k in (0, 1, STEPS))
         return np.where(early > 0, (latest - early) / STEPS, np.where(before > 0, latest - before, np.inf))
 
     def _candidate(self, times: Times, latest: Times, step: Array) -> int:
-        """Return the newest instant of the slowest joint that no joint has still to reach."""
+        """Return the newest sample time (ns) of the slowest joint that all joints have reached."""
         slowest = int(np.argmax(step))
         if step[slowest] > SLOWER * step[self._reference]:
             self._reference = slowest
@@ -126,22 +127,22 @@ class Alignment:
 
     @property
     def lag(self) -> float:
-        """How far the instant is behind the newest sample of any joint, s; infinite if there is none."""
+        """Time from the instant to the newest sample of any joint, s; infinite if there is no instant."""
         latest = self._times[int(self._by_arrival), (self._next - 1) % DEPTH, self._columns].max()
         return float(latest - self.instant) * 1e-9 if self.instant != NEVER else float('inf')
 
     def behind(self) -> NDArray[np.bool_]:
-        """Tell which joints (n) the others wait for: those behind by more than half of what the last one is."""
+        """Return which joints (n) the others wait for: those with more than half of the largest lag."""
         latest = self._times[int(self._by_arrival), (self._next - 1) % DEPTH, self._columns]
         return np.asarray(2 * (latest.max() - latest) > max(latest.max() - latest.min(), 1))
 
 
 def _weights(points: Times, instant: int) -> Array:
-    """Return the weights (4, n) of samples at these times (4, n; newest first) in a value at an instant.
+    """Return the weights (4, n) of samples at these times (4, n; newest first) for the value at an instant.
 
-    A sample that is not there is as good as infinitely long ago: then what is left is of a lower order.
+    A missing sample gets a time infinitely long ago, which lowers the order of the interpolation.
     """
-    ahead = np.where(points > 0, (points - instant) * 1e-9, -LONG_AGO * np.arange(1, POINTS + 1)[:, None])
+    ahead = np.where(points > 0, (points - instant) * 1e-9, -INFINITE_AGE * np.arange(1, POINTS + 1)[:, None])
     weights = np.ones(ahead.shape)
     for k in range(POINTS):
         for m in range(POINTS):
@@ -150,4 +151,4 @@ def _weights(points: Times, instant: int) -> Array:
     straight = np.zeros(ahead.shape)
     straight[0] = ahead[1] / (ahead[1] - ahead[0])
     straight[1] = 1.0 - straight[0]
-    return np.where(np.abs(weights).sum(axis=0) > LARGEST_WEIGHTS, straight, weights)
+    return np.where(np.abs(weights).sum(axis=0) > MAX_WEIGHT_SUM, straight, weights)

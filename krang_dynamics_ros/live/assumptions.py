@@ -1,4 +1,4 @@
-"""What a node or command assumes of an arm, in a few lines for a person to check."""
+"""Assumptions about an arm, in a few lines that a person can check."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from ..dynamics.factory import Model
 EFFORT = {
     'motor': ('motor torque at the joint', ('gravity', 'coriolis', 'friction')),
     'joint': ('torque behind the gear', ('gravity', 'coriolis')),
-    'external': ('torque of the world on the joint', ()),
+    'external': ('external torque on the joint', ()),
 }
 UPRIGHT = 0.5  # degrees
 
 
 def assumptions(settings: Settings, model: Model) -> Iterator[str]:
-    """Return a line for each thing that is assumed; `settings` are those of an `Engine` of this model."""
+    """Yield a line for each assumption; `settings` are those of an `Engine` of this model."""
     robot = model.robot
     yield f'robot: {robot.name}, joints {listed(robot.joint_names)}'
     if fixed := named(settings['fixed_joints']):
@@ -28,7 +28,7 @@ def assumptions(settings: Settings, model: Model) -> Iterator[str]:
     yield f'joint states: topic {settings["joint_states_topic"]}'
     yield f'effort: {_effort(settings)}; {_scales(settings, model)}'
     if adds := named(settings['robot.adds']):
-        yield f'firmware: adds {listed(adds)} to torque commands, which is subtracted from them'
+        yield f'firmware: adds {listed(adds)} to torque commands; this package subtracts it from them'
     for name in named(settings['end_effectors']):
         sense = settings[f'{name}.sense'].replace('_', ' ')
         tool = f', tool {settings[f"{name}.tool.mass"]:g} kg' if settings[f'{name}.tool.mass'] else ''

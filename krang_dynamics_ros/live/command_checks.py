@@ -1,6 +1,6 @@
-"""What must hold before commands are enabled, and while they go out: small functions, and their rules as data.
+"""Checks before commands are enabled and while they are sent: small functions, and their rules as data.
 
-A function returns what is wrong, in words, or nothing. Vectors (k) are in the order of the names that come with them.
+A check returns a message if it fails, and '' if it passes. Vectors (k) are in the order of the names given with them.
 """
 
 from __future__ import annotations
@@ -13,56 +13,58 @@ from numpy.typing import NDArray
 from ..core.spatial import Array
 from .state_checks import Check
 
-SAME_SIGN_FROM = 0.1  # of a joint's limit: smaller efforts may have either sign, by friction alone
-NEAR = 0.25  # of a joint's limit: so far may a measured effort lie from the total, friction included
-NOTHING = 0.02  # of a joint's limit: when all efforts are smaller, they are not measured, or brakes hold the joints
-FOLLOWS = 0.5  # of what is sent: a measured effort that is nearer than this follows it
-DISOBEYS = 0.5  # of a joint's limit: between what is sent and what is measured
-DISOBEYS_FOR = 0.5  # s
-POSITION_MARGIN = (0.1, 0.01)  # rad, m: a joint just outside its limits is ordinary
-SLIDING_TRAVEL = 0.1  # m per rad of `command_start_travel`, for a joint that slides
-SILENT_FOR = 1.0  # s, by the steady clock, while simulated time may stand still
+MIN_SIGNED_SHARE = 0.1  # of a joint's limit: friction alone can turn the sign of a smaller effort
+EFFORT_TOLERANCE = 0.25  # of a joint's limit: maximum difference of measured effort and total, friction included
+UNMEASURED_SHARE = 0.02  # of a joint's limit: all efforts below this: not measured, or brakes hold the joints
+FOLLOW_TOLERANCE = 0.5  # of the command: a measured effort within this difference follows it
+OBEY_TOLERANCE = 0.5  # of a joint's limit: maximum difference of command and measured effort
+OBEY_TIMEOUT = 0.5  # s
+POSITION_MARGIN = (0.1, 0.01)  # rad, m: tolerance beyond the position limits
+SLIDING_TRAVEL = 0.1  # m per rad of `command_start_travel`, for a prismatic joint
+SILENT_FOR = 1.0  # s, by the steady clock: simulated time may be paused
 
 MEASURED_EFFORT = Check(
     'measured effort',
-    f'at the start each joint gives what the total says: same sign where both exceed {SAME_SIGN_FROM:.0%} of its '
-    f'limit, and within {NEAR:.0%} of the limit. All below {NOTHING:.0%}: not measured, commands start from zero',
+    f'at the start each effort agrees with the total: same sign if both exceed {MIN_SIGNED_SHARE:.0%} of the limit of '
+    f'the joint, and within {EFFORT_TOLERANCE:.0%} of the limit. All below {UNMEASURED_SHARE:.0%}: not measured, '
+    'commands start from zero',
     'refused',
 )
 POSITION = Check(
-    'position', f'inside the limits by {POSITION_MARGIN[0]} rad ({POSITION_MARGIN[1]} m); equal limits are none',
+    'position',
+    f'at most {POSITION_MARGIN[0]} rad ({POSITION_MARGIN[1]} m) outside the limits; equal limits count as none',
     'refused; a warning while on',
 )  # fmt: skip
 START_TRAVEL = Check(
-    'travel at the start', 'while rising from zero no joint moves `command_start_travel` in the direction of its '
-    'command: wrong sign, unit or order, or gravity given twice', 'fault',
+    'travel at the start', 'while commands rise from zero, no joint moves by `command_start_travel` in the direction '
+    'of its command: else sign, unit or order is wrong, or the robot adds gravity itself', 'fault',
 )  # fmt: skip
 OBEDIENCE = Check(
     'obedience',
-    f'once the measured effort has followed (within {FOLLOWS:.0%} of what is sent), it stays within {DISOBEYS:.0%} of '
-    f'the limit of what is sent; {DISOBEYS_FOR:g} s beyond that are a drive that does not obey (emergency stop, '
-    'controller put to sleep)',
+    f'after the measured effort has followed the command once (within {FOLLOW_TOLERANCE:.0%}), it differs by at most '
+    f'{OBEY_TOLERANCE:.0%} of the limit; {OBEY_TIMEOUT:g} s beyond that: the drive does not obey (emergency stop, '
+    'inactive controller)',
     'fault',
 )
 WRENCH_SHARE = Check(
-    "a wrench's share", "a hand's wrench is scaled as a whole so that no joint gets more than its limit from it",
+    "a wrench's share", "a hand's wrench is scaled as a whole so that its torque exceeds no joint's limit",
     'warning',
 )  # fmt: skip
 PAYLOAD = Check(
-    'payload', "the weight of a payload alone takes no joint beyond its limit at the present pose", 'refused'
+    'payload', "the weight of a payload alone exceeds no joint's limit at the present pose", 'refused'
 )  # fmt: skip
 MISSING = Check(
-    'contributions', "each term of the total, a hand's wrench apart, is known; not longer ago than `state_timeout`",
+    'contributions', "each term of the total except the wrench has a value that is not older than `state_timeout`",
     'refused; fault',
 )  # fmt: skip
 SILENCE = Check(
-    'joint states', 'all joints are known, and not older than `state_timeout`; with simulated time also not silent '
-    f'for {SILENT_FOR:g} s of real time', 'refused; fault',
+    'joint states', 'all joints are known and not older than `state_timeout`; with simulated time, a joint state '
+    f'comes at least every {SILENT_FOR:g} s of real time', 'refused; fault',
 )  # fmt: skip
 OTHERS = Check('other publishers', 'no other node publishes `effort_commands`', 'refused; fault')
 CONTROLLER = Check(
-    'controller', 'the endpoint that commands were enabled for is there, and no second one of its name; no further '
-    'subscriber where `command_controller` names none, tools apart', 'fault; off at once when it leaves',
+    'controller', 'the endpoint that commands were enabled for is present, and no second one has its name; if '
+    '`command_controller` is empty, there is no other subscriber except tools', 'fault; off at once when it leaves',
 )  # fmt: skip
 COMMAND_CHECKS = (
     MEASURED_EFFORT, POSITION, START_TRAVEL, OBEDIENCE, WRENCH_SHARE, PAYLOAD, MISSING, SILENCE, OTHERS, CONTROLLER,
@@ -70,39 +72,39 @@ COMMAND_CHECKS = (
 
 
 def unmeasured(measured: Array, limits: Array) -> bool:
-    """Tell whether efforts (k) are so small that they are not measured, or that brakes hold the joints."""
+    """Return whether all efforts (k) are near zero: they are not measured, or brakes hold the joints."""
     known = ~np.isnan(measured)
-    return bool((np.abs(measured[known]) < NOTHING * limits[known]).all())
+    return bool((np.abs(measured[known]) < UNMEASURED_SHARE * limits[known]).all())
 
 
 def implausible_effort(names: Sequence[str], measured: Array, total: Array, limits: Array) -> str:
-    """Say which measured effort (k; NaN: unknown) cannot be what holds its joint where the total (k) is needed."""
+    """Return a message if a measured effort (k; NaN: unknown) disagrees with the total (k), or ''."""
     for name, effort, torque, limit in zip(names, measured, total, limits, strict=True):
-        turned = effort * torque < 0 and min(abs(effort), abs(torque)) > SAME_SIGN_FROM * limit
-        if turned or abs(effort - torque) > NEAR * limit:
-            what = 'the other sign' if turned else f'more than {NEAR:.0%} of its limit {limit:g} away'
+        turned = effort * torque < 0 and min(abs(effort), abs(torque)) > MIN_SIGNED_SHARE * limit
+        if turned or abs(effort - torque) > EFFORT_TOLERANCE * limit:
+            fault = 'the other sign' if turned else f'more than {EFFORT_TOLERANCE:.0%} of its limit {limit:g} away'
             return (
-                f'{name} has a measured effort of {effort:.4g} and a total of {torque:.4g}: {what}. '
-                f'Look at sign, unit (joints.{name}.effort_scale) and effort_source; or set command_start: zero'
+                f'{name} has a measured effort of {effort:.4g} and a total of {torque:.4g}: {fault}. '
+                f'Check sign, unit (joints.{name}.effort_scale) and effort_source; or set command_start: zero'
             )
     return ''
 
 
 def outside_limits(names: Sequence[str], q: Array, bounds: Array, sliding: NDArray[np.bool_]) -> str:
-    """Say which position (n) is outside its bounds (2, n; infinite: none) by more than the margin."""
+    """Return a message if a position (n) exceeds its bounds (2, n; infinite: none) by more than the margin, or ''."""
     margin = np.where(sliding, POSITION_MARGIN[1], POSITION_MARGIN[0])
     beyond = np.maximum(bounds[0] - q, q - bounds[1])
     k = int(np.argmax(beyond - margin))
     if not beyond[k] > margin[k]:
         return ''
     return (
-        f'{names[k]} is at {q[k]:.4g}, its limits are {bounds[0, k]:g} to {bounds[1, k]:g}: look at the unit '
-        '(rad, not degrees) and at the order of the names'
+        f'{names[k]} is at {q[k]:.4g}, its limits are {bounds[0, k]:g} to {bounds[1, k]:g}; check the unit '
+        '(rad, not degrees) and the order of the names'
     )
 
 
 def moved_by_start(names: Sequence[str], moved: Array, command: Array, travel: Array) -> str:
-    """Say which joint has moved (k) by more than `travel` (k) in the direction of its command (k)."""
+    """Return a message if a joint moved (k) by more than `travel` (k) in the direction of its command (k), or ''."""
     along = moved * np.sign(command)
     k = int(np.argmax(along - travel))
     if not along[k] > travel[k]:
@@ -114,38 +116,38 @@ def moved_by_start(names: Sequence[str], moved: Array, command: Array, travel: A
 
 
 class Obedience:
-    """Compares what is sent with the efforts that come back, for each joint (k) whose effort has followed once."""
+    """Compares commands with measured efforts, for each joint (k) whose effort has followed its command once."""
 
     def __init__(self, names: Sequence[str], limits: Array) -> None:
         self._names, self._limits = names, limits
         self._followed = np.zeros(len(names), dtype=bool)
-        self._since = np.full(len(names), np.inf)  # s: when each joint began to disobey
+        self._since = np.full(len(names), np.inf)  # s, time of the first disobedience; inf: it obeys
 
-    def trouble(self, measured: Array, sent: Array, now: float) -> str:
-        """Take in efforts (k; NaN: unknown) and commands (k); say which joint does not obey."""
-        off = np.abs(measured - sent)  # NaN where it is not known: then neither comparison holds
-        self._followed |= (np.abs(sent) > SAME_SIGN_FROM * self._limits) & (off < FOLLOWS * np.abs(sent))
-        disobeys = self._followed & (off > DISOBEYS * self._limits)
+    def fault(self, measured: Array, sent: Array, now: float) -> str:
+        """Compare efforts (k; NaN: unknown) with commands (k); return a message if a joint does not obey, or ''."""
+        off = np.abs(measured - sent)  # NaN if unknown: both comparisons are then false
+        self._followed |= (np.abs(sent) > MIN_SIGNED_SHARE * self._limits) & (off < FOLLOW_TOLERANCE * np.abs(sent))
+        disobeys = self._followed & (off > OBEY_TOLERANCE * self._limits)
         self._since = np.where(disobeys, np.minimum(self._since, now), np.inf)
         k = int(np.argmin(self._since))
-        if not now - self._since[k] >= DISOBEYS_FOR:
+        if not now - self._since[k] >= OBEY_TIMEOUT:
             return ''
         return (
             f'{self._names[k]} does not obey: {sent[k]:.4g} is sent and {measured[k]:.4g} is measured for '
-            f'{DISOBEYS_FOR:g} s (an emergency stop, a controller that is not active)'
+            f'{OBEY_TIMEOUT:g} s (an emergency stop, a controller that is not active)'
         )
 
 
 def scaled_share(torque: Array, limits: Array) -> float:
-    """Return the factor by which a hand's wrench is scaled so that its torque (n) stays within limits (n; 0: none)."""
+    """Return the factor (0 to 1) that brings the torque (n) of a hand's wrench within the limits (n; 0: none)."""
     beyond = np.abs(torque[limits > 0]) / limits[limits > 0]
     return 1 / float(beyond.max()) if beyond.size and beyond.max() > 1 else 1.0
 
 
 def too_heavy(names: Sequence[str], weight: Array, limits: Array) -> str:
-    """Say which joint's limit (n; 0: none) the torque that a payload's weight takes (n) is beyond."""
+    """Return a message if the torque (n) for the weight of a payload exceeds a joint's limit (n; 0: none), or ''."""
     beyond = np.where(limits > 0, np.abs(weight) - limits, -np.inf)
     k = int(np.argmax(beyond))
     if not beyond[k] > 0:
         return ''
-    return f'{names[k]} would need {abs(weight[k]):.4g} for its weight alone, and has {limits[k]:g}'
+    return f'{names[k]} needs {abs(weight[k]):.4g} for its weight alone, limit {limits[k]:g}'

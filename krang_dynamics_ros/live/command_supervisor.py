@@ -1,4 +1,4 @@
-"""Whether commands may go out, and what they are: torques, parameters and subscribers in, commands and answers out."""
+"""Supervisor of the effort commands: checks, parameters and subscribers, around the state machine of `commands.py`."""
 
 from __future__ import annotations
 
@@ -25,19 +25,19 @@ from .robot_inputs import RobotInputs, known_joint
 Clock = Callable[[], float]  # seconds
 Measured = Callable[[State], Array | None]
 ENABLE = 'effort_commands/enable'
-LEFT_HOLDING = 'what the controller holds is not known: this node has sent it nothing yet'
+NOTHING_SENT = 'this node has sent nothing yet, so the present command of the controller is not known'
 
 
 class CommandStatus(NamedTuple):
-    """How the commands are: `ok`, `warning` or `error`, words for people, and values by name."""
+    """Status of the commands for diagnostics: level (`ok`, `warning` or `error`), message, and values by name."""
 
     level: str
-    words: str
+    message: str
     values: dict[str, str]
 
 
 class JointData:
-    """What the checks know of the joints: of all (n), and which of them are commanded (k)."""
+    """Limits of all joints (n) for the checks, and the indices of the commanded joints (k)."""
 
     def __init__(self, model: Model, joints: Sequence[str]) -> None:
         moving, self.names = model.robot.moving_joints, model.dynamics.joint_names
@@ -57,7 +57,7 @@ class JointData:
         return 'N' if self.sliding[k] else 'N m'
 
     def moved(self, q: Array, start: Array) -> Array:
-        """Return how far the commanded joints (k) went from a start (n) to q (n), modulo a turn where it is endless."""
+        """Return the travel of the commanded joints (k) from `start` (n) to q (n), modulo 2 pi if continuous."""
         way = (q - start)[self.order]
         return np.asarray(np.where(self._turns, (way + np.pi) % (2 * np.pi) - np.pi, way))
 
@@ -65,7 +65,7 @@ class JointData:
 class CommandSupervisor:
     """The state machine of the commands with its checks. Parameter `command_enabled` mirrors it, and can end it.
 
-    `clock` is steady (s); `arrivals` (s) is the clock by which joint states come: simulated time, where there is one.
+    `clock` is steady (s). `arrivals` (s) is the clock of the arrival times of joint states, for example simulated time.
     """
 
     def __init__(
@@ -78,11 +78,11 @@ class CommandSupervisor:
         clock: Clock,
         firmware: FirmwareTorque | None = None,
     ) -> None:
-        """`measured` returns what drives the joints at a state (n; N m, N), or None where efforts say other things."""
+        """`measured` returns the measured drive torques (n; N m, N) of a state; None if efforts mean other torques."""
         self._settings, self._dynamics, self._inputs, self._terms = settings, model.dynamics, inputs, terms
         self._measured, self.clock, self._firmware = measured, clock, firmware
         self.arrivals: Clock = clock
-        self.stamps: Clock = clock  # the clock of this machine that stamps are compared with
+        self.stamps: Clock = clock  # clock of this machine, for the check of the stamps
         names = [known_joint(model, 'command_joints', name) for name in named(settings['command_joints'])]
         self.commands, self.joints = Commands(names), JointData(model, names)
         settings.declare(parameters.of_commands(names, self.joints.effort[self.joints.order]))
@@ -93,13 +93,13 @@ class CommandSupervisor:
         self.controller_joints: dict[str, tuple[str, ...] | None] = {}  # parameter `joints` by node; None: it has none
         self._others: Sequence[str] = ()
         self._latest: Torques | None = None
-        self._at = self._arrived = -np.inf  # when its state came, by both clocks
-        self._known_at: dict[str, float] = {}  # when each contribution was known last
+        self._at = self._arrived = -np.inf  # arrival of its state, by both clocks
+        self._known_at: dict[str, float] = {}  # time of the last value of each contribution
         self._known: dict[str, Array] = {}
-        self._start: Array | None = None  # where the joints were when commands began to rise from zero
-        self._ever = self._enabled = False  # whether commands were enabled since the start; what the parameter says
-        self._firmware_known = True  # whether what the firmware adds is known at the newest state
-        self.scaled: dict[str, float] = {}  # hands whose wrench is scaled, by what
+        self._start: Array | None = None  # positions (n) when commands began to rise from zero
+        self._ever = self._enabled = False  # enabled at least once; last value of the parameter
+        self._firmware_known = True  # whether the firmware torque is known at the latest state
+        self.scaled: dict[str, float] = {}  # factor of each hand whose wrench is scaled
         settings.require(self._check)
         settings.on_change(self._apply)
 
@@ -114,7 +114,7 @@ class CommandSupervisor:
         fixed = (name for name in values if parameters.is_fixed_while_on(name) or is_of_firmware(name))
         changed = [name for name in fixed if values[name] != self._settings[name]]
         if changed and not self.commands.idle:
-            raise ArgumentError(f'{changed[0]} cannot change while commands go out; disable first')
+            raise ArgumentError(f'{changed[0]} cannot change while commands are sent; disable first')
         if not self.commands.idle:
             self._refuse_lost_gravity(values)
         if self.commands.joint_names and self._fresh(self.clock()) and self._latest is not None:
@@ -124,7 +124,7 @@ class CommandSupervisor:
                     self._refuse_heavy(hand, new, self._latest.state.q)
 
     def _refuse_heavy(self, hand: str, payload: PayloadSpec, q: Array) -> None:
-        """Raise `ArgumentError` if the weight of a payload is more than a joint can hold at a pose (n)."""
+        """Raise `ArgumentError` if a joint cannot hold the weight of a payload at a pose (n)."""
         link = self._inputs.hands[hand].link
         weight = self._dynamics.weights(q, [Load(link, payload.body(f'{hand}.payload'), '', '')])[0]
         torque = self._dynamics.wrench_torque(q, [Wrench.of(link, weight, '', '')])
@@ -133,7 +133,7 @@ class CommandSupervisor:
 
     def _apply(self) -> None:
         commands, settings = self.commands, self._settings
-        if commands.joint_names:  # while commands go out these cannot have changed
+        if commands.joint_names:  # these are fixed while commands are sent
             commands.ramp = settings['command_ramp']
             commands.limits = np.array(settings['command_limits'])
             urdf = self.joints.effort[self.joints.order]
@@ -150,7 +150,7 @@ class CommandSupervisor:
     # Torques in, commands out --------------------------------------------------------------------------------------
 
     def on_torques(self, torques: Torques) -> Array | None:
-        """Take in the torques of a joint state; return the command (k) to send now, or None."""
+        """Store the torques of a joint state; return the command (k) to send now, or None."""
         now = self.clock()
         self._latest, self._at, self._arrived = torques, now, self.arrivals()
         if self.commands.idle:
@@ -161,7 +161,7 @@ class CommandSupervisor:
         return self._sent(self.commands.update(now, total))
 
     def _follow_firmware(self, state: State) -> None:
-        """Let the commands know what the firmware adds at a state."""
+        """Update the firmware torque of the commands for a state."""
         if self._firmware is not None and self._firmware.adds_anything:
             torque = self._firmware.torque(state.q, state.dq)
             self._firmware_known = torque is not None and bool(np.isfinite(torque @ torque))
@@ -169,7 +169,7 @@ class CommandSupervisor:
                 self.commands.robot = torque[self.joints.order]
 
     def tick(self) -> Array | None:
-        """Return the command (k) to send now, or None; call it at least every 10 ms while commands go out."""
+        """Return the command (k) to send now, or None; call it at least every 10 ms while commands are sent."""
         if self.commands.idle:
             return None
         now = self.clock()
@@ -181,7 +181,7 @@ class CommandSupervisor:
         return command
 
     def _mirror(self) -> None:
-        """Let `command_enabled` say whether commands go out for another reason than to end."""
+        """Set `command_enabled` to whether commands are sent and not falling."""
         self._inputs.checks.watching = not self.commands.idle
         if self._settings['command_enabled'] != self.commands.live:
             self._settings.update({'command_enabled': self.commands.live})
@@ -189,27 +189,27 @@ class CommandSupervisor:
             self._settings.update({'command_test': self._no_test})
 
     def _contributions(self, torques: Torques, now: float) -> dict[str, Array]:
-        """Return what the total consists of (k), by name; a term that is not known now has its last value."""
+        """Return the contributions to the total (k) by name. A term without a value now keeps its last one."""
         order = self.joints.order
-        found: dict[str, Array] = {}
+        contributions: dict[str, Array] = {}
         for name in named(self._settings['total_terms']):
             if name == 'wrench':
-                found |= self._wrench_contributions(torques.state)
+                contributions |= self._wrench_contributions(torques.state)
             elif (torque := torques.term(name)) is not None:
                 if name == 'friction' and self._firmware is not None:
                     viscous = self._dynamics.viscous * torques.state.velocity
                     torque = self._firmware.friction_left(torque, viscous)
-                found[name], self._known_at[name] = torque[order], now
+                contributions[name], self._known_at[name] = torque[order], now
             elif name in self._known:
-                found[name] = self._known[name]
+                contributions[name] = self._known[name]
         if any(self._settings['command_test']):
-            found['command_test'] = np.array(self._settings['command_test'])
-        self._known = found
-        return found
+            contributions['command_test'] = np.array(self._settings['command_test'])
+        self._known = contributions
+        return contributions
 
     def _wrench_contributions(self, state: State) -> dict[str, Array]:
-        """Return what each hand's wrench takes (k), scaled where a joint's limit is beyond it."""
-        found, self.scaled = {}, {}
+        """Return the torque (k) of each hand's wrench, scaled as a whole if it exceeds a joint's limit."""
+        contributions, self.scaled = {}, {}
         for hand, wrench in state.wrenches_by_hand().items():
             torque = self._dynamics.wrench_torque(state.q, [wrench])
             if not np.isfinite(torque @ torque):
@@ -217,8 +217,8 @@ class CommandSupervisor:
             factor = checks.scaled_share(torque, self.joints.effort)
             if factor < 1:
                 self.scaled[hand] = factor
-            found[f'wrench {hand}'] = factor * torque[self.joints.order]
-        return found
+            contributions[f'wrench {hand}'] = factor * torque[self.joints.order]
+        return contributions
 
     # Faults --------------------------------------------------------------------------------------------------------
 
@@ -230,20 +230,20 @@ class CommandSupervisor:
     def _watch(self, now: float, new_state: bool = False) -> None:
         if self.commands.stage is Stage.FAULT:
             return
-        why = self._trouble(now)
-        if new_state and not why:  # an old state says nothing of what was sent since
-            why = self._drive_trouble(now)
+        why = self._fault(now)
+        if new_state and not why:  # an older state cannot show the effect of later commands
+            why = self._drive_fault(now)
         if why:
             self.commands.fail(now, why)
 
-    def _trouble(self, now: float) -> str:
-        """Say what must end the commands, and keeps them from being enabled."""
+    def _fault(self, now: float) -> str:
+        """Return the fault that ends commands and prevents enabling, or ''."""
         if self._others:
-            return f'effort_commands come from {" and ".join(self._others)} too; end all but one'
+            return f'effort_commands are published by {" and ".join(self._others)} too; stop all publishers but one'
         return (
             self._silence(now)
-            or self._unknown()
-            or self._unknown_firmware()
+            or self._missing_term()
+            or self._firmware_fault()
             or self._inputs.checks.fault(int(self.arrivals() * 1e9))
         )
 
@@ -256,28 +256,28 @@ class CommandSupervisor:
         if self._fresh(now):
             return ''
         if self._latest is None:
-            return 'not all joints are known; joint states must come first'
+            return 'not all joints are known; publish joint states first'
         missing = self._inputs.states.missing(int(self.arrivals() * 1e9))
         which = f': {", ".join(missing[:5])}' if missing else ''
-        age = f'no joint states of all joints for {now - self._at:.2g} s'
-        return f'{age}, must come within {self._settings["state_timeout"]:g} s{which}'
+        age = f'no complete joint state for {now - self._at:.2g} s'
+        return f'{age}, must be at most {self._settings["state_timeout"]:g} s{which}'
 
-    def _unknown(self) -> str:
-        """Say which term of the total has not been known for too long."""
-        late = self._at - self._settings['state_timeout']
+    def _missing_term(self) -> str:
+        """Return a message if a term of the total has had no value for longer than `state_timeout`, or ''."""
+        earliest = self._at - self._settings['state_timeout']
         terms = [name for name in named(self._settings['total_terms']) if name != 'wrench']
-        unknown = [name for name in terms if self._known_at.get(name, -np.inf) < late]
+        unknown = [name for name in terms if self._known_at.get(name, -np.inf) < earliest]
         if not unknown or self._latest is None:
             return ''
         if self._latest.state.dq is None and any(TERMS[name].needs_velocity for name in unknown):
             return f'torque/total is not known: no velocities for {", ".join(unknown)}'
         return f'torque/total is not known: no finite numbers for {", ".join(unknown)}'
 
-    def _unknown_firmware(self) -> str:
+    def _firmware_fault(self) -> str:
         return '' if self._firmware_known else 'torque/robot is not known: no velocities or no finite numbers'
 
-    def _drive_trouble(self, now: float) -> str:
-        """Say what the joints do that they should not, now that commands go out."""
+    def _drive_fault(self, now: float) -> str:
+        """Return a message if a joint moves or measures effort against its commands, or ''."""
         if self._latest is None:
             return ''
         state, commands = self._latest.state, self.commands
@@ -289,7 +289,7 @@ class CommandSupervisor:
         effort = self._measured(state)
         if effort is None:
             return ''
-        return self._obedience.trouble(effort[self.joints.order], commands.sent + commands.robot, now)
+        return self._obedience.fault(effort[self.joints.order], commands.sent + commands.robot, now)
 
     @property
     def _travel(self) -> Array:
@@ -299,7 +299,7 @@ class CommandSupervisor:
     # Enabling ------------------------------------------------------------------------------------------------------
 
     def enable(self) -> str:
-        """Begin to send commands; return what was found, or raise `ArgumentError` with the reason why not."""
+        """Enable commands; return the notes for the person, or raise `ArgumentError` with the reason of the refusal."""
         if self.commands.live:
             return 'enabled already'
         now, commands = self.clock(), self.commands
@@ -321,7 +321,7 @@ class CommandSupervisor:
         return '; '.join(filter(None, [f'enabled for {endpoint.node}', *notes]))
 
     def disable(self) -> str:
-        """Let commands fall because a person asked."""
+        """Let commands fall on request of a person."""
         self.commands.disable(self.clock())
         self._mirror()
         return 'disabled'
@@ -335,15 +335,15 @@ class CommandSupervisor:
         self._refuse_lost_gravity(self._settings)
         limits = self._settings['command_limits']
         if unknown := [name for name, limit in zip(names, limits, strict=True) if not limit > 0]:
-            raise ArgumentError(f'no effort limit is known of {", ".join(unknown)}: set command_limits')
+            raise ArgumentError(f'no effort limit is known for {", ".join(unknown)}; set command_limits')
 
     def _refuse_lost_gravity(self, values: Mapping[str, Any] | Settings) -> None:
         """Raise `ArgumentError` if commands would be without gravity where the firmware adds it: -Q would be sent."""
         adds_gravity = self._firmware is not None and 'gravity' in self._firmware.adds
         if adds_gravity and 'gravity' not in values['total_terms']:
             raise ArgumentError(
-                'robot.adds has gravity, total_terms has not: commands would take the weight away from the arm; '
-                'name gravity in both, or in none'
+                'robot.adds contains gravity, total_terms does not: commands would cancel the gravity compensation; '
+                'put gravity in both or in neither'
             )
 
     def _endpoint(self, now: float) -> Endpoint:
@@ -359,26 +359,26 @@ class CommandSupervisor:
         return endpoint
 
     def _gravity_note(self, torques: Torques) -> str:
-        """Say where the firmware's gravity torque is not ours: a change of it does not end at zero."""
+        """Return a note on joints where the gravity torque of the firmware differs from ours, or ''."""
         gravity = torques.term('gravity')
         if self._firmware is None or gravity is None:
             return ''
         limits = self.joints.effort.copy()
         limits[self.joints.order] = self._reference
-        found = self._firmware.gravity_difference(torques.state.q, gravity, limits)
-        names = [f'{self.joints.names[k]} {x:+.1f} {self.joints.unit(k)}' for k, x in found.items()]
+        differences = self._firmware.gravity_difference(torques.state.q, gravity, limits)
+        names = [f'{self.joints.names[k]} {x:+.1f} {self.joints.unit(k)}' for k, x in differences.items()]
         return f"the robot's own gravity torque differs from ours: {', '.join(names)}" if names else ''
 
     def _joints_note(self, endpoint: Endpoint) -> str:
         known = self.controller_joints.get(endpoint.node) is not None
-        return '' if known else 'the order of its joints is unchecked: it has no parameter joints'
+        return '' if known else 'the order of its joints could not be checked: it has no parameter `joints`'
 
     def _known_torques(self, now: float) -> Torques:
         latest = self._latest
         if latest is not None and self._fresh(now):
-            self._contributions(latest, now)  # what is known of the terms that are asked for now
+            self._contributions(latest, now)  # updates the terms that are requested now
             self._follow_firmware(latest.state)
-        if why := self._trouble(now):
+        if why := self._fault(now):
             raise ArgumentError(why)
         if latest is None:
             raise ArgumentError(self._silence(now))
@@ -387,7 +387,7 @@ class CommandSupervisor:
     def _refuse_implausible(self, state: State) -> None:
         if why := self._outside(state):
             raise ArgumentError(why)
-        why = self._inputs.checks.clock_trouble(int(self.stamps() * 1e9))
+        why = self._inputs.checks.clock_fault(int(self.stamps() * 1e9))
         if why and self._settings['state_clock'] == 'same':
             raise ArgumentError(why)
         for hand in self._inputs.hands:
@@ -398,12 +398,12 @@ class CommandSupervisor:
 
     @property
     def _reference(self) -> Array:
-        """The limits (k) that measured efforts are judged by: the URDF's, or the commands' where it has none."""
+        """Limits (k) for the comparison of efforts: those of the URDF, or `command_limits` where it has none."""
         urdf = self.joints.effort[self.joints.order]
         return np.asarray(np.where(urdf > 0, urdf, self._settings['command_limits']))
 
     def _measured_start(self, state: State, total: Mapping[str, Array]) -> tuple[Array | None, str]:
-        """Return the efforts (k) to start from, None for zero, and a note for the answer."""
+        """Return the efforts (k) to start from (None: zero), and a note for the answer of the service."""
         effort = self._measured(state)
         if self._settings['command_start'] == 'zero' or effort is None or np.isnan(effort[self.joints.order]).all():
             return None, 'from zero'
@@ -419,60 +419,60 @@ class CommandSupervisor:
     # Other events --------------------------------------------------------------------------------------------------
 
     def on_endpoints(self, endpoints: Sequence[Endpoint]) -> None:
-        """Take in who subscribes to the commands."""
+        """Update the list of subscribers to the commands."""
         now = self.clock()
         change = self.watch.update(endpoints, now)
         if change is not None:
             if change.what == 'left':
                 self.commands.controller_left(change.why)
             elif change.what == 'back':
-                self.commands.controller_back(now, f'{change.why}, and held the last command; enable again')
+                self.commands.controller_back(now, f'{change.why} and still applies its last command; enable again')
             else:
                 self.commands.fail(now, change.why)
             self._mirror()
 
     def on_other_publishers(self, names: Sequence[str]) -> None:
-        """Take in which other nodes publish commands."""
+        """Store the names of other nodes that publish commands; fail if there are any."""
         self._others = names
         if names and not self.commands.idle:
-            self.fail(self._trouble(self.clock()))
+            self.fail(self._fault(self.clock()))
 
     def on_controller_joints(self, node: str, joints: tuple[str, ...] | None) -> None:
-        """Take in parameter `joints` of a controller's node; None: it has none."""
+        """Store the parameter `joints` of a controller's node (None: it has none); fail if it differs from ours."""
         self.controller_joints[node] = joints
         bound = self.watch.bound
         if joints is not None and bound is not None and bound.node == node and joints != self.commands.joint_names:
-            self.fail(f'{node} has joints [{", ".join(joints)}], which is not command_joints')
+            self.fail(f'{node} has joints [{", ".join(joints)}], must be equal to command_joints')
 
     def on_reset(self) -> None:
-        """Take in that time went back, or that the joints are elsewhere: nothing that was known counts."""
+        """Forget the latest state, after time went back or the positions jumped; fail."""
         self._latest, self._at, self._arrived = None, -np.inf, -np.inf
-        self.fail('time went back, or the joints are elsewhere at once: the state before says nothing of this one')
+        self.fail('time went back, or the joint positions jumped: the states before are not comparable')
 
     # Diagnostics ---------------------------------------------------------------------------------------------------
 
     def status(self) -> CommandStatus:
-        """Return how the commands are now, and begin to note cuts anew."""
+        """Return the present status, and clear the lists of cut and slowed joints."""
         commands, now = self.commands, self.clock()
         warnings = self._warnings()
-        level, words = 'ok', commands.stage.value
+        level, message = 'ok', commands.stage.value
         if commands.fault:
-            level, words = 'error', f'ended by a fault: {commands.fault}; enable again'
+            level, message = 'error', f'ended by a fault: {commands.fault}; enable again'
         elif warnings:
-            level, words = 'warning', '; '.join(warnings)
+            level, message = 'warning', '; '.join(warnings)
         elif commands.idle:
-            words = f'off; {self._why_off()}' if self._ever else f'off; {self._why_off()}{LEFT_HOLDING}'
+            message = f'off; {self._why_off()}' if self._ever else f'off; {self._why_off()}{NOTHING_SENT}'
         bound = self.watch.bound
         values = {
             'stage': commands.stage.value,
             'controller': bound.node if bound and not commands.idle else '',
             'share of the total': f'{commands.share:.2f}',
             'remainder (N m)': ', '.join(f'{x:.3g}' for x in commands.remainder(now)),
-            'held back by a limit or a rate': '; '.join(warnings),
+            'limited by effort or rate': '; '.join(warnings),
             'ended by a fault': commands.fault,
         }
         commands.forget_cuts()
-        return CommandStatus(level, words.rstrip('; '), values)
+        return CommandStatus(level, message.rstrip('; '), values)
 
     def _why_off(self) -> str:
         try:
@@ -483,10 +483,10 @@ class CommandSupervisor:
 
     def _warnings(self) -> list[str]:
         commands, found = self.commands, []
-        for name, wanted in commands.cut.items():
+        for name, requested in commands.cut.items():
             limit = commands.limits[commands.joint_names.index(name)]
-            found.append(f'{name} is cut to its limit {limit:g}, wanted {wanted:.1f}')
-        found += [f'{name} is held back by its rate, because of {cause}' for name, cause in commands.slowed.items()]
+            found.append(f'{name} is cut to its limit {limit:g}, requested {requested:.1f}')
+        found += [f'{name} is slowed by its rate limit, cause: {cause}' for name, cause in commands.slowed.items()]
         if commands.idle:
             return found
         found += [f'wrench {hand} is scaled to {factor:.2f}: limits' for hand, factor in self.scaled.items()]

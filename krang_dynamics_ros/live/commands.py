@@ -1,12 +1,12 @@
-"""Whether commands go out, and which: a state machine without ROS. docs/commands.md has its table and the reasons.
+"""State machine of the effort commands, without ROS. docs/commands.md has its table and the reasons.
 
-An effort controller applies the last command until the next one comes, for ever if none does. So commands begin by an
-act of a person, follow the pose at every moment, and end at zero whatever happens.
+An effort controller applies the last command until it receives another. So only a person enables commands, commands
+follow the pose at all times, and they always end at zero.
 
     u = rate_limit( f * clip( clip_urdf( total(state) + r ) - robot(state) ) )
 
-`f` rises from 0 to 1 over the ramp and falls back. `r` takes up whatever makes the total jump for another reason than
-the pose, and fades over the ramp. `robot` is what the arm's own firmware adds: the motors get the total in sum.
+`f` rises from 0 to 1 over the ramp, and falls back. `r`, the remainder, compensates jumps of the total that are not
+caused by the pose; it fades over the ramp. `robot` is the torque that the arm's own firmware adds to each command.
 """
 
 from __future__ import annotations
@@ -20,37 +20,37 @@ from ..core.errors import ArgumentError
 from ..core.spatial import Array
 from .fall import MAX_STEP, ZERO_SECONDS, Fall, fall_seconds, rate_seconds
 
-LONGEST_FOLLOWED_FALL = 2.0  # s, when the node ends: the slowest rates bring any command to zero within that
+LONGEST_FOLLOWED_FALL = 2.0  # s, at shutdown: the slowest allowed rates reach zero within this time
 Contributions = Mapping[str, Array]
 
 
 class Stage(Enum):
-    """What goes out."""
+    """Stage of the commands."""
 
     OFF = 'off'
     RISING = 'rising'
     ON = 'on'
-    FALLING = 'falling'  # as a person asked: it follows the pose
-    FAULT = 'falling by a fault'  # from what was sent last: no pose is trusted
+    FALLING = 'falling'  # after a request: commands still follow the pose
+    FAULT = 'falling by a fault'  # from the last command sent: the pose is not trusted
 
 
 LIVE = (Stage.RISING, Stage.ON)
 
 
 class Remainder:
-    """What is kept of sums that jumped: each addition (k) fades to zero over the ramp from its own moment."""
+    """Remainder r: the sum of past jumps of the total (k). Each fades to zero over the ramp."""
 
     def __init__(self, count: int, ramp: float) -> None:
         self._ramp = ramp
         self._added, self._since = np.empty((0, count)), np.empty(0)
 
     def add(self, jump: Array, now: float) -> None:
-        """Add what the sum was more before than after."""
+        """Add a jump (k): the total before minus the total after."""
         if jump.any():
             self._added, self._since = np.vstack([self._added, jump]), np.append(self._since, now)
 
     def at(self, now: float) -> Array:
-        """Return what is left of all additions (k)."""
+        """Return the sum of all faded jumps (k)."""
         if not len(self._since):
             return np.zeros(self._added.shape[1])
         share = 1 - (now - self._since) / self._ramp if self._ramp > 0 else np.zeros(len(self._since))
@@ -63,69 +63,69 @@ class Remainder:
 class Commands:
     """The commands of some joints (k) in their controller's order. Times are seconds by a steady clock.
 
-    The total comes as contributions (k) by name: the terms, and each hand's wrench by itself. `limits` (k) are the
-    largest efforts, N m (N), zero where none is known; `rates` (k) the fastest changes, N m/s (N/s); `ramp` in seconds.
+    The total is given as contributions (k) by name: the terms, and the wrench of each hand separately. `limits` (k) are
+    the effort limits, N m (N), zero where unknown; `rates` (k) the rate limits, N m/s (N/s); `ramp` in seconds.
     """
 
     def __init__(self, joint_names: Sequence[str]) -> None:
         self.joint_names = tuple(joint_names)
         self.limits: Array = np.zeros(len(self.joint_names))
         self.rates: Array = np.zeros(len(self.joint_names))
-        self.sum_limits: Array = np.full(len(self.joint_names), np.inf)  # of command and firmware together, by the URDF
-        self.robot: Array = np.zeros(len(self.joint_names))  # what the firmware adds at the newest state
+        self.sum_limits: Array = np.full(len(self.joint_names), np.inf)  # of command plus firmware, from the URDF
+        self.robot: Array = np.zeros(len(self.joint_names))  # torque that the firmware adds at the latest state
         self.ramp = 1.0
         self.stage = Stage.OFF
-        self.fault = ''  # why they ended by themselves, until they are enabled again
-        self.closing = False  # whether the node ends, or begins anew with another robot: nothing can be enabled
-        self.cut: dict[str, float] = {}  # what was wanted of joints that a limit cut, since `forget_cuts`
-        self.slowed: dict[str, str] = {}  # joints that a rate limit held back since then, and what had changed
+        self.fault = ''  # reason of the last fault, until commands are enabled again
+        self.closing = False  # the node shuts down or restarts with another robot: enabling is refused
+        self.cut: dict[str, float] = {}  # requested effort of each joint cut by a limit, since `forget_cuts`
+        self.slowed: dict[str, str] = {}  # joints slowed by a rate limit since then, with the cause
         self.share = 0.0  # f
-        self._known: dict[str, Array] = {}  # the contributions at the newest state
-        self._changed: dict[str, Array] = {}  # by how much they changed with it
+        self._known: dict[str, Array] = {}  # contributions at the latest state
+        self._changed: dict[str, Array] = {}  # their changes from the state before
         self._remainder = Remainder(len(self.joint_names), self.ramp)
         self.sent: Array = np.zeros(len(self.joint_names))
         self._last = self._risen_at = 0.0
-        self._fall_ramp = 1.0  # s that f takes from 1 to 0
+        self._fall_ramp = 1.0  # s, duration of f from 1 to 0
         self._zero_at = np.inf
-        self._fall: Fall | None = None  # None during a fault: the commands are another process' to take back
-        self._left_with: Array | None = None  # what a controller holds that left
+        self._fall: Fall | None = None  # None during a fault: another process reduces the commands
+        self._left_with: Array | None = None  # last command of a controller that left
 
-    # What is so ----------------------------------------------------------------------------------------------------
+    # State ---------------------------------------------------------------------------------------------------------
 
     @property
     def live(self) -> bool:
-        """Whether commands go out for another reason than to end."""
+        """Whether commands are sent and not falling."""
         return self.stage in LIVE
 
     @property
     def idle(self) -> bool:
-        """Whether nothing goes out."""
+        """Whether no commands are sent."""
         return self.stage is Stage.OFF
 
     def remainder(self, now: float) -> Array:
-        """Return r (k): what is still kept of sums that jumped."""
+        """Return the remainder r (k)."""
         return self._remainder.at(now)
 
     def fall_seconds(self, now: float) -> float:
-        """Return how long the commands would take to zero, if a fault came now."""
+        """Return the time that commands need to reach zero after a fault now, s."""
         if self._fall is not None:
             return self._fall.left(now)
         return fall_seconds(self.sent, self.share, self.ramp, self.rates)
 
     @property
     def rate_seconds(self) -> float:
-        """How long the rates make the commands take to zero at least, s."""
+        """Minimum time to zero that the rate limits allow, s."""
         return rate_seconds(self.sent, self.rates)
 
     # Events --------------------------------------------------------------------------------------------------------
 
     def enable(self, now: float, total: Contributions, measured: Array | None = None) -> None:
-        """Begin to rise: from the measured efforts (k), or from zero where they are not known (None).
+        """Start to rise from the measured efforts (k), or from zero if they are not known (None).
 
-        Commands that fall because a person asked rise again from where they are.
+        Commands that fall after `disable` rise again from their present value.
         """
         if self.closing:
-            raise ArgumentError('the node ends, or begins anew with another robot: enable afterwards')
+            raise ArgumentError('the node shuts down or restarts with another robot; enable afterwards')
         if self.stage is Stage.FAULT:
             raise ArgumentError(f'commands fall by a fault: {self.fault}; enable them when they are off')
         if self.live:
@@ -145,23 +145,23 @@ class Commands:
             self._risen_at = now + self.ramp
 
     def disable(self, now: float) -> None:
-        """Begin to fall because a person asked: the pose is followed."""
+        """Start to fall on request: commands still follow the pose."""
         if self.live:
-            self._fall_asked(now, self.ramp)
+            self._fall_on_request(now, self.ramp)
 
     def end(self, now: float) -> None:
-        """Begin to fall, fast enough for a node that ends; nothing can be enabled any more."""
+        """Start to fall, fast enough for a shutdown, and refuse to be enabled again."""
         self.closing = True
         if self.live:
-            self._fall_asked(now, self.ramp)
+            self._fall_on_request(now, self.ramp)
         if self.stage is Stage.FALLING and self.share > 0:
             self._fall_ramp = min(self._fall_ramp, LONGEST_FOLLOWED_FALL / self.share)
 
-    def _fall_asked(self, now: float, seconds: float) -> None:
+    def _fall_on_request(self, now: float, seconds: float) -> None:
         self.stage, self._fall_ramp, self._zero_at = Stage.FALLING, seconds, np.inf
 
     def fail(self, now: float, why: str) -> None:
-        """Begin to fall by a fault: from what was sent last, in proportion. The first reason is kept."""
+        """Start to fall by a fault: scale the last command sent down to zero. The first reason is kept."""
         if self.stage in (*LIVE, Stage.FALLING):
             self._fail_from(self.sent, now, why)
 
@@ -171,7 +171,7 @@ class Commands:
         self._fall = Fall(command, seconds, rate_seconds(command, self.rates), now)
 
     def controller_left(self, why: str) -> None:
-        """Stop at once: whatever comes next must begin with a ramp. A controller that is back is taken to zero."""
+        """Stop at once: the next controller must start with a ramp. See `controller_back` for one that returns."""
         if self.idle:
             return
         if self.live:
@@ -180,29 +180,29 @@ class Commands:
         self._stop()
 
     def controller_back(self, now: float, why: str) -> None:
-        """Take back what a controller holds whose link dropped, unless commands were enabled since."""
+        """Reduce the command that a returning controller still applies to zero, unless commands were enabled since."""
         if self._left_with is not None:
             command, self._left_with = self._left_with, None
             self._fail_from(command, now, why)
 
     def sender_lost(self, why: str) -> None:
-        """Wait for another process that sends: the one there was has died, and the controller holds what it sent."""
+        """Wait for a new sender process: the old one died, and the controller applies its last command."""
         if not self.idle:
             self.stage, self.fault, self._fall = Stage.FAULT, self.fault or why, None
 
     def sender_found(self, now: float) -> None:
-        """Fall from what was sent last, by the process that replaces a dead one."""
+        """Fall from the last command sent, through the process that replaces the dead one."""
         if self.stage is Stage.FAULT and self._fall is None:
             self._fail_from(self.sent, now, self.fault)
 
     def sender_took_over(self, why: str, sent: Array) -> None:
-        """Send nothing: the process that sends falls by itself, has come to `sent` (k), and ends."""
+        """Send nothing: the sender process falls to zero on its own, has reached `sent` (k), and then exits."""
         self.sender_lost(why)
         if self.stage is Stage.FAULT:
             self.sent = sent
 
     def sender_ended(self) -> None:
-        """Be off: the process that fell by itself has reached zero, or none can be reached any more."""
+        """Switch off: the sender process that fell on its own has reached zero, or cannot be reached any more."""
         if self.stage is Stage.FAULT and self._fall is None:
             self._stop()
 
@@ -210,12 +210,12 @@ class Commands:
         self.stage, self._fall, self._known = Stage.OFF, None, {}
         self.sent = np.zeros(len(self.joint_names))
 
-    # What is sent --------------------------------------------------------------------------------------------------
+    # Output --------------------------------------------------------------------------------------------------------
 
     def update(self, now: float, total: Contributions) -> Array | None:
-        """Take in the contributions (k) at a new state; return the command to send now, or None.
+        """Store the contributions (k) at a new state; return the command (k) to send now, or None.
 
-        A contribution that goes leaves its last value in the remainder; one that comes takes its first value from it.
+        The remainder compensates a contribution that disappears (plus its last value) or appears (minus its first).
         """
         if self.stage in (*LIVE, Stage.FALLING):
             zero = np.zeros(len(self.joint_names))
@@ -227,7 +227,7 @@ class Commands:
         return self.tick(now)
 
     def replace(self, now: float, total: Contributions) -> None:
-        """Take in the contributions at the same state after a parameter was set: the remainder keeps the rest."""
+        """Store the contributions (k) at the same state after a parameter change; compensate the jump."""
         if self.stage in (*LIVE, Stage.FALLING):
             before = self._sum
             self._known = dict(total)
@@ -241,8 +241,8 @@ class Commands:
             return self._falling(now)
         passed, self._last = now - self._last, now
         self._move_share(passed, now)
-        wanted = self._clipped(self._sum + self._remainder.at(now), self.sum_limits)
-        self._send(self.share * self._clipped(wanted - self.robot, self.limits), min(passed, MAX_STEP))
+        total = self._clipped(self._sum + self._remainder.at(now), self.sum_limits)
+        self._send(self.share * self._clipped(total - self.robot, self.limits), min(passed, MAX_STEP))
         return self._zeroed(now)
 
     def _falling(self, now: float) -> Array | None:
@@ -270,15 +270,15 @@ class Commands:
                 self._stop()
         return sent
 
-    def _send(self, wanted: Array, seconds: float) -> None:
-        step = wanted - self.sent
-        most = self.rates * seconds
+    def _send(self, command: Array, seconds: float) -> None:
+        step = command - self.sent
+        max_step = self.rates * seconds
         for k in np.flatnonzero(np.abs(step) > self.rates * MAX_STEP):
             self.slowed.setdefault(self.joint_names[k], self._cause(int(k)))
-        self.sent = np.where(np.abs(step) > most, self.sent + np.clip(step, -most, most), wanted)
+        self.sent = np.where(np.abs(step) > max_step, self.sent + np.clip(step, -max_step, max_step), command)
 
     def _cause(self, k: int) -> str:
-        """Return which contribution changed a joint's command most with the newest state."""
+        """Return the contribution that changed the command of a joint most at the latest state."""
         largest = max(self._changed, key=lambda name: abs(self._changed[name][k]), default='')
         return largest if largest and self._changed[largest][k] else 'command_ramp'
 
@@ -292,5 +292,5 @@ class Commands:
         return np.clip(torque, -limits, limits)
 
     def forget_cuts(self) -> None:
-        """Name joints that a limit or a rate holds back from now on only."""
+        """Clear the lists of joints that were cut by a limit or slowed by a rate limit."""
         self.cut, self.slowed = {}, {}

@@ -1,4 +1,4 @@
-"""For whom commands are enabled: one endpoint, by the name of its node, or because it is the only one there is."""
+"""Choice and supervision of the controller: the endpoint that commands are enabled for."""
 
 from __future__ import annotations
 
@@ -8,44 +8,44 @@ from typing import NamedTuple
 
 from ..core.errors import ArgumentError, listed
 
-NAME_WITHIN = 3.0  # s: an endpoint that has not said its name by then is taken for a controller
+NAME_TIMEOUT = 3.0  # s: after this time, an endpoint without a node name counts as a controller
 TOOLS = re.compile(r'rosbag2|_ros2cli|ros2cli|krang_record|krang_first_run|rqt|plotjuggler|foxglove', re.IGNORECASE)
-NAMELESS = 'a node that has not said its name yet'
+NAMELESS = 'a node whose name is not known yet'
 
 
 class Endpoint(NamedTuple):
-    """A subscription to `effort_commands`: its identity, and its node's full name; empty while it is not known."""
+    """A subscription to `effort_commands`: its GID, and the full name of its node ('' while unknown)."""
 
     gid: str
     node: str
 
     @property
     def is_tool(self) -> bool:
-        """Whether it is a recorder, a plot or a command line: by the name of its node."""
+        """Whether the name of the node is that of a recorder, plotter or command line tool."""
         return bool(TOOLS.match(self.node.rpartition('/')[2]))
 
 
 class Change(NamedTuple):
-    """What has happened to the endpoint that commands are enabled for: `left`, `back` or `second`, and why in words."""
+    """Change at the endpoint that commands are enabled for: `left`, `back` or `second`, with a message."""
 
     what: str
     why: str
 
 
 class ControllerWatch:
-    """Who subscribes, and which endpoint the commands are meant for. Times are seconds by a steady clock."""
+    """The subscribers to the commands, and the endpoint that commands are enabled for. Times in s, steady clock."""
 
     def __init__(self, name: str = '') -> None:
-        """`name` is the controller's node, with or without its namespace; empty: the only subscriber there is."""
+        """`name` is the controller's node, with or without namespace; '': the only subscriber."""
         self.name = name
         self.endpoints: dict[str, Endpoint] = {}
-        self.bound: Endpoint | None = None  # what commands are or were enabled for, until the next enabling
-        self._seen: dict[str, float] = {}  # since when each endpoint is there
-        self._allowed: frozenset[str] = frozenset()  # those that were there when commands were enabled
-        self._present = False  # whether the bound one is there
+        self.bound: Endpoint | None = None  # that commands are or were enabled for, until they are enabled again
+        self._seen: dict[str, float] = {}  # time at which each endpoint appeared
+        self._allowed: frozenset[str] = frozenset()  # GIDs that were present when commands were enabled
+        self._present = False  # whether the bound endpoint is present
 
     def update(self, endpoints: Sequence[Endpoint], now: float) -> Change | None:
-        """Take in who subscribes now; return what that means for the commands."""
+        """Store the present subscribers; return the change that concerns the commands, if any."""
         self.endpoints = {endpoint.gid: endpoint for endpoint in endpoints}
         self._seen = {gid: self._seen.get(gid, now) for gid in self.endpoints}
         bound = self.bound
@@ -61,35 +61,35 @@ class ControllerWatch:
             if endpoint.gid in self._allowed:
                 continue
             if endpoint.node and endpoint.node == bound.node:
-                return Change('second', f'a second subscription of {bound.node} came: it was started again')
+                return Change('second', f'a second subscription of {bound.node}: it was started again')
             if not self.name and not endpoint.is_tool and self._known_or_old(endpoint, now):
-                who = endpoint.node or NAMELESS
-                return Change('second', f'{who} subscribed as well; name the controller: command_controller')
+                name = endpoint.node or NAMELESS
+                return Change('second', f'{name} subscribed as well; set command_controller')
         return None
 
     def _known_or_old(self, endpoint: Endpoint, now: float) -> bool:
-        return bool(endpoint.node) or now - self._seen[endpoint.gid] >= NAME_WITHIN
+        return bool(endpoint.node) or now - self._seen[endpoint.gid] >= NAME_TIMEOUT
 
     def choose(self, now: float) -> Endpoint:
-        """Return the endpoint to enable commands for, or raise `ArgumentError` with the names there are."""
+        """Return the endpoint to enable commands for, or raise `ArgumentError` with the names of the subscribers."""
         unknown = [e for e in self.endpoints.values() if not self._known_or_old(e, now)]
         if unknown:
-            raise ArgumentError(f'{NAMELESS} subscribes to effort_commands: try again within {NAME_WITHIN:g} s')
+            raise ArgumentError(f'{NAMELESS} subscribes to effort_commands: try again within {NAME_TIMEOUT:g} s')
         others = [e for e in self.endpoints.values() if not e.is_tool]
-        meant = [e for e in others if self._is_named(e)] if self.name else others
-        if len(meant) == 1:
-            return meant[0]
-        there = f'; there are {listed([e.node or NAMELESS for e in others])}' if others else ''
-        if not meant:
-            what = f'command_controller {self.name} does not subscribe' if self.name else 'no controller subscribes'
-            raise ArgumentError(f'{what} to effort_commands{there}; start the controller first')
-        which = f'{len(meant)} subscriptions' + (f' of {self.name}' if self.name else '')
-        raise ArgumentError(f'{which} to effort_commands{there}; must be one: name it by command_controller')
+        candidates = [e for e in others if self._is_named(e)] if self.name else others
+        if len(candidates) == 1:
+            return candidates[0]
+        present = f'; subscribers: {listed([e.node or NAMELESS for e in others])}' if others else ''
+        if not candidates:
+            fault = f'command_controller {self.name} does not subscribe' if self.name else 'no controller subscribes'
+            raise ArgumentError(f'{fault} to effort_commands{present}; start the controller first')
+        found = f'{len(candidates)} subscriptions' + (f' of {self.name}' if self.name else '')
+        raise ArgumentError(f'{found} to effort_commands{present}, must be one; set command_controller')
 
     def _is_named(self, endpoint: Endpoint) -> bool:
         return endpoint.node == self.name if self.name.startswith('/') else endpoint.node.endswith(f'/{self.name}')
 
     def bind(self, endpoint: Endpoint) -> None:
-        """Mean this endpoint from now on."""
+        """Supervise this endpoint from now on."""
         self.bound, self._present = endpoint, True
         self._allowed = frozenset(self.endpoints)

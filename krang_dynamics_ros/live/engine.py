@@ -1,4 +1,4 @@
-"""From messages to torques: all that `dynamics_node` does but listening and speaking."""
+"""The engine of `dynamics_node`, without ROS: from messages to torques and commands."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ from .wrenches import RowTimes, Times
 
 
 class Engine:
-    """A robot, what its messages say of it, and its torques."""
+    """Model, inputs, payloads, torques and commands of a robot."""
 
     def __init__(self, settings: Settings, model: Model, clock: Clock = time.monotonic) -> None:
-        """`settings` gets the parameters of this robot; `dynamics_parameters.MODEL` are those that say which one.
+        """Declare the parameters of this robot in `settings`, where `parameters.MODEL` are declared already.
 
-        `clock` tells the time (s) by which commands are blended; nobody may set it.
+        `clock` is a steady clock (s) for the ramps of the commands.
         """
         self._settings, self.model, self.dynamics = settings, model, model.dynamics
         settings.declare(parameters.settings(model))
@@ -38,7 +38,7 @@ class Engine:
         self.inputs = RobotInputs(settings, model)
         self.payloads = Payloads(settings, model.dynamics, self.inputs.hands)
         self._terms = Terms(model.dynamics)
-        self.faults = self._terms.faults  # terms that were not finite since somebody cleared this, and why
+        self.faults = self._terms.faults  # terms that were not finite, with the reason; diagnostics clear it
         self.external = ExternalTorques(settings, model.dynamics, self._terms.observer, self.inputs.hands)
         self.inputs.states.timeline.on_reset(self._forget)
         settings.on_change(self._apply)
@@ -56,7 +56,7 @@ class Engine:
         return self._settings
 
     def _apply(self) -> None:
-        """Put the parameters' values to work."""
+        """Apply the values of the parameters to the dynamics."""
         self.summed = named(self._settings['total_terms'])
         self.dynamics.gravity = np.array(self._settings['gravity'])
         parameters.set_joints(self.dynamics, self._settings)
@@ -68,7 +68,7 @@ class Engine:
     def on_joint_state(
         self, names: Sequence[str], position: Array, velocity: Array, effort: Array, stamp: int, now: int
     ) -> Torques | None:
-        """Take in a joint state, as `RobotInputs` does; return the torques of what is known then, if all joints are."""
+        """Store a joint state, as `RobotInputs.on_joint_state`; return the torques if all joints are known."""
         self.payloads.advance(now)
         state = self.inputs.on_joint_state(names, position, velocity, effort, stamp, now)
         return None if state is None else self._terms.of(state)
@@ -81,43 +81,43 @@ class Engine:
         now: Times,
         wrenches: Sequence[tuple[int, Any]],
     ) -> tuple[Array, WrenchRows] | None:
-        """Take in many joint states at once, as `RobotInputs.on_rows` does; None where they must come one by one."""
+        """Store many joint states at once, as `RobotInputs.on_rows`; None if they must be given singly."""
         return self.inputs.on_rows(names, columns, RowTimes(stamp, now), wrenches) if self.payloads.steady else None
 
-    def on_payload(self, hand: str, frame: str, told: PayloadSpec, now: int) -> None:
-        """Take in what a hand holds from now on, told in the frame of a link, or of the hand where that is empty.
+    def on_payload(self, hand: str, frame: str, payload: PayloadSpec, now: int) -> None:
+        """Set the payload of a hand, given in the frame of a link, or of the hand if `frame` is ''.
 
-        One that cannot be placed while a joint is unknown waits for `attach_payloads`.
+        If a joint that is needed for the transformation is unknown, the payload waits for `attach_payloads`.
         """
         states = self.inputs.states
-        self.payloads.update(hand, frame, told, states.position if states.complete(now) else None)
+        self.payloads.update(hand, frame, payload, states.position if states.complete(now) else None)
 
     def attach_payloads(self, now: int) -> None:
-        """Take in the payloads that waited for the joints' positions, if all of these are known now."""
+        """Set the payloads that wait for joint positions, if all joints are known now."""
         if not self.payloads.steady and self.inputs.states.complete(now):
             self.payloads.apply_waiting(self.inputs.states.position)
 
-    def refuse(self, what: str, hand: str, reason: str) -> None:
-        """Note a refused message: of `joint_states`, `imu`, a hand's `wrench` or its `payload`."""
-        if what == 'wrench':
+    def refuse(self, kind: str, hand: str, reason: str) -> None:
+        """Count a refused message; `kind` is `joint_states`, `imu`, `wrench` or `payload`."""
+        if kind == 'wrench':
             self.inputs.hands[hand].refusals.note(reason)
-        elif what == 'payload':
+        elif kind == 'payload':
             self.payloads.refusals[hand].note(reason)
         else:
-            self.inputs.heard += what == 'joint_states'
-            self.inputs.states.refusals.note(reason if what == 'joint_states' else f'{what}: {reason}')
+            self.inputs.joint_state_count += kind == 'joint_states'
+            self.inputs.states.refusals.note(reason if kind == 'joint_states' else f'{kind}: {reason}')
 
     def zero(self, hand: str, now: int) -> Array:
-        """Return the bias (6) by which a hand's readings are of nothing but tool and payload, as `RobotInputs.zero`."""
+        """Return the bias (6; N, N m) for which the contact wrench of a hand is zero now, as `RobotInputs.zero`."""
         if self.payloads.changing(hand):
-            raise ArgumentError(f'{hand}: its payload is still changing, must have changed; try again')
+            raise ArgumentError(f'{hand}: its payload is still changing, must be constant; try again')
         return self.inputs.zero(hand, now)
 
 
 def engine_of(values: Mapping[str, Any], clock: Clock = time.monotonic) -> Engine:
-    """Return the engine that a node has with these parameters; the others have their defaults."""
+    """Return the engine of a node with these parameter values; other parameters have their defaults."""
     settings = Settings(values)
     chosen = settings.declare(parameters.MODEL)
     if topic := chosen.pop('robot_description_topic'):
-        raise ArgumentError(f'robot_description_topic: {topic}, but nobody publishes here; name a robot_file')
+        raise ArgumentError(f'robot_description_topic: {topic}, has no publisher without ROS; set robot_file')
     return Engine(settings, load_model(**chosen), clock)

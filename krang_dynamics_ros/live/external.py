@@ -1,4 +1,4 @@
-"""The parameters of external torques, of the wrenches they tell, and of contact."""
+"""External torques, estimated hand wrenches and contact, with their parameters."""
 
 from __future__ import annotations
 
@@ -56,26 +56,26 @@ THRESHOLDS = ('contact_threshold', 'contact_threshold_accelerating')
 
 
 def of_hand(name: str) -> list[ParameterSpec]:
-    """Return the parameters of one end effector."""
+    """Return the parameters of a hand."""
     return [
         ParameterSpec(
             f'{name}.sensor.subtract_from_external', False,
-            "subtract this hand's sensor reading from the external torques; contact elsewhere remains", live=True,
+            "subtract this hand's sensor reading from the external torques; other contacts remain", live=True,
         )
     ]  # fmt: skip
 
 
 def of_joint(name: str) -> list[ParameterSpec]:
-    """Return the parameters of one joint."""
+    """Return the parameters of a joint."""
     return [
         ParameterSpec(
             f'joints.{name}.effort_scale', 1.0,
-            'N m (N) per unit of `effort`, for example per ampere; negative: the sign is turned',
+            'N m (N) per unit of `effort`, for example per ampere; negative: the sign is reversed',
             live=True, least=-MAX_QUANTITY, most=MAX_QUANTITY,
         ),
         ParameterSpec(
             f'joints.{name}.{THRESHOLDS[0]}', 0.0,
-            'external torque above which there is contact, N m (N); 0: not known',
+            'external torque above which contact is reported, N m (N); 0: not known',
             live=True, least=0.0, most=MAX_QUANTITY,
         ),
         ParameterSpec(
@@ -86,12 +86,12 @@ def of_joint(name: str) -> list[ParameterSpec]:
 
 
 def documented() -> list[ParameterSpec]:
-    """Return every parameter once, as docs/external.md lists them: one hand and one joint stand for all."""
+    """Return every parameter once for docs/external.md, with placeholders for hand and joint."""
     return [*SETTINGS, *of_hand('<hand>'), *of_joint('<joint>')]
 
 
 class ExternalTorques:
-    """The observer, what is told from its torques, and the parameters of both."""
+    """The momentum observer, the estimates from its torques, and the parameters of both."""
 
     def __init__(
         self, settings: Settings, dynamics: Dynamics, observer: MomentumObserver, hands: Mapping[str, WrenchInput]
@@ -105,11 +105,11 @@ class ExternalTorques:
         links = {name: hand.link for name, hand in hands.items()}
         self._wrenches = HandWrenches(dynamics, links)
         self.detector = ContactDetector(dynamics.joint_names, own_joints(dynamics, links))
-        self._explained = LowPass()
-        self.learner: ThresholdLearner | None = None  # of a free run that is on
-        self.silent: tuple[str, ...] = ()  # hands whose sensors should explain, and say nothing
-        self._of: Torques | None = None  # what the rest was told of last
-        self._rest: Array | None = None
+        self._low_pass = LowPass()
+        self.learner: ThresholdLearner | None = None  # of the free run in progress
+        self.silent: tuple[str, ...] = ()  # hands with `subtract_from_external` that have no reading
+        self._latest: Torques | None = None  # for which `_unexplained` was computed
+        self._unexplained: Array | None = None
         settings.on_change(self._apply)
 
     def _apply(self) -> None:
@@ -128,7 +128,7 @@ class ExternalTorques:
         even, accelerating = (self._of_all(key) for key in THRESHOLDS)
         detector.even = np.where(even > 0, even, np.inf)
         detector.accelerating = np.where(accelerating > 0, accelerating, detector.even)
-        self._explaining = [
+        self._subtracted_hands = [
             hand for name, hand in self._hands.items() if settings[f'{name}.sensor.subtract_from_external']
         ]
 
@@ -136,70 +136,70 @@ class ExternalTorques:
         return np.array([self._settings[f'joints.{name}.{key}'] for name in self._dynamics.joint_names])
 
     def forget(self) -> None:
-        """Begin anew: the states before say nothing of the next one."""
-        self._explained.forget()
+        """Restart the low pass, after a jump of time or positions."""
+        self._low_pass.forget()
 
     def unexplained_torque(self, torques: Torques) -> Array | None:
-        """Return the external torques (n) without what the hands' sensors explain, or None if they cannot be told."""
-        if torques is not self._of:
-            self._of, self._rest = torques, self._rest_of(torques)
-        return self._rest
+        """Return the external torques (n) minus those of the hand sensors that are subtracted; None if unknown."""
+        if torques is not self._latest:
+            self._latest, self._unexplained = torques, self._subtract_sensors(torques)
+        return self._unexplained
 
-    def _rest_of(self, torques: Torques) -> Array | None:
+    def _subtract_sensors(self, torques: Torques) -> Array | None:
         torque, state = torques.term('external'), torques.state
-        if not self._explaining:
+        if not self._subtracted_hands:
             self.silent = ()
             return torque
-        links = {hand.link for hand in self._explaining}
+        links = {hand.link for hand in self._subtracted_hands}
         read = [wrench for wrench in state.wrenches if wrench.link in links]
         links -= {wrench.link for wrench in read}
-        self.silent = tuple(hand.name for hand in self._explaining if hand.link in links)
+        self.silent = tuple(hand.name for hand in self._subtracted_hands if hand.link in links)
         if self.silent:
-            self._explained.forget()
+            self._low_pass.forget()
             return None
-        by_world = -self._dynamics.wrench_torque(state.q, read)  # the state has what the robot applies
+        by_world = -self._dynamics.wrench_torque(state.q, read)  # the wrenches of a state are applied by the robot
         shown = by_world if self.efforts.source == 'external' else self._as_observed(by_world)
         return None if torque is None or shown is None else torque - shown
 
     def _as_observed(self, torque: Array) -> Array | None:
-        """Return torques (n) as the observer shows them; None until the low pass, that began anew, has settled."""
-        gain, explained, stamp = self.observer.gain, self._explained, self.observer.stamp
+        """Return torques (n) after the low pass of the observer; None until it has settled."""
+        gain, low_pass, stamp = self.observer.gain, self._low_pass, self.observer.stamp
         if stamp < 0:
             return None
-        shown = explained.update(torque, gain, stamp, self.observer.max_gap)
-        return shown if (stamp - explained.start) / 1e9 >= SETTLED / gain else None
+        shown = low_pass.update(torque, gain, stamp, self.observer.max_gap)
+        return shown if (stamp - low_pass.start) / 1e9 >= SETTLED / gain else None
 
     def wrenches(self, torques: Torques) -> dict[str, HandWrenchEstimate]:
-        """Return what is told of the WORLD's wrench on each hand; nothing if no torque is."""
+        """Return the estimated wrench of the WORLD on each hand; {} if the external torques are unknown."""
         torque = self.unexplained_torque(torques)
         return {} if torque is None else self._wrenches.estimate(torques.state.q, torque)
 
     def estimate(self, q: Array, torque: Array) -> dict[str, Array]:
-        """Return the WORLD's wrench (6) on each hand that it can be told of, from external torques (n) at a pose."""
-        told = self._wrenches.estimate(q, torque) if np.isfinite(torque).any() else {}
-        return {name: one.wrench for name, one in told.items() if one.wrench is not None}
+        """Return the estimated wrench (6) of the WORLD, by hand, from external torques (n) at a pose q (n)."""
+        estimates = self._wrenches.estimate(q, torque) if np.isfinite(torque).any() else {}
+        return {name: hand.wrench for name, hand in estimates.items() if hand.wrench is not None}
 
     def contact(self, torques: Torques) -> Contact | None:
-        """Return where something touches the robot; None while thresholds or torques are not known."""
+        """Return where the robot is touched; None while thresholds or torques are unknown."""
         torque = self.unexplained_torque(torques)
         if torque is None or not self.detector.ready:
             return None
         return self.detector.detect(torque, self.observer.acceleration)
 
     def learn(self, torques: Torques) -> None:
-        """Take a state into the free run, if one is on."""
+        """Add the torques of a state to the free run, if it is in progress."""
         if self.learner is not None and (torque := self.unexplained_torque(torques)) is not None:
             self.learner.add(torque, self.detector.accelerates(self.observer.acceleration))
 
     def begin_learning(self) -> None:
-        """Begin a free run: nothing may touch the robot until it ends."""
+        """Begin a free run. The robot must not touch anything until it ends."""
         self.learner = ThresholdLearner(self._dynamics.n)
 
     def end_learning(self) -> dict[str, float]:
-        """End the free run; return the thresholds that it has taught, by parameter, or raise `ArgumentError`."""
+        """End the free run; return the learned thresholds by parameter name, or raise `ArgumentError`."""
         learner, self.learner = self.learner, None
         if learner is None:
-            raise ArgumentError('no free run is on, must be begun first')
+            raise ArgumentError('no free run is in progress, must be begun first')
         vectors = learner.thresholds(self._settings['contact.factor'], self._settings['contact.margin'])
         return {
             f'joints.{name}.{key}': float(value)
@@ -208,7 +208,7 @@ class ExternalTorques:
         }
 
     def measured(self, state: State) -> Array | None:
-        """Return the torques (n; N m, N) that drive the joints, NaN where unknown; None if efforts do not say it."""
+        """Return the measured drive torques (n; N m, N), NaN if unknown; None if there are no efforts."""
         return None if state.effort is None else self.efforts.torque(state)
 
     def without_effort(self, state: State) -> list[str]:

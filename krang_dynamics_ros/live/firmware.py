@@ -1,4 +1,4 @@
-"""The parameters of what a robot's own firmware adds to a command, and its torque at a state."""
+"""The torque that the robot's own firmware adds to a command, with its parameters."""
 
 from __future__ import annotations
 
@@ -20,39 +20,40 @@ from ..robot.urdf_reader import read_description
 from .wrenches import RemovedWeight, WrenchInput
 
 EARTH = (0.0, 0.0, -9.81)  # m/s^2, upright
-UNSURE_SHARE = 0.1  # of a joint's effort limit: by more than this, two gravity torques are worth a sentence
+UNSURE_SHARE = 0.1  # of a joint's effort limit: a larger difference of two gravity torques is reported
 SETTINGS = (
     ParameterSpec(
         'robot.adds', NONE, "terms that the robot's own firmware adds to every command", choices=MAY_ADD, once=True,
     ),
     ParameterSpec(
-        'robot.description', '', "the vendor's URDF or robot file, by which the firmware computes; none: ours",
+        'robot.description', '', "the vendor's URDF or robot file that the firmware computes with; empty: ours",
     ),
     ParameterSpec(
-        'robot.gravity', list(EARTH), 'gravity that the firmware believes in, m/s^2, in base axes, pointing down; '
-        'not while commands go out', live=True, least=-100.0, most=100.0, count=3,
+        'robot.gravity', list(EARTH), 'gravity that the firmware assumes, m/s^2, in base axes, pointing down; '
+        'fixed while commands are sent', live=True, least=-100.0, most=100.0, count=3,
     ),
     ParameterSpec(
-        'robot.friction_share', [0.0, 0.0], 'share of viscous and Coulomb friction that the firmware gives, commands '
-        'do not: a pair for all joints, or a pair for each joint; not while commands go out',
+        'robot.friction_share', [0.0, 0.0], 'shares of viscous and Coulomb friction that the firmware adds and '
+        'commands omit: a pair for all joints, or a pair for each joint; fixed while commands are sent',
         live=True, least=0.0, most=1.0,
     ),
 )  # fmt: skip
 
 
 def of_hand(name: str) -> list[ParameterSpec]:
-    """Return the parameters of what the firmware was told of one hand."""
+    """Return the parameters of a hand in the configuration of the firmware."""
     return [
         ParameterSpec(
-            f'{name}.robot_flange', '', "last link of the firmware's own model; none: all links are in it",
+            f'{name}.robot_flange', '', "last link of the firmware's own model; empty: it has all links",
         ),
         ParameterSpec(
-            f'{name}.robot_payload.mass', 0.0, 'payload mass that the firmware was told, kg; not while commands go out',
-            live=True, least=0.0, most=MAX_QUANTITY,
+            f'{name}.robot_payload.mass', 0.0, 'payload mass that is set in the firmware, kg; fixed while commands are '
+            'sent', live=True, least=0.0, most=MAX_QUANTITY,
         ),
         ParameterSpec(
             f'{name}.robot_payload.com', [0.0] * 3,
-            "its centre of mass in the flange's frame (without a flange, in the hand's), m; not while commands go out",
+            "its centre of mass in the flange's frame (without a flange, in the hand's), m; fixed while commands are "
+            'sent',
             live=True, least=-MAX_QUANTITY, most=MAX_QUANTITY, count=3,
         ),
     ]  # fmt: skip
@@ -64,19 +65,19 @@ def documented() -> list[ParameterSpec]:
 
 
 def is_of_firmware(name: str) -> bool:
-    """Tell whether a parameter says what the firmware does: it cannot change while commands go out."""
+    """Return whether a parameter describes the firmware: it is fixed while commands are sent."""
     return name.startswith('robot.') or '.robot_payload.' in name
 
 
 def payload_of_hand(settings: Settings | Mapping[str, Any], name: str, link: str) -> tuple[str, Inertia]:
-    """Return what the firmware was told of a hand with this link: a body, and the link in whose frame it is given."""
+    """Return the payload that is set in the firmware for a hand with this link: a body, and the link of its frame."""
     mass, com = (settings[f'{name}.robot_payload.{key}'] for key in ('mass', 'com'))
     body = Inertia.about_com(mass, np.array(com, dtype=float), np.zeros((3, 3)))
     return settings[f'{name}.robot_flange'] or link, body
 
 
 class CompensatedReadings:
-    """Lets hands know which weight the firmware has taken out of their readings (`<hand>.sensor.compensated`)."""
+    """Sets for each hand the weight that the firmware subtracts from readings (`<hand>.sensor.compensated`)."""
 
     def __init__(self, settings: Settings, links: Sequence[str], hands: Mapping[str, WrenchInput]) -> None:
         """`links` are those of the robot; the parameters are declared already."""
@@ -99,7 +100,7 @@ class CompensatedReadings:
 
 
 class FirmwareTorque:
-    """What the firmware adds, as the parameters say."""
+    """The torque of the firmware, by the parameters."""
 
     def __init__(self, settings: Settings, joint_names: Sequence[str], urdf: str, hands: Mapping[str, str]) -> None:
         """`urdf` is the model of a firmware without `robot.description`; `hands` are the hands' links by name."""
@@ -114,7 +115,7 @@ class FirmwareTorque:
 
     def _model(self, urdf: str, joint_names: Sequence[str]) -> Firmware:
         path = self._settings['robot.description']
-        if path:  # by the vendor's names: the arm's are wanted
+        if path:  # has the vendor's joint names: adapt it to those of the arm
             adaptation = Adaptation.of({spec.name: self._settings[spec.name] for spec in ADAPTATION})
             described = adaptation.of_description(load_description(path))
         else:
@@ -124,7 +125,7 @@ class FirmwareTorque:
 
     def _check(self, values: Mapping[str, Any]) -> None:
         if (count := len(values['robot.friction_share'])) not in (2, 2 * self._n):
-            raise ArgumentError(f'robot.friction_share: {count} numbers, must be 2, or {2 * self._n}: a pair a joint')
+            raise ArgumentError(f'robot.friction_share: {count} numbers, must be 2, or {2 * self._n}: a pair per joint')
 
     def _apply(self) -> None:
         shares = np.array(self._settings['robot.friction_share'], dtype=float).reshape(-1, 2)
@@ -145,19 +146,19 @@ class FirmwareTorque:
         return self._firmware is not None and bool({*self.adds} - {'friction'})
 
     def torque(self, q: Array, dq: Array | None) -> Array | None:
-        """Return what the firmware adds (n), with the total's sign; None where velocities are needed and not known."""
+        """Return the torque of the firmware (n), with the sign of the total; None if it needs unknown velocities."""
         return np.zeros(self._n) if self._firmware is None else self._firmware.torque(q, dq)
 
     def friction_left(self, friction: Array, viscous: Array) -> Array:
-        """Return what commands give of friction (n), `viscous` (n) of it: all but the firmware's share."""
+        """Return the friction (n) of the commands, without the share of the firmware; `viscous` (n) is part of it."""
         if 'friction' not in self.adds:
             return friction
         return np.asarray(friction - self._viscous_share * viscous - self._coulomb_share * (friction - viscous))
 
     def gravity_difference(self, q: Array, gravity: Array, limits: Array) -> dict[int, float]:
-        """Return by how much the firmware's gravity torque exceeds ours (n), by joint, where it is not small.
+        """Return the gravity torque of the firmware minus ours, N m, by joint index, where the difference is large.
 
-        `limits` (n) are effort limits; a joint without one (0) is left out, since nothing says what is small for it.
+        `limits` (n) are the effort limits that the difference is compared with; joints without one (0) are left out.
         """
         if self._firmware is None or 'gravity' not in self.adds:
             return {}

@@ -8,21 +8,21 @@ from collections.abc import Sequence
 from ..core.errors import ArgumentError
 
 TOLERANCE = 0.01  # of the quaternion's length
-MAX_ROLL = math.radians(5.0)  # an axle that is level, and a sensor on it that is mounted a little askew
+MAX_ROLL = math.radians(5.0)  # allows for a sensor that is mounted slightly askew on a level axle
 
 
 def pitch(quaternion: Sequence[float], orientation_covariance: float = 0.0) -> float:
     """Return the angle (rad) by which the sensor's x axis points below the horizon: positive forward, as q_imu.
 
-    `quaternion` is (w, x, y, z), the orientation of the sensor in a frame whose z points up; the sensor sits on the
-    base with x forward, y left, z up when q_imu = 0. Heading does not matter, and the angle goes all the way round.
-    A covariance of -1 means, in sensor_msgs/Imu, that there is no orientation. A roll beyond `MAX_ROLL`, by which the y
-    axis leaves the horizon, is refused: the pitch is then not the joint's angle, for one joint cannot turn the base so.
+    `quaternion` is (w, x, y, z), the orientation of the sensor in a frame whose z points up. The sensor is mounted with
+    x forward, y left, z up at q_imu = 0. The heading has no influence; the range is the full circle, -pi to pi.
+    A covariance of -1 means "no orientation" (sensor_msgs/Imu) and is refused. A roll (y axis out of the horizontal
+    plane) beyond `MAX_ROLL` is refused too: a single joint cannot roll the base, so the pitch is not the joint's angle.
     """
     w, x, y, z = quaternion
     length = math.sqrt(w * w + x * x + y * y + z * z)
     if orientation_covariance == -1 or not abs(length - 1) <= TOLERANCE:
-        raise ArgumentError(f'imu: orientation {tuple(quaternion)}, must be a unit quaternion, and be given')
+        raise ArgumentError(f'imu: orientation {tuple(quaternion)}, must be a unit quaternion, covariance not -1')
     up_along_x, up_along_y = 2 * (x * z - w * y), 2 * (y * z + w * x)
     up_along_z = w * w - x * x - y * y + z * z
     roll = math.atan2(up_along_y, math.hypot(up_along_x, up_along_z))

@@ -1,4 +1,4 @@
-"""What messages say, read from their bytes (CDR) or fields, and a count of those that were refused."""
+"""Contents of messages, read from their bytes (CDR) or fields, and counts of refused messages."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Refusals:
     reason: str = ''
 
     def note(self, reason: str) -> bool:
-        """Count a refusal; return False, so that `return refusals.note(...)` reads as what it means."""
+        """Count a refusal with its reason; return False, for `return refusals.note(...)`."""
         self.count += 1
         self.reason = shown_lines(reason, _LONGEST)
         return False
@@ -49,7 +49,7 @@ class JointStateMessage(NamedTuple):
 
 
 class WrenchMessage(NamedTuple):
-    """A wrench (N, N m) on a hand, in the axes of a link, or of the hand where `frame` is empty."""
+    """A wrench (N, N m) on a hand, in the axes of a link, or of the hand if `frame` is ''."""
 
     hand: str
     frame: str
@@ -70,7 +70,7 @@ class ImuMessage(NamedTuple):
 
 
 class PayloadMessage(NamedTuple):
-    """What a hand holds: kg, m, kg m^2 about its centre of mass (xx xy xz yy yz zz), in the axes of a link."""
+    """Payload of a hand: kg, m, kg m^2 about its centre of mass (xx xy xz yy yz zz), in the axes of a link."""
 
     hand: str
     frame: str
@@ -81,9 +81,9 @@ class PayloadMessage(NamedTuple):
 
 
 class RefusedMessage(NamedTuple):
-    """A message of a recording that does not count, and why: `what` was expected on its topic."""
+    """A refused message of a recording, with the reason."""
 
-    what: str  # joint_states, wrench, imu or payload
+    kind: str  # joint_states, wrench, imu or payload
     hand: str  # of a wrench or payload
     reason: str
     arrival: int
@@ -94,11 +94,11 @@ Message = JointStateMessage | WrenchMessage | ImuMessage | PayloadMessage | Refu
 
 @dataclass(frozen=True, eq=False)
 class JointStateRun:
-    """Joint states (m) of the same names, one after the other, and the wrenches that came between them."""
+    """Consecutive joint states (m) with the same names, and the wrenches that came between them."""
 
     names: tuple[str, ...]
     position: Array  # (m, k)
-    velocity: Array  # (m, k), or (m, 0) where there are none
+    velocity: Array  # (m, k), or (m, 0) if there are none
     effort: Array  # (m, k), or (m, 0)
     stamp: NDArray[np.int64]  # (m), ns
     arrival: NDArray[np.int64]  # (m), ns
@@ -112,7 +112,7 @@ class JointStateRun:
         return self._rows(slice(None, row), [(k, message) for k, message in self.wrenches if k < row])
 
     def after(self, row: int) -> JointStateRun:
-        """Return the joint states from a row on, and the wrenches that came after the one before it."""
+        """Return the joint states from a row on, and the wrenches that came after the row before."""
         return self._rows(slice(row, None), [(k - row, message) for k, message in self.wrenches if k >= row])
 
     def _rows(self, rows: slice, wrenches: Sequence[tuple[int, WrenchMessage]]) -> JointStateRun:
@@ -120,7 +120,7 @@ class JointStateRun:
         return JointStateRun(self.names, position, velocity, effort, self.stamp[rows], self.arrival[rows], wrenches)
 
     def messages(self) -> Iterator[JointStateMessage | WrenchMessage]:
-        """Return all messages, one by one, in their order."""
+        """Yield all messages in their order."""
         wrenches = iter(self.wrenches)
         between = next(wrenches, None)
         for k in range(len(self) + 1):
@@ -135,58 +135,58 @@ class JointStateRun:
 
 
 SECOND = 1_000_000_000  # ns
-STAMP = 4  # where the stamp of a serialized message with a header stands
+STAMP = 4  # offset of the stamp in a serialized message with a header
 
 
-def stamp_of(told: Any) -> int:
-    """Return the stamp of a message with a header, ns; `ArgumentError` if it is no time."""
-    return stamp_from(told.header.stamp.sec, told.header.stamp.nanosec)
+def stamp_of(message: Any) -> int:
+    """Return the stamp of a message with a header, ns; raise `ArgumentError` if it is not a valid time."""
+    return stamp_from(message.header.stamp.sec, message.header.stamp.nanosec)
 
 
 def stamp_from(seconds: int, nanoseconds: int) -> int:
-    """Return a stamp in ns; `ArgumentError` if its two fields are no time: a result could not be stamped with it."""
+    """Return a stamp in ns; raise `ArgumentError` if it is not a valid time, because results have the same stamp."""
     if seconds < 0 or nanoseconds >= SECOND:
         raise ArgumentError(f'stamp: {seconds} s and {nanoseconds} ns, must be 0 s or more, and less than {SECOND} ns')
     return seconds * SECOND + nanoseconds
 
 
-def check_size(raw: bytes, most: int) -> None:
-    """Raise `ArgumentError` if a serialized message is too long to be read: reading takes time."""
-    if len(raw) > most:
-        raise ArgumentError(f'a message of {len(raw)} bytes, must be at most {most}')
+def check_size(raw: bytes, max_bytes: int) -> None:
+    """Raise `ArgumentError` if a serialized message is too long: reading it would block the node."""
+    if len(raw) > max_bytes:
+        raise ArgumentError(f'a message of {len(raw)} bytes, must be at most {max_bytes}')
 
 
-def wrench_of(told: Any) -> tuple[str, Three, Three]:
+def wrench_of(message: Any) -> tuple[str, Three, Three]:
     """Return the frame, the force (N) and the moment (N m) of a WrenchStamped."""
-    f, m = told.wrench.force, told.wrench.torque
-    return told.header.frame_id, (f.x, f.y, f.z), (m.x, m.y, m.z)
+    f, m = message.wrench.force, message.wrench.torque
+    return message.header.frame_id, (f.x, f.y, f.z), (m.x, m.y, m.z)
 
 
-def imu_of(told: Any) -> tuple[tuple[float, float, float, float], float, tuple[float, float]]:
+def imu_of(message: Any) -> tuple[tuple[float, float, float, float], float, tuple[float, float]]:
     """Return the orientation (w, x, y, z), the pitch rate (rad/s), and the first entry of the covariance of each."""
-    o = told.orientation
-    covariances = (float(told.orientation_covariance[0]), float(told.angular_velocity_covariance[0]))
-    return (o.w, o.x, o.y, o.z), told.angular_velocity.y, covariances
+    o = message.orientation
+    covariances = (float(message.orientation_covariance[0]), float(message.angular_velocity_covariance[0]))
+    return (o.w, o.x, o.y, o.z), message.angular_velocity.y, covariances
 
 
-def payload_of(told: Any) -> tuple[str, float, Three, Six]:
+def payload_of(message: Any) -> tuple[str, float, Three, Six]:
     """Return the frame, mass (kg), centre of mass (m) and inertia about it (xx xy xz yy yz zz) of an InertiaStamped."""
-    i = told.inertia
-    return told.header.frame_id, i.m, (i.com.x, i.com.y, i.com.z), (i.ixx, i.ixy, i.ixz, i.iyy, i.iyz, i.izz)
+    i = message.inertia
+    return message.header.frame_id, i.m, (i.com.x, i.com.y, i.com.z), (i.ixx, i.ixy, i.ixz, i.iyy, i.iyz, i.izz)
 
 
 LITTLE_ENDIAN = b'\0\1'
-FRAME = 12  # where the length of the frame's name stands
+FRAME = 12  # offset of the length of the frame name
 Read = Callable[[bytes], Any]
 
 
 def read_wrench(read: Read, hand: str, raw: bytes, arrival: int) -> WrenchMessage:
-    """Read a wrench by hand: sensors are the fastest of all, and `read`, the library, takes ten times as long."""
+    """Read a wrench from its bytes: ten times as fast as `read`, the library, and sensors have high rates."""
     if raw[:2] == LITTLE_ENDIAN:
-        with suppress(struct.error, UnicodeDecodeError):  # then it is for the library to say what is wrong
+        with suppress(struct.error, UnicodeDecodeError):  # the library then reports the fault
             return _wrench(hand, raw, arrival)
-    told = read(raw)
-    return WrenchMessage(hand, *wrench_of(told), stamp_of(told), arrival)
+    message = read(raw)
+    return WrenchMessage(hand, *wrench_of(message), stamp_of(message), arrival)
 
 
 def _wrench(hand: str, raw: bytes, arrival: int) -> WrenchMessage:
@@ -198,20 +198,20 @@ def _wrench(hand: str, raw: bytes, arrival: int) -> WrenchMessage:
 
 
 def _imu(read: Read, _: str, raw: bytes, arrival: int) -> ImuMessage:
-    told = read(raw)
-    return ImuMessage(*imu_of(told), stamp_of(told), arrival)
+    message = read(raw)
+    return ImuMessage(*imu_of(message), stamp_of(message), arrival)
 
 
 def _payload(read: Read, hand: str, raw: bytes, arrival: int) -> PayloadMessage:
     return PayloadMessage(hand, *payload_of(read(raw)), arrival)
 
 
-def read_or_refuse(read: Callable[[bytes, int], Message], what: str, hand: str, raw: bytes, arrival: int) -> Message:
-    """Read a message of a recording; return a `RefusedMessage` where its stamp is no time."""
+def read_or_refuse(read: Callable[[bytes, int], Message], kind: str, hand: str, raw: bytes, arrival: int) -> Message:
+    """Read a message of a recording; return a `RefusedMessage` if its stamp is not a valid time."""
     try:
         return read(raw, arrival)
     except ArgumentError as error:
-        return RefusedMessage(what, hand, str(error), arrival)
+        return RefusedMessage(kind, hand, str(error), arrival)
 
 
 READERS: dict[str, Callable[[Read, str, bytes, int], Message]] = {
@@ -221,14 +221,14 @@ READERS: dict[str, Callable[[Read, str, bytes, int], Message]] = {
 }
 
 
-HEAD = 12  # where the frame and the names stand, behind the stamp
+HEAD = 12  # offset of the frame and the names
 
 
 class _Column(NamedTuple):
     size: int  # numbers in the column
-    head: slice  # of the message, where this size is
-    head_bytes: bytes  # the size as it is serialized
-    start: int  # where the numbers are
+    head: slice  # bytes of the message that hold the size
+    head_bytes: bytes  # the serialized size
+    start: int  # offset of the numbers
 
 
 class _Layout(NamedTuple):
@@ -238,22 +238,22 @@ class _Layout(NamedTuple):
 
 
 class JointStateReader:
-    """Reads messages; the first of each layout is read by `deserialize`, and where its numbers stand is remembered."""
+    """Reader of joint states. `deserialize` reads the first message of each layout; its offsets are cached."""
 
     def __init__(self, deserialize: Callable[[bytes], Any]) -> None:
         self._deserialize = deserialize
-        self._layouts: dict[int, list[_Layout]] = {}  # by length of the message: both arms' may be as long
-        self._bytes = 0  # of memory that the layouts take
+        self._layouts: dict[int, list[_Layout]] = {}  # by length of the message, which layouts may share
+        self._bytes = 0  # memory of the layouts
 
     def read(self, raw: bytes, arrival: int) -> JointStateMessage:
-        """Return the message that these bytes are; `ArgumentError` if it is too long, or its stamp is no time."""
+        """Return the message in these bytes; raise `ArgumentError` if it is too long or its stamp is not valid."""
         for layout in self._layouts.get(len(raw), ()):
             if raw.startswith(layout.head, HEAD) and (message := _numbers(raw, layout, arrival)) is not None:
                 return message
         return self._learn(raw, arrival)
 
     def read_run(self, raws: Sequence[bytes], arrivals: Sequence[int]) -> JointStateRun | None:
-        """Return messages of one length, all at once; None if one has another layout, or a stamp that is no time."""
+        """Return messages of equal length as arrays; None if the layouts differ or a stamp is not a valid time."""
         first = self.read(raws[0], arrivals[0])
         same = (layout for layout in self._layouts.get(len(raws[0]), ()) if layout.names == first.names)
         layout = next(same, None)
@@ -265,8 +265,8 @@ class JointStateReader:
             if (_column(table, column.head.start, '<u4', 1) != column.size).any():
                 return None
             columns.append(_column(table, column.start, '<f8', column.size))
-        for start, alike in ((0, LITTLE_ENDIAN), (HEAD, layout.head)):
-            if (table[:, start : start + len(alike)] != np.frombuffer(alike, np.uint8)).any():
+        for start, expected in ((0, LITTLE_ENDIAN), (HEAD, layout.head)):
+            if (table[:, start : start + len(expected)] != np.frombuffer(expected, np.uint8)).any():
                 return None
         seconds, nanoseconds = _column(table, STAMP, '<i4', 1)[:, 0], _column(table, STAMP + 4, '<u4', 1)[:, 0]
         if (seconds < 0).any() or (nanoseconds >= SECOND).any():
@@ -277,12 +277,12 @@ class JointStateReader:
 
     def _learn(self, raw: bytes, arrival: int) -> JointStateMessage:
         check_size(raw, MAX_NAMED_BYTES)
-        told = self._deserialize(raw)
-        columns = [np.asarray(x, dtype=float) for x in (told.position, told.velocity, told.effort)]
-        message = JointStateMessage(tuple(told.name), columns[0], columns[1], columns[2], stamp_of(told), arrival)
+        message = self._deserialize(raw)
+        columns = [np.asarray(x, dtype=float) for x in (message.position, message.velocity, message.effort)]
+        names, stamp = tuple(message.name), stamp_of(message)
         if raw[:2] == LITTLE_ENDIAN:
-            self._remember(len(raw), _layout(raw, told.header.frame_id, message.names, columns))
-        return message
+            self._remember(len(raw), _layout(raw, message.header.frame_id, names, columns))
+        return JointStateMessage(names, columns[0], columns[1], columns[2], stamp, arrival)
 
     def _remember(self, length: int, layout: _Layout | None) -> None:
         if layout is None:
@@ -298,18 +298,18 @@ class JointStateReader:
 
 
 def _layout(raw: bytes, frame: str, names: Sequence[str], columns: Sequence[Array]) -> _Layout | None:
-    """Return where the numbers of a message stand, or None if they are not found there."""
+    """Return the offsets of the numbers in a message, or None if reading by them gives other numbers."""
     end = HEAD
     for text in (frame, None, *names):  # None: the number of names
         end = _aligned(end, 4) + 4 + (0 if text is None else len(text.encode()) + 1)
     end = _aligned(end, 4)
-    head, places = raw[HEAD:end], []
+    head, table = raw[HEAD:end], []
     for column in columns:
         at, size = _aligned(end, 4), len(column)
         start = _aligned(at + 4, 8) if size else at + 4
-        places.append(_Column(size, slice(at, at + 4), struct.pack('<I', size), start))
+        table.append(_Column(size, slice(at, at + 4), struct.pack('<I', size), start))
         end = start + 8 * size
-    layout = _Layout(head, tuple(names), tuple(places))
+    layout = _Layout(head, tuple(names), tuple(table))
     found = _numbers(raw, layout, 0) if end <= len(raw) else None
     same = found is not None and all(
         np.array_equal(x, y, equal_nan=True) for x, y in zip(found[1:4], columns, strict=True)
@@ -318,12 +318,12 @@ def _layout(raw: bytes, frame: str, names: Sequence[str], columns: Sequence[Arra
 
 
 def _aligned(offset: int, size: int) -> int:
-    """Return the next offset at which a number of this size may stand; the first four bytes do not count."""
+    """Return the next aligned offset for a number of this size; alignment counts from byte 4 (CDR)."""
     return offset + -(offset - 4) % size
 
 
 def _numbers(raw: bytes, layout: _Layout, arrival: int) -> JointStateMessage | None:
-    """Return the message, or None if the sizes of its columns are not those of the layout."""
+    """Return the message, or None if the sizes of its columns differ from the layout."""
     for column in layout.columns:
         if raw[column.head] != column.head_bytes:
             return None
@@ -333,6 +333,6 @@ def _numbers(raw: bytes, layout: _Layout, arrival: int) -> JointStateMessage | N
 
 
 def _column(table: NDArray[np.uint8], start: int, kind: str, count: int) -> Any:
-    """Return the numbers (rows, count) that stand at one place of every row of bytes."""
+    """Return the numbers (rows, count) at an offset of every row of bytes."""
     end = start + count * np.dtype(kind).itemsize
     return np.ascontiguousarray(table[:, start:end]).view(kind).reshape(len(table), count)

@@ -1,4 +1,4 @@
-"""New values put into the text of a parameter file: its layout and its other comments stay as they are."""
+"""Edits of values in the text of a parameter file; layout and other comments stay unchanged."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ NODE = 'krang_dynamics'
 
 
 class _Edit(NamedTuple):
-    """A piece of the text, and what comes in its place."""
+    """Replacement of a piece of the text."""
 
     start: int
     end: int
@@ -26,7 +26,7 @@ class _Edit(NamedTuple):
 def edited(text: str, values: Mapping[str, Any], remark: str, node: str = NODE) -> str:
     """Return the text with these values of a node's parameters, each with a remark behind it.
 
-    A value that is there is replaced, and so is the comment behind it; a new one comes first in its section.
+    An existing value is replaced together with the comment behind it; a new parameter comes first in its section.
     """
     for name, value in values.items():
         text = _with_value(text, name, f'{value_text(value)}  # {shown(remark)}', node)
@@ -34,7 +34,7 @@ def edited(text: str, values: Mapping[str, Any], remark: str, node: str = NODE) 
 
 
 def value_text(value: Any) -> str:
-    """Return a value as ROS reads it from YAML, with its type: 1.0 is no whole number."""
+    """Return a value as YAML text that ROS reads with the same type (1.0 stays a float)."""
     if isinstance(value, bool):
         return 'true' if value else 'false'
     if isinstance(value, (list, tuple)):
@@ -60,7 +60,7 @@ def _applied(text: str, edit: _Edit) -> str:
 
 
 def _sections(text: str, node: str) -> Iterator[yaml.MappingNode]:
-    """Return the parameters of all sections that are of a node of this name, in the order of the file."""
+    """Yield the parameters of all sections for a node of this name, in the order of the file."""
     try:
         root = yaml.compose(text, yaml.SafeLoader)
     except yaml.YAMLError as error:
@@ -82,7 +82,7 @@ def _within(mapping: yaml.Node, node: str, ours: bool) -> Iterator[yaml.MappingN
 
 
 def _replacement(text: str, mapping: yaml.MappingNode, name: str, value: str) -> _Edit | None:
-    """Return the edit of a parameter that a mapping has, with its name in one key or in nested ones."""
+    """Return the edit of a parameter in a mapping, or None; its name is a single key or nested keys."""
     for key, inner in reversed(mapping.value):
         if key.value == name:
             return _value_edit(text, key, inner, value, mapping.flow_style)
@@ -96,7 +96,7 @@ def _replacement(text: str, mapping: yaml.MappingNode, name: str, value: str) ->
 def _value_edit(text: str, key: yaml.Node, inner: yaml.Node, value: str, flow: bool) -> _Edit:
     start = text.index(':', key.end_mark.index) + 1
     end = max(_end(text, inner), start)
-    if flow:  # a comment would swallow what follows
+    if flow:  # a comment would hide the text behind it
         return _Edit(start, end, f' {value.partition("  # ")[0]}')
     stop = _line_end(text, end)
     behind = text[end:stop].strip()
@@ -122,7 +122,7 @@ def _line_end(text: str, index: int) -> int:
 
 
 def _end(text: str, node: yaml.Node) -> int:
-    """Return where the text of a node ends; the end mark of a block stands at what follows it."""
+    """Return the end of the text of a node; the end mark of a block is too far, at the next token."""
     if not isinstance(node, yaml.CollectionNode) or node.flow_style:
         return int(node.end_mark.index)
     closing = (yaml.ScalarToken, yaml.AliasToken, yaml.FlowSequenceEndToken, yaml.FlowMappingEndToken)

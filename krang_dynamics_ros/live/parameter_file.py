@@ -1,4 +1,4 @@
-"""A node's parameter file, read without ROS, as ROS reads it: what it sets for `dynamics_node`."""
+"""Reading of a ROS parameter file for `dynamics_node`, without ROS but by its rules."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ _WHOLE = re.compile(r'([-+]?)(0[xX][0-9a-fA-F]+|0[0-7]*|[1-9][0-9]{0,18})')  # a
 _REAL = re.compile(r'[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?')
 _NO_NUMBER = re.compile(r'([-+]?)\.?(inf|nan)', re.IGNORECASE)
 _SECTION = re.compile(r'(/(\w+|\*\*?))+', re.ASCII)
-OF_ROS = ('use_sim_time', 'start_type_description_service', 'qos_overrides.')  # every node has them
-OF_COMMANDS = ('keep_out.',)  # parts of an arm file that nodes do not use
+OF_ROS = ('use_sim_time', 'start_type_description_service', 'qos_overrides.')  # parameters of every node
+OF_COMMANDS = ('keep_out.',)  # sections of an arm file for commands only
 
 
 class ParameterFileError(FaultsError):
@@ -33,15 +33,15 @@ class ParameterFileError(FaultsError):
 
 
 def read_parameters(path: Path, node: str = NODE) -> dict[str, Any]:
-    """Return the values by parameter name that a file sets for a node of this name, whatever its namespace."""
+    """Return the values by parameter name that a file sets for a node of this name, in any namespace."""
     faults: list[Fault] = []
     sections = dict(_sections(_data(path), '', faults))
     ours = [name for name in sections if name.split('/')[-1] in (node, '**', '*')]
     if not faults and not ours:
         must = f'must have one of the node, as /{node} or /**, with ros__parameters in it'
         faults.append(Fault('sections', listed([*sections]) or 'none', must))
-    if not faults and not any(all(_matches(name, _meant(one, node)) for name in ours) for one in ours):
-        faults.append(Fault('sections', listed(ours), 'must be of one node; give those of another a file of their own'))
+    if not faults and not any(all(_matches(name, _example_name(section, node)) for name in ours) for section in ours):
+        faults.append(Fault('sections', listed(ours), 'must be of a single node; put other nodes into other files'))
     if faults:
         raise ParameterFileError(str(path), faults)
     found: dict[str, Any] = {}
@@ -51,7 +51,7 @@ def read_parameters(path: Path, node: str = NODE) -> dict[str, Any]:
 
 
 def scalar_of_ros(text: str) -> Any:
-    """Return the value of a text without quotes as rcl reads it: `no` is false, `010` eight, `~` a text."""
+    """Return the value of an unquoted text as rcl reads it: `no` is false, `010` is 8, `~` is a string."""
     if text in TRUE or text in FALSE:
         return text in TRUE
     if (whole := _WHOLE.fullmatch(text)) and -(2**63) <= (integer := _whole(*whole.groups())) < 2**63:
@@ -69,11 +69,11 @@ def _whole(sign: str, digits: str) -> int:
 
 
 ROBOT_KEYS = {'links', 'joints'}  # of a robot file
-HEAD = 1000  # characters of a file, in which XML shows
+HEAD = 1000  # characters of a file that are searched for XML
 
 
 def _refuse_robot(path: Path, data: Any = None) -> None:
-    """Refuse a robot file or URDF in the place of a parameter file."""
+    """Refuse a robot file or URDF that was given instead of a parameter file."""
     if data is None:
         with path.open(encoding='utf-8', errors='replace') as file:
             is_robot = is_xml(file.read(HEAD))
@@ -81,7 +81,8 @@ def _refuse_robot(path: Path, data: Any = None) -> None:
         is_robot = isinstance(data, dict) and data.keys() >= ROBOT_KEYS
     if is_robot:
         raise ArgumentError(
-            f'{path}: is a robot, must be a ROS parameter file; `krang new_arm {path} -o my_arm.yaml` makes one of it'
+            f'{path}: is a robot description, must be a ROS parameter file; '
+            f'`krang new_arm {path} -o my_arm.yaml` writes one'
         )
 
 
@@ -95,26 +96,26 @@ def _data(path: Path) -> dict[str, Any]:
 
 
 def _sections(data: Mapping[str, Any], above: str, faults: list[Fault]) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Return the nodes' parameters by full name: namespaces may stand within each other."""
+    """Yield the full name and the parameters of each node; namespaces may be nested."""
     for key, value in data.items():
         name = f'{above}/{str(key).strip("/")}'
         parameters = value.get('ros__parameters') if isinstance(value, dict) else None
         if isinstance(parameters, dict) and not _SECTION.fullmatch(name):
             faults.append(
-                fault('section', name, 'must be a name of a node: letters, digits, _, / and, for any, * or **')
+                fault('section', name, 'must be a name of a node: letters, digits, _, /, and the wildcards * and **')
             )
         elif isinstance(parameters, dict):
             yield name, parameters
         elif isinstance(value, dict) and 'ros__parameters' not in value:
             yield from _sections(value, name, faults)
         else:
-            faults.append(fault(name, value, 'must be a node, with its parameters in ros__parameters'))
+            faults.append(fault(name, value, 'must be a node with its parameters in ros__parameters'))
 
 
 def _matches(section: str, node: str) -> bool:
-    """Tell whether a section is of a node, by full names: `*` stands for one part of a name, `**` for any number."""
+    """Return whether a section matches the full name of a node: `*` is a single part of a name, `**` any number."""
     parts = node.split('/')
-    reached = {0}  # how many parts of the node's name those of the section so far can stand for
+    reached = {0}  # possible numbers of matched parts of the node's name
     for part in section.split('/'):
         if part == '**':
             reached = set(range(min(reached, default=len(parts) + 1), len(parts) + 1))
@@ -123,8 +124,8 @@ def _matches(section: str, node: str) -> bool:
     return len(parts) in reached
 
 
-def _meant(section: str, node: str) -> str:
-    """Return the full name of a node that a section can be of."""
+def _example_name(section: str, node: str) -> str:
+    """Return the full name of a node that a section matches."""
     spaces = [part.replace('*', 'any') for part in section.split('/')[:-1] if part != '**']
     return '/'.join((*spaces, node))
 
@@ -147,25 +148,25 @@ def read_arm(path: Path) -> dict[str, Any]:
 
 
 def arm_arguments(path: Path) -> list[str]:
-    """Return the arguments by which a ROS node takes an arm file."""
+    """Return the command-line arguments that give an arm file to a ROS node."""
     robot_file = read_arm(path).get('robot_file', '')
     own = ['-p', f'robot_file:={json.dumps(robot_file)}'] if robot_file else []
     return ['--ros-args', '--params-file', str(path), *own, '--']
 
 
 def unknown_parameters(given: Mapping[str, Any]) -> list[str]:
-    """Return a line for each value that no parameter takes, with the name that may be meant."""
+    """Return a message for each unknown parameter, with a suggestion."""
     settings = _Declared(given)
     chosen = settings.declare(MODEL)
     if chosen.pop('robot_description_topic'):
-        return []  # the robot, and so its parameters, are not known
+        return []  # the robot and so its parameters are unknown
     Engine(settings, load_model(**chosen | {'backend': 'pinocchio'}))
     unknown = [name for name in given if name not in settings.names and not name.startswith((*OF_ROS, *OF_COMMANDS))]
-    return [f'{name} is no parameter of this robot. {did_you_mean(name, settings.names)}'.strip() for name in unknown]
+    return [f'{name} is not a parameter of this arm. {did_you_mean(name, settings.names)}'.strip() for name in unknown]
 
 
 class _Declared(Settings):
-    """Settings that know the names of all that was asked for."""
+    """Settings that record the names of all declared parameters."""
 
     def __init__(self, given: Mapping[str, Any]) -> None:
         super().__init__(given)

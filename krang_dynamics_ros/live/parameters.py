@@ -1,4 +1,4 @@
-"""The parameters of `dynamics_node` and its commands, and of other programs that do the same."""
+"""The parameters of `dynamics_node` and its commands, also for programs without ROS."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from ..robot.drive import Presliding
 from .position_velocity import SPECS as VELOCITY
 from .wrenches import MOMENTS_ABOUT, SENSES
 
-DEFAULT_RATE = 10.0  # 1/s: a joint's limit within 0.1 s
-MIN_RATE = 0.5  # 1/s: a joint's limit within 2 s, or no fall would reach zero in time
-MAX_TEST = 0.5  # N m (N): a joint moves, and a hand can stop it
+DEFAULT_RATE = 10.0  # 1/s: from zero to the limit of a joint in 0.1 s
+MIN_RATE = 0.5  # 1/s: the limit of a joint in 2 s; a slower fall would not reach zero in time
+MAX_TEST = 0.5  # N m (N): moves a joint, and a person can stop it by hand
 FIXED_WHILE_ON = (
     'command_limits', 'command_rate_limits', 'command_ramp', 'command_limits_beyond_urdf', *(x.name for x in VELOCITY),
 )  # fmt: skip
@@ -29,7 +29,7 @@ FIXED_WHILE_ON_ENDS = ('.sensor.frame', '.sensor.compensated')  # of names
 
 
 def is_fixed_while_on(name: str) -> bool:
-    """Tell whether a parameter cannot change while commands go out."""
+    """Return whether a parameter is fixed while commands are sent."""
     return name in FIXED_WHILE_ON or name.endswith(FIXED_WHILE_ON_ENDS)
 
 
@@ -37,22 +37,22 @@ def of_commands(joints: Sequence[str], limits: Array) -> list[ParameterSpec]:
     """Return the parameters of the commands of joints with these effort limits (k; 0: not known)."""
     count = len(joints) or None
     return [
-        ParameterSpec('command_allowed', True, 'whether commands may be enabled at all: all that a file can say'),
+        ParameterSpec('command_allowed', True, 'whether commands may be enabled'),
         ParameterSpec(
-            'command_enabled', False, 'whether `effort_commands` goes out; set to false it ends them, only the service '
-            'enables', live=True,
+            'command_enabled', False, 'whether `effort_commands` is published; false ends commands, only the service '
+            'enables them', live=True,
         ),
         ParameterSpec(
-            'command_controller', '', 'node of the controller that commands are meant for, with or without namespace; '
-            'none: the only subscriber there is',
+            'command_controller', '', 'node of the controller that receives the commands, with or without namespace; '
+            'empty: the only subscriber',
         ),
         ParameterSpec(
-            'command_ramp', 1.0, 'how long commands take to rise and to fall, and jumps of the total to fade, s; not '
-            'while commands go out', live=True, least=0.0, most=10.0,
+            'command_ramp', 1.0, 'duration in which commands rise and fall, and jumps of the total fade, s; fixed '
+            'while commands are sent', live=True, least=0.0, most=10.0,
         ),
         ParameterSpec(
-            'command_limits', [float(x) for x in limits] or [0.0], 'largest effort of each of `command_joints`, N m; '
-            '0: not known, then none can be enabled; not while commands go out',
+            'command_limits', [float(x) for x in limits] or [0.0], 'maximum effort of each of `command_joints`, N m; '
+            '0: not known, then commands cannot be enabled; fixed while commands are sent',
             live=True, count=count, default_text="the URDF's effort limits",
         ),
         ParameterSpec(
@@ -60,26 +60,26 @@ def of_commands(joints: Sequence[str], limits: Array) -> list[ParameterSpec]:
             live=True,
         ),
         ParameterSpec(
-            'command_rate_limits', [0.0] * max(1, len(joints)), 'fastest change of each of `command_joints`, N m/s; at '
-            'least its limit in 2 s; 0: its limit in 0.1 s; not while commands go out',
+            'command_rate_limits', [0.0] * max(1, len(joints)), 'maximum rate of each of `command_joints`, N m/s; at '
+            'least its limit in 2 s; 0: its limit in 0.1 s; fixed while commands are sent',
             live=True, count=count, default_text='`[0, ...]`',
         ),
         ParameterSpec(
-            'command_start', 'measured', 'what commands rise from: the measured efforts where they are plausible, or '
+            'command_start', 'measured', 'start of the commands: the measured efforts if they are plausible, or '
             'zero', live=True, choices=('measured', 'zero'),
         ),
         ParameterSpec(
-            'command_start_travel', 0.1, 'how far a joint may move in the direction of its command while commands rise '
-            'from zero, rad (a tenth of it in m)', live=True, least=0.001, most=3.0,
+            'command_start_travel', 0.1, 'maximum travel of a joint in the direction of its command while commands '
+            'rise from zero, rad (a tenth of it in m)', live=True, least=0.001, most=3.0,
         ),
         ParameterSpec(
-            'command_test', [0.0] * max(1, len(joints)), 'small torques added to what is sent, N m (N), to see the '
-            'sign of each drive; only while commands go out, and zero again after they ended',
+            'command_test', [0.0] * max(1, len(joints)), 'small torques added to the commands, N m (N), to check '
+            'the sign of each drive; only while commands are sent, then zero again',
             live=True, least=-MAX_TEST, most=MAX_TEST, count=count, default_text='`[0, ...]`',
         ),
         ParameterSpec(
-            'state_clock', 'same', "whether joint states are stamped by this machine's clock (then enabling wants "
-            'their stamps within `state_timeout` of it), or by another', choices=('same', 'other'),
+            'state_clock', 'same', "clock of the stamps of joint states: that of this machine (enabling then requires "
+            'stamps within `state_timeout` of it), or another', choices=('same', 'other'),
         ),
     ]  # fmt: skip
 
@@ -91,7 +91,7 @@ def rates(values: Mapping[str, Any] | Any) -> Array:
 
 
 def check(values: Mapping[str, Any], urdf: Array) -> None:
-    """Raise `ArgumentError` if limits or rates cannot be; `urdf` are the URDF's effort limits (k; 0: not known)."""
+    """Raise `ArgumentError` if limits or rates are not valid; `urdf` are the URDF's effort limits (k; 0: not known)."""
     if not len(urdf):
         return
     limits, given = np.array(values['command_limits']), np.array(values['command_rate_limits'])
@@ -186,7 +186,7 @@ def settings(model: Model) -> list[ParameterSpec]:
 
 
 def of_end_effector(name: str, link: str, sense: str = SENSES[0]) -> list[ParameterSpec]:
-    """Return the parameters of one end effector."""
+    """Return the parameters of a hand."""
     return [
         ParameterSpec(
             f'{name}.link', link, 'link on which the wrench acts', default_text='`R10l` for left, `R10r` for right',
@@ -202,8 +202,8 @@ def of_end_effector(name: str, link: str, sense: str = SENSES[0]) -> list[Parame
             live=True, choices=MOMENTS_ABOUT,
         ),
         ParameterSpec(
-            f'{name}.max_wrench', [0.0, 0.0], 'largest force (N) and moment (N m) that its sensor can read: readings '
-            'beyond are refused; 0: not known', live=True, least=0.0, most=MAX_QUANTITY, count=2,
+            f'{name}.max_wrench', [0.0, 0.0], 'range of the sensor, force (N) and moment (N m): larger readings '
+            'are refused; 0: not known', live=True, least=0.0, most=MAX_QUANTITY, count=2,
         ),
         *_of_sensor(name),
         *of_payload(name),
@@ -211,7 +211,7 @@ def of_end_effector(name: str, link: str, sense: str = SENSES[0]) -> list[Parame
 
 
 def _of_sensor(name: str) -> list[ParameterSpec]:
-    """Return the parameters of what a wrist sensor reads besides contact."""
+    """Return the parameters of a wrist sensor: bias, dead band and tool."""
     return [
         ParameterSpec(
             f'{name}.sensor.bias', [0.0] * 6, 'reading without any load, force and moment in the axes of the reading, '
@@ -222,19 +222,19 @@ def _of_sensor(name: str) -> list[ParameterSpec]:
             live=True, least=0.0, most=MAX_QUANTITY, count=2,
         ),
         ParameterSpec(
-            f'{name}.sensor.frame', '', 'link in whose frame readings are, where headers name a frame that is no link; '
-            "empty: the header's; not while commands go out", live=True,
+            f'{name}.sensor.frame', '', 'frame (link) of the readings, if the headers name a frame that is no link; '
+            "empty: the header's; fixed while commands are sent", live=True,
         ),
         ParameterSpec(
-            f'{name}.sensor.compensated', False, "whether the robot's firmware has taken the weight of "
-            '`<hand>.robot_payload` out of the readings; not while commands go out', live=True,
+            f'{name}.sensor.compensated', False, "whether the robot's firmware subtracts the weight of "
+            '`<hand>.robot_payload` from the readings; fixed while commands are sent', live=True,
         ),
         *of_tool(name),
     ]  # fmt: skip
 
 
 def of_tool(name: str) -> list[ParameterSpec]:
-    """Return the parameters of what a wrist sensor bears of its hand's own link."""
+    """Return the parameters of the tool: the part of the hand's link beyond the wrist sensor."""
     return [
         ParameterSpec(
             f'{name}.tool.mass', 0.0,
@@ -249,7 +249,7 @@ def of_tool(name: str) -> list[ParameterSpec]:
 
 
 def of_payload(name: str) -> list[ParameterSpec]:
-    """Return the parameters of what a hand holds: they count as one set."""
+    """Return the parameters of the payload of a hand; they must be changed together."""
     return [
         ParameterSpec(
             f'{name}.payload.mass', 0.0, 'mass that the hand holds, kg, in addition to the model; 0: nothing',
@@ -266,7 +266,7 @@ def of_payload(name: str) -> list[ParameterSpec]:
 
 
 def of_joint(name: str, defaults: Mapping[str, float], presliding: Sequence[Presliding] = ()) -> list[ParameterSpec]:
-    """Return the parameters of one joint."""
+    """Return the parameters of a joint."""
     pairs = [number for part in presliding for number in (part.torque, part.distance)]
     return [
         *(
@@ -283,7 +283,7 @@ def of_joint(name: str, defaults: Mapping[str, float], presliding: Sequence[Pres
         ),
         ParameterSpec(
             f'joints.{name}.effort_offset', float(defaults.get('effort_offset', 0.0)),
-            'what the effort reads where there is no torque, N m (N); taken off before the external torque is found',
+            'reading of the effort at zero torque, N m (N); subtracted before the external torque is computed',
             live=True, least=-MAX_QUANTITY, most=MAX_QUANTITY, default_text="the robot file's, or none",
         ),
     ]  # fmt: skip
@@ -302,7 +302,7 @@ def of_joints(dynamics: Dynamics) -> list[ParameterSpec]:
 
 
 def set_joints(dynamics: Dynamics, values: Settings) -> None:
-    """Give the dynamics what the parameters say of its joints."""
+    """Set the joint parameters of the dynamics."""
 
     def of_all(key: str) -> list[Any]:
         return [values[f'joints.{name}.{key}'] for name in dynamics.joint_names]
@@ -315,20 +315,20 @@ def set_joints(dynamics: Dynamics, values: Settings) -> None:
 
 
 def check_presliding(values: Mapping[str, Any]) -> None:
-    """Refuse presliding friction whose numbers are not pairs, or cannot be."""
+    """Raise `ArgumentError` if the numbers of presliding friction are not valid pairs."""
     for name, value in values.items():
         if name.endswith('.presliding'):
             presliding_of(name, value)
 
 
 def presliding_of(name: str, numbers: Sequence[float]) -> tuple[Presliding, ...]:
-    """Return presliding friction out of a parameter's numbers, without what has no torque, or say what is wrong."""
+    """Return presliding friction from the numbers of a parameter, without pairs of zero torque."""
     if len(numbers) > 2 * MAX_PRESLIDING:
         raise ArgumentError(f'{name}: {len(numbers)} numbers, must be at most {MAX_PRESLIDING} pairs')
     torques, distances = [*numbers[::2]], [*numbers[1::2]]
     possible = all(0 <= x <= MAX_QUANTITY for x in torques) and all(
         0 < x <= MAX_QUANTITY for x in distances
-    )  # NaN is not
+    )  # false for NaN
     if len(torques) != len(distances) or not possible:
         raise ArgumentError(
             f'{name}: {list(numbers)}, must be pairs of a torque, not negative, and a distance, positive; at most '
@@ -338,7 +338,7 @@ def presliding_of(name: str, numbers: Sequence[float]) -> tuple[Presliding, ...]
 
 
 def documented() -> list[ParameterSpec]:
-    """Return every parameter once, as docs/dynamics_node.md lists them: one hand and one joint stand for all."""
+    """Return every parameter once for docs/dynamics_node.md, with placeholders for hand and joint."""
     model = load_model()
     hand = of_end_effector('<hand>', '')
     joint = of_joint('<joint>', dict.fromkeys(JOINT_SETTINGS, 0.0))

@@ -1,4 +1,4 @@
-"""What the hands hold, as the parameters say: brought into the dynamics over a ramp, and out of every reading."""
+"""Payloads of the hands: added to the dynamics over a ramp, and subtracted from sensor readings."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from ..dynamics.dynamics import Dynamics
 from .messages import Refusals
 from .wrenches import WrenchInput
 
-SAME = 1e-12  # of the largest number: two payloads that differ by less are one
+SAME = 1e-12  # of the largest number: payloads that differ by less are equal
 
 
 class PayloadSpec(NamedTuple):
-    """A payload as people tell it: mass (kg), centre of mass (m), inertia about it (xx xy xz yy yz zz, kg m^2)."""
+    """Payload by numbers: mass (kg), centre of mass (m), inertia about it (kg m^2, xx xy xz yy yz zz)."""
 
     mass: float
     com: Sequence[float]
@@ -28,15 +28,15 @@ class PayloadSpec(NamedTuple):
 
     @classmethod
     def by(cls, values: Mapping[str, Any] | Settings, hand: str) -> PayloadSpec:
-        """Return what the parameters say."""
+        """Return the payload that the parameters describe."""
         return cls(*(values[f'{hand}.payload.{key}'] for key in cls._fields))
 
     def values(self, hand: str) -> dict[str, Any]:
-        """Return it as parameters."""
+        """Return the parameters of a hand with this payload."""
         return {f'{hand}.payload.{key}': value for key, value in self._asdict().items()}
 
     def body(self, what: str) -> Inertia:
-        """Return the body, or raise `ArgumentError` if none can be so. Without mass there is none."""
+        """Return the inertia (zero without mass); raise `ArgumentError` if no rigid body can have it."""
         numbers = np.array([self.mass, *self.com, *self.inertia], dtype=float)
         if not (np.abs(numbers) <= MAX_QUANTITY).all():
             raise ArgumentError(f'{what}: {numbers.tolist()}, must be finite, at most {MAX_QUANTITY:g}')
@@ -46,24 +46,22 @@ class PayloadSpec(NamedTuple):
 
 
 class Payloads:
-    """One payload a hand. `<hand>.payload.*` is what is wanted; what the dynamics have follows it over `payload_ramp`.
+    """One payload per hand. `<hand>.payload.*` is the target; the dynamics follow it over `payload_ramp`. Times in ns.
 
-    Between two possible bodies all are possible, for everything is linear in the ten parameters. Times are whole ns.
+    The ten inertial parameters are blended linearly, so every body between two possible bodies is possible.
     """
 
     def __init__(self, settings: Settings, dynamics: Dynamics, hands: Mapping[str, WrenchInput]) -> None:
-        """The parameters are declared with those of the hands."""
+        """Use the parameters that `RobotInputs` has declared."""
         self._settings, self._dynamics, self._hands = settings, dynamics, hands
         self.refusals = {name: Refusals() for name in hands}  # of messages
-        self._wanted = {name: Inertia() for name in hands}
-        self._ramps: dict[str, InertiaRamp | None] = {}  # None: begins with the next state
-        self._unplaced: dict[
-            str, tuple[str, PayloadSpec]
-        ] = {}  # by hand: the frame of a payload that waits for positions
+        self._target = {name: Inertia() for name in hands}
+        self._ramps: dict[str, InertiaRamp | None] = {}  # None: the ramp begins with the next state
+        self._waiting: dict[str, tuple[str, PayloadSpec]] = {}  # frame and payload that wait for joint positions
         settings.require(self._check)
         settings.on_change(self._apply)
-        self.carried: Mapping[str, Inertia] = {}  # by link, as the dynamics have it now; another object when it changes
-        self._finish()  # nothing was carried before the start
+        self.carried: Mapping[str, Inertia] = {}  # by link, as in the dynamics now; a new object after each change
+        self._finish()  # no ramp at the start
 
     def _check(self, values: Mapping[str, Any]) -> None:
         for name in self._hands:
@@ -72,27 +70,27 @@ class Payloads:
     def _apply(self) -> None:
         for name in self._hands:
             body = PayloadSpec.by(self._settings, name).body(f'{name}.payload')
-            if not np.array_equal(body.parameters, self._wanted[name].parameters):
-                self._wanted[name], self._ramps[name] = body, None
-                self._unplaced.pop(name, None)  # set since by a parameter
+            if not np.array_equal(body.parameters, self._target[name].parameters):
+                self._target[name], self._ramps[name] = body, None
+                self._waiting.pop(name, None)  # the parameter is newer
 
     def advance(self, now: int) -> None:
-        """Bring the dynamics to where the ramps are now: call it before torques are computed."""
+        """Update the payloads of the dynamics to the present state of the ramps; call it before computing torques."""
         if not self._ramps:
             return
         time, seconds = now * 1e-9, self._settings['payload_ramp']
         for name, ramp in [*self._ramps.items()]:
-            going = ramp or InertiaRamp(self._hands[name].payload, self._wanted[name], time, seconds)
+            going = ramp or InertiaRamp(self._hands[name].payload, self._target[name], time, seconds)
             self._ramps[name] = going
-            over = going.done(time) or time < going.start  # a clock that was set back must not hold it up
-            self._hands[name].payload = self._wanted[name] if over else going.at(time)
+            over = going.done(time) or time < going.start  # the second: the clock was set back
+            self._hands[name].payload = self._target[name] if over else going.at(time)
             if over:
                 del self._ramps[name]
         self._load()
 
     def _finish(self) -> None:
         for name, hand in self._hands.items():
-            hand.payload = self._wanted[name]
+            hand.payload = self._target[name]
         self._ramps.clear()
         self._load()
 
@@ -104,24 +102,24 @@ class Payloads:
 
     @property
     def steady(self) -> bool:
-        """Whether every hand carries what is wanted."""
-        return not self._ramps and not self._unplaced
+        """Whether every hand has its target payload."""
+        return not self._ramps and not self._waiting
 
     def changing(self, hand: str) -> bool:
-        """Whether a hand's payload is still on its way to what is wanted, or waits for the joints' positions."""
-        return hand in self._ramps or hand in self._unplaced
+        """Whether the payload of a hand is still changing, or waits for joint positions."""
+        return hand in self._ramps or hand in self._waiting
 
-    def waits_in(self, hand: str) -> str:
-        """Return the frame of a hand's payload that cannot be placed until all joints are known; '' if none waits."""
-        return self._unplaced[hand][0] if hand in self._unplaced else ''
+    def waiting_frame(self, hand: str) -> str:
+        """Return the frame of the payload that waits for joint positions; '' if none waits."""
+        return self._waiting[hand][0] if hand in self._waiting else ''
 
-    def update(self, hand: str, frame: str, told: PayloadSpec, q: Array | None) -> None:
-        """Let a hand carry from now on what is told, as `read` has it; what cannot be is refused."""
-        self._set(hand, self.read(hand, frame, told, q))
+    def update(self, hand: str, frame: str, payload: PayloadSpec, q: Array | None) -> None:
+        """Set the payload of a hand, as `parameter_values` says; note a refusal if it is not possible."""
+        self._set(hand, self.parameter_values(hand, frame, payload, q))
 
     def apply_waiting(self, q: Array) -> None:
-        """Let hands carry the payloads that waited for the positions q (n)."""
-        for hand, values in self.placed(q).items():
+        """Set the payloads that waited for the positions q (n)."""
+        for hand, values in self.waiting_values(q).items():
             self._set(hand, values)
 
     def _set(self, hand: str, values: dict[str, Any] | None) -> None:
@@ -134,33 +132,35 @@ class Payloads:
             return
         self._settings.update(values)
 
-    def read(self, hand: str, frame: str, told: PayloadSpec, q: Array | None) -> dict[str, Any] | None:
-        """Return the parameters' values for a payload that is told in a link's frame, or in the hand's if it is empty.
+    def parameter_values(
+        self, hand: str, frame: str, payload: PayloadSpec, q: Array | None
+    ) -> dict[str, Any] | None:
+        """Return the parameter values for a payload in the frame of a link, or of the hand if `frame` is ''.
 
-        None if they have them already, or if it cannot be: then a refusal is noted. `q` (n) are the joint positions:
-        they are needed where that link moves against the hand. While they are not known, such a payload waits, until
-        `placed` has them or the hand's next good message replaces it.
+        None if the parameters have these values already, or after noting a refusal. The joint positions `q` (n) are
+        needed if the link moves relative to the hand. While they are unknown (None), the payload waits for
+        `waiting_values`, or until the next valid message for the hand replaces it.
         """
         link = self._hands[hand].link
         try:
-            body = told.body(f'payload/{hand}')
+            body = payload.body(f'payload/{hand}')
             moved = bool(body.m and frame and frame != link)
             if moved and q is None and not self._dynamics.fixed_together(link, frame):
-                self._unplaced[hand] = frame, told
+                self._waiting[hand] = frame, payload
                 return None
             if moved:
                 body = self._dynamics.inertia_at_link(body, link, frame, q)
         except ArgumentError as error:
             self.refusals[hand].note(str(error))
             return None
-        self._unplaced.pop(hand, None)
-        known = self._wanted[hand].parameters
+        self._waiting.pop(hand, None)
+        known = self._target[hand].parameters
         if np.abs(body.parameters - known).max() <= SAME * np.abs(known).max():
             return None
         return PayloadSpec(body.m, body.com.tolist(), upper_triangle(body.I_G).tolist()).values(hand)
 
-    def placed(self, q: Array) -> dict[str, dict[str, Any]]:
-        """Return by hand the parameters' values for payloads that waited for the positions q (n); none wait then."""
-        waiting, self._unplaced = self._unplaced, {}
-        found = {hand: self.read(hand, frame, told, q) for hand, (frame, told) in waiting.items()}
+    def waiting_values(self, q: Array) -> dict[str, dict[str, Any]]:
+        """Return by hand the parameter values for payloads that waited for q (n), and clear the waiting ones."""
+        waiting, self._waiting = self._waiting, {}
+        found = {hand: self.parameter_values(hand, *payload, q) for hand, payload in waiting.items()}
         return {hand: values for hand, values in found.items() if values is not None}

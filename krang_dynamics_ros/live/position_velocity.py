@@ -1,4 +1,4 @@
-"""Velocities made of positions, for drivers that publish none: differences through a first-order low-pass."""
+"""Velocities from positions, for drivers that publish none: differences after a first-order low-pass."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from ..core.spatial import Array
 SOURCES = ('message', 'position')
 SPECS = (
     ParameterSpec(
-        'velocity_source', SOURCES[0], 'where velocities come from: the joint states, or differences of their '
-        'positions through a low-pass, for drivers that publish none; not while commands go out',
+        'velocity_source', SOURCES[0], 'source of velocities: the joint states, or differences of their '
+        'positions after a low-pass, for drivers that publish none; fixed while commands are sent',
         live=True, choices=SOURCES,
     ),
     ParameterSpec(
-        'velocity_cutoff', 20.0, 'cut-off frequency f of that low-pass, Hz: velocities are 1 / (2 pi f) late, 8 ms at '
-        '20 Hz; not while commands go out', live=True, least=0.1, most=1000.0,
+        'velocity_cutoff', 20.0, 'cut-off frequency f of that low-pass, Hz; its delay is 1 / (2 pi f), 8 ms at '
+        '20 Hz; fixed while commands are sent', live=True, least=0.1, most=1000.0,
     ),
 )  # fmt: skip
 
@@ -26,13 +26,13 @@ SPECS = (
 def next_velocity(velocity: Array, moved: Array, seconds: Array, cutoff: float, longest: float) -> Array:
     """Return the velocities (k; rad/s or m/s) after joints moved (k; rad or m) within a time (k; s).
 
-    `velocity` (k) are the ones before, NaN where there are none: then the difference counts alone. NaN where `moved`
-    is, for there was no sample before, and after a gap longer than `longest` (s). `cutoff` is in Hz. The way between
-    two samples is taken as straight, and the low-pass is exact for it.
+    `velocity` (k) are the velocities before; where they are NaN, the result is the difference without filtering. The
+    result is NaN where `moved` is NaN (no sample before), and after a gap longer than `longest` (s). `cutoff` is in Hz.
+    The low-pass is exact for a constant velocity between two samples.
     """
     with np.errstate(divide='ignore', invalid='ignore'):
         mean = moved / seconds
         share = -np.expm1(-2 * math.pi * cutoff * seconds)
         filtered = np.where(np.isnan(velocity), mean, velocity + share * (mean - velocity))
-    filtered = np.where(seconds > 0, filtered, velocity)  # two samples of one instant say nothing of the velocity
+    filtered = np.where(seconds > 0, filtered, velocity)  # two samples at the same time give no velocity
     return np.where(np.isnan(moved) | (seconds > longest), np.nan, filtered)

@@ -1,4 +1,4 @@
-"""The latest messages of a robot as one state: joints, hand wrenches, IMU."""
+"""The latest messages of a robot, combined to a state: joints, hand wrenches, IMU."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ from .standstill import Standstill
 from .state_checks import JointBounds
 from .wrenches import RowTimes, Weigh, WrenchInput, WristSensor, contact_rows, contact_wrenches, latest
 
-ZERO_SECONDS = 0.5  # s of readings that a zero is the mean of
+ZERO_SECONDS = 0.5  # s of readings that are averaged for a zero
 
 
 class InputTopics(NamedTuple):
-    """Names of the topics that a robot's messages come on, as the parameters have them."""
+    """Names of the input topics of a robot, by the parameters."""
 
     joint_states: str = 'joint_states'
     imu: str = 'imu'
@@ -36,11 +36,11 @@ class InputTopics(NamedTuple):
 
 
 class RobotInputs:
-    """Messages, put together. Times are whole ns: a stamp is the sender's, `now` is when a message came."""
+    """The latest messages of a robot. Times in ns: `stamp` by the sender's clock, `now` is the arrival."""
 
     def __init__(self, settings: Settings, model: Model) -> None:
         self._settings, self._model = settings, model
-        self.heard = 0  # joint states, good or not
+        self.joint_state_count = 0  # of received joint states, refused ones included
         imu_joint = settings['imu_joint']
         self.imu_joints = [known_joint(model, 'imu_joint', imu_joint)] if imu_joint else []
         joints, timeout = model.dynamics.joint_names, settings['state_timeout']
@@ -62,7 +62,7 @@ class RobotInputs:
 
     @property
     def topics(self) -> InputTopics:
-        """The topics that messages come on."""
+        """The input topics."""
         wrenches = {name: self._settings[f'{name}.wrench_topic'] for name in self.hands}
         return InputTopics(self._settings['joint_states_topic'], self._settings['imu_topic'], wrenches)
 
@@ -80,7 +80,7 @@ class RobotInputs:
         for name, hand in self.hands.items():
             meaning = tuple(self._settings[f'{name}.{key}'] for key in ('sense', 'moment_about', 'sensor.frame'))
             if meaning != (hand.sense, hand.moment_about, hand.sensor_frame):
-                hand.forget()  # what came under the other meaning
+                hand.forget()  # readings with the other meaning
             hand.sense, hand.moment_about, hand.sensor_frame = meaning
             hand.timeout = self._settings['wrench_timeout']
             force, moment = self._settings[f'{name}.max_wrench']
@@ -90,97 +90,97 @@ class RobotInputs:
     def on_joint_state(
         self, names: Sequence[str], position: Array, velocity: Array, effort: Array, stamp: int, now: int
     ) -> State | None:
-        """Take in a joint state; return what is known of the robot if all of its joints now are."""
-        self.heard += 1
+        """Store a joint state; return the state of the robot if all joints are known."""
+        self.joint_state_count += 1
         resets = self.states.timeline.time_resets
-        taken = self.states.update(names, position, velocity, effort, stamp, now)
+        used = self.states.update(names, position, velocity, effort, stamp, now)
         if self.states.timeline.time_resets != resets:
             self._forget_readings(stamp, now)
-        if not taken or not self.states.complete(now):
+        if not used or not self.states.complete(now):
             return None
         states = self.states
         parts = _Parts(states, partial(self._state, stamp, now)) if states.in_parts else None
         return self._state(stamp, now, states.numbers.copy(), stamp or states.newest or now, parts)
 
     def _state(self, stamp: int, now: int, numbers: Array, time: int, parts: Parts | None = None) -> State:
-        """Return the state of numbers (3, n) at a time, with the wrenches at a joint state's stamp."""
+        """Return the state with numbers (3, n) at a time (ns), with the wrenches for the stamp of a joint state."""
         q, velocities, effort = numbers
         wrenches = LazyWrenches(lambda: contact_wrenches(self.hands.values(), self._weigh(q), stamp, now))
         dq = velocities if math.isfinite(velocities @ velocities) else None
         return State(q, dq, wrenches, effort, time, velocities, parts)
 
     def _forget_readings(self, stamp: int, now: int) -> None:
-        """Forget readings of a time yet to come, for time went back."""
+        """Forget readings from the future, after time went back."""
         for hand in self.hands.values():
             hand.time_went_back(stamp, now)
 
     def on_rows(
         self, names: Sequence[str], columns: Sequence[Array], times: RowTimes, wrenches: Sequence[tuple[int, Any]]
     ) -> tuple[Array, WrenchRows] | None:
-        """Take in joint states (m, k) without any fault, many at once, and the wrenches between them.
+        """Store many joint states (m, k) without a fault at once, and the wrenches between them.
 
-        `wrenches` are what `on_wrench` gets, each with the number of joint states before it. Return what is known
-        after each of the first joint states, (3, rows, n), and what the robot then applies by contact; None: the first
-        is for `on_joint_state` to look at. Wrenches that came after those rows are not taken.
+        `wrenches` are arguments of `on_wrench`, each with the number of joint states before it. Return the numbers
+        (3, rows, n) after each of the first `rows` joint states, and the contact wrenches there, applied by the robot;
+        None if the first joint state must be given to `on_joint_state`. Wrenches after those rows are not stored.
         """
         known = self.states.on_rows(names, columns, times.stamp, times.arrival)
         if known is None:
             return None
         rows = known.shape[1]
-        self.heard += rows
+        self.joint_state_count += rows
         return known, self._contacts(known[0], RowTimes(times.stamp[:rows], times.arrival[:rows]), wrenches)
 
     def _contacts(self, q: Array, times: RowTimes, wrenches: Sequence[tuple[int, Any]]) -> WrenchRows:
-        """Return what the hands apply at states q (m, n), and take in the wrenches that came before the last one."""
-        told = {name: [*latest(hand, 0)] for name, hand in self.hands.items()}
+        """Return the contact wrenches of the hands at states q (m, n); store the wrenches before the last state."""
+        readings = {name: [*latest(hand, 0)] for name, hand in self.hands.items()}
         for row, (hand, *wrench) in wrenches:
             if row < len(q) and self.hands[hand].update(*wrench):
-                told[hand] += latest(self.hands[hand], row)
+                readings[hand] += latest(self.hands[hand], row)
         contacts: dict[WrenchFrame, Array] = {}
-        for name, readings in told.items():
-            found = contact_rows(self.hands[name], readings, q, times, self._model.dynamics.weights) if readings else {}
-            contacts |= {place: vectors + contacts.get(place, 0.0) for place, vectors in found.items()}
+        for name, of_hand in readings.items():
+            found = contact_rows(self.hands[name], of_hand, q, times, self._model.dynamics.weights) if of_hand else {}
+            contacts |= {frame: vectors + contacts.get(frame, 0.0) for frame, vectors in found.items()}
         return contacts
 
     def on_wrench(
         self, hand: str, frame: str, force: Sequence[float], moment: Sequence[float], stamp: int, now: int
     ) -> bool:
-        """Take in a reading (N, N m) in the axes of a link, or of the hand where `frame` is empty; or refuse it."""
-        one, states = self.hands[hand], self.states
-        if not one.update(frame, force, moment, stamp, now) or one.reading is None:
+        """Store a reading (N, N m) in the axes of a link, or of the hand if `frame` is ''; return whether it is new."""
+        wrench_input, states = self.hands[hand], self.states
+        if not wrench_input.update(frame, force, moment, stamp, now) or wrench_input.reading is None:
             return False
         if states.complete(now):
             dq = states.velocity if states.moving else None
-            self._standstill[hand].add(now, one.reading, states.position, dq)
+            self._standstill[hand].add(now, wrench_input.reading, states.position, dq)
         return True
 
     def compensated(self, hand: str, now: int) -> Array | None:
         """Return a hand's latest reading (6) without bias, tool and payload, in its own frame and sense.
 
-        There is none while a joint is not known, for then the weight's direction is not; nor one that is not finite.
+        None while a joint is unknown, because the direction of the weight is unknown then; None if it is not finite.
         """
-        one = self.hands[hand]
-        if one.reading is None or not self.states.complete(now):
+        wrench_input = self.hands[hand]
+        if wrench_input.reading is None or not self.states.complete(now):
             return None
-        wrench = contact_wrenches([one], self._weigh(self.states.position), 0, one.arrival)[hand]
+        wrench = contact_wrenches([wrench_input], self._weigh(self.states.position), 0, wrench_input.arrival)[hand]
         vector = wrench.vector
-        return one.sign * vector if math.isfinite(vector @ vector) else None
+        return wrench_input.sign * vector if math.isfinite(vector @ vector) else None
 
     def zero(self, hand: str, now: int) -> Array:
-        """Return the bias (6) by which the readings of the last half second are of nothing but tool and payload.
+        """Return the bias (6; N, N m) for which the mean contact wrench of the last half second is zero.
 
-        `ArgumentError` says why it cannot be known: a joint moves, or the readings do.
+        Raise `ArgumentError` if a joint moves or the readings are not steady.
         """
-        if trouble := self._standstill[hand].trouble(now):
-            raise ArgumentError(f'{hand}: {trouble}')
-        average, one = self._standstill[hand].average(), self.hands[hand]
-        loads = one.loads(average.reading)
+        if fault := self._standstill[hand].fault(now):
+            raise ArgumentError(f'{hand}: {fault}')
+        average, wrench_input = self._standstill[hand].average(), self.hands[hand]
+        loads = wrench_input.loads(average.reading)
         weight = np.sum(self._weigh(average.q)(loads), axis=0) if loads else 0.0
-        return average.reading.numbers + one.sign * weight
+        return average.reading.numbers + wrench_input.sign * weight
 
     @property
-    def longest_memory(self) -> float:
-        """How long anything that came is of use, s."""
+    def max_age(self) -> float:
+        """Maximum age of any input, s."""
         return max([self.states.timeout, *(hand.timeout for hand in self.hands.values())])
 
     def _weigh(self, q: Array) -> Weigh:
@@ -189,9 +189,9 @@ class RobotInputs:
     def on_imu(
         self, quaternion: Sequence[float], rate: float, covariances: tuple[float, float], stamp: int, now: int
     ) -> None:
-        """Take in the base's orientation (w, x, y, z) and its pitch rate (rad/s).
+        """Store the orientation of the base (w, x, y, z) and its pitch rate (rad/s).
 
-        The covariances are the first entries of those of orientation and rate; -1 means that it is not given.
+        `covariances` are the first entries of the covariances of orientation and rate; -1 means "not measured".
         """
         try:
             angle = pitch(quaternion, covariances[0])
@@ -205,7 +205,7 @@ class RobotInputs:
             self._forget_readings(stamp, now)
 
     def forget(self, now: int) -> None:
-        """Know nothing: the clock has jumped."""
+        """Forget all messages: the clock has jumped."""
         self.states.on_clock_jump(now)
         for name, hand in self.hands.items():
             hand.forget()
@@ -213,24 +213,24 @@ class RobotInputs:
 
 
 class _Parts:
-    """Joints that come in parts, as they are known after a message."""
+    """Joints that come in parts, at common instants."""
 
     def __init__(self, states: JointTracker, state: Callable[[Array, int], State]) -> None:
-        """`state` makes a state of numbers (3, n) at an instant (ns)."""
+        """`state` returns the state with numbers (3, n) at an instant (ns)."""
         self._states, self._state = states, state
 
     def instants(self) -> list[State]:
-        """Return the newest state of one instant, after those on the way to it; nothing if there is no newer one."""
+        """Return the states at the instants since the last call, the newest last."""
         return [self._state(numbers, instant) for instant, numbers in self._states.aligned()]
 
     @property
     def is_too_old(self) -> bool:
-        """Whether that state is too old to say anything of now: a part is too far behind the others."""
+        """Whether the newest state is too old, because a part lags too far behind the others."""
         return self._states.is_too_old
 
 
 def _sensor(values: Mapping[str, Any] | Settings, hand: str) -> WristSensor:
-    """Return a hand's sensor by the values of its parameters, or raise `ArgumentError`."""
+    """Return the sensor of a hand from its parameter values, or raise `ArgumentError`."""
     keys = ('sensor.bias', 'tool.mass', 'tool.com', 'sensor.deadband')
     try:
         return WristSensor.of(*(values[f'{hand}.{key}'] for key in keys))
@@ -250,7 +250,7 @@ def joint_bounds(robot: Robot) -> JointBounds:
 
 
 def known_joint(model: Model, parameter: str, name: str) -> str:
-    """Return a joint's name that a parameter gave, if the robot has it."""
+    """Return the name of a joint from a parameter; raise `ArgumentError` if the robot does not have it."""
     if name not in model.dynamics.joint_names:
         raise unknown_name(f'{parameter}: joint', name, model.dynamics.joint_names)
     return name

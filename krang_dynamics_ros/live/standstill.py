@@ -1,4 +1,4 @@
-"""Whether a hand has stood still for a while: by its joints, and by what its sensor reads."""
+"""Standstill of a robot: joints do not move, and the readings of a hand's sensor are steady."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ import numpy as np
 from ..core.spatial import Array
 from .wrenches import Reading
 
-SLOW = 0.05  # rad/s, m/s: the noise of a velocity that was differentiated stays below
-STEADY = 0.005  # rad, m: the noise of an encoder stays far below
-NOISE = (2.0, 0.2)  # N, N m, standard deviation: the noise of a cheap sensor stays below
-DRIFT = (0.3, 0.03)  # N, N m, between the halves of the time, besides what noise explains
-FEWEST = 10  # readings
-COVERED = 0.8  # of the time, at least
+SLOW = 0.05  # rad/s, m/s: above the noise of a differentiated velocity
+STEADY = 0.005  # rad, m: far above the noise of an encoder
+NOISE = (2.0, 0.2)  # N, N m, standard deviation: above the noise of a cheap sensor
+DRIFT = (0.3, 0.03)  # N, N m, between the means of both halves, beyond the effect of noise
+MIN_READINGS = 10  # readings
+MIN_COVERAGE = 0.8  # of the time
 
 
 class Moment(NamedTuple):
-    """One reading, and the joints as they were."""
+    """A reading, with the joints at its time."""
 
     arrival: int  # ns
     reading: Reading
@@ -29,30 +29,30 @@ class Moment(NamedTuple):
 
 
 class Average(NamedTuple):
-    """The mean of readings of a hand that stood still."""
+    """The mean of the readings of a hand at standstill."""
 
     reading: Reading  # mean
-    deviation: Array  # (6) standard deviation of one reading
+    deviation: Array  # (6) standard deviation of a single reading
     readings: int  # in the mean
     q: Array  # (n) mean
-    time: float | None = None  # s, of the last reading; None: not known
+    time: float | None = None  # s, of the last reading; None: unknown
 
 
 class Standstill:
     """The readings of the last seconds."""
 
     def __init__(self, joint_names: Sequence[str], seconds: float) -> None:
-        """`seconds` is for how long all must have stood still."""
+        """`seconds` is the required duration of the standstill."""
         self.joint_names = tuple(joint_names)
         self.seconds = seconds
         self._moments: deque[Moment] = deque()
 
     def forget(self) -> None:
-        """Know of no readings."""
+        """Forget all readings."""
         self._moments.clear()
 
     def add(self, arrival: int, reading: Reading, q: Array, dq: Array | None) -> None:
-        """Take in a reading that came at a time (ns), with the joints (n) of that time; dq is None where unknown."""
+        """Store a reading with its arrival (ns) and the joints (n) at that time; dq is None if unknown."""
         moments = self._moments
         if moments and arrival < moments[-1].arrival:
             moments.clear()  # time went back
@@ -60,17 +60,17 @@ class Standstill:
         while moments[0].arrival < arrival - self.seconds * 1e9:
             moments.popleft()
 
-    def trouble(self, now: int) -> str:
-        """Say why it cannot be said that all has stood still until now (ns), or return nothing."""
+    def fault(self, now: int) -> str:
+        """Return why there is no standstill until now (ns), or ''."""
         moments = self._moments
-        if not moments or now - moments[-1].arrival > (1 - COVERED) * self.seconds * 1e9:
-            return 'no readings come while all joints are known'
+        if not moments or now - moments[-1].arrival > (1 - MIN_COVERAGE) * self.seconds * 1e9:
+            return 'no readings while all joints are known'
         covered = (moments[-1].arrival - moments[0].arrival) / 1e9
-        if covered < COVERED * self.seconds or len(moments) < FEWEST:
-            return f'{covered:.1f} s of readings so far, must be {self.seconds:g} s, and {FEWEST} readings at least'
+        if covered < MIN_COVERAGE * self.seconds or len(moments) < MIN_READINGS:
+            return f'{covered:.1f} s of readings, must be {self.seconds:g} s with at least {MIN_READINGS} readings'
         if len(frames := {moment.reading[1:] for moment in moments}) > 1:
             return f'readings come in several frames: {sorted(axes or "the hand" for axes, _ in frames)}, must be one'
-        return self._motion() or self._spread()
+        return self._motion() or self._noise()
 
     def _motion(self) -> str:
         speeds = [np.abs(moment.dq) for moment in self._moments if moment.dq is not None]
@@ -83,17 +83,17 @@ class Standstill:
             return f'{self.joint_names[k]} has moved by {travel[k]:.3g} rad, must be below {STEADY:g}'
         return ''
 
-    def _spread(self) -> str:
+    def _noise(self) -> str:
         numbers = self._numbers()
         deviation, half = numbers.std(axis=0), len(numbers) // 2
         drift = np.abs(numbers[:half].mean(axis=0) - numbers[half:].mean(axis=0))
-        noise = np.diff(numbers, axis=0).std(axis=0) / np.sqrt(2)  # without what changes slowly
-        drift -= 10 * noise / np.sqrt(len(numbers))  # five standard deviations of what noise alone makes of it
-        for values, limits, what in ((deviation, NOISE, 'spread'), (drift, DRIFT, 'drift')):
+        noise = np.diff(numbers, axis=0).std(axis=0) / np.sqrt(2)  # without slow changes
+        drift -= 10 * noise / np.sqrt(len(numbers))  # five standard deviations of the drift that noise alone causes
+        for values, limits, kind in ((deviation, NOISE, 'noise'), (drift, DRIFT, 'drift')):
             force, moment = values[:3].max(), values[3:].max()
             if force > limits[0] or moment > limits[1]:
                 return (
-                    f'the readings {what} by {max(force, 0):.2g} N and {max(moment, 0):.2g} N m, '
+                    f'the readings have a {kind} of {max(force, 0):.2g} N and {max(moment, 0):.2g} N m, '
                     f'must be below {limits[0]:g} and {limits[1]:g}'
                 )
         return ''
@@ -102,7 +102,7 @@ class Standstill:
         return np.array([moment.reading.numbers for moment in self._moments])
 
     def average(self) -> Average:
-        """Return the mean of all readings; ask for `trouble` first."""
+        """Return the mean of all readings; check `fault` first."""
         numbers, reading = self._numbers(), self._moments[-1].reading
         q = np.mean([moment.q for moment in self._moments], axis=0)
         mean = reading._replace(numbers=numbers.mean(axis=0))

@@ -1,4 +1,4 @@
-"""Contact wrenches of the hands: sensor readings without bias, tool and payload, of one state or of many."""
+"""Contact wrenches of the hands: sensor readings without bias, tool and payload, at a single state or at many."""
 
 from __future__ import annotations
 
@@ -26,18 +26,18 @@ _NONE = frozen(np.zeros(6))
 
 @dataclass(frozen=True, eq=False)
 class WristSensor:
-    """One sensor's bias, tool and dead band. A reading is [force; moment] (N, N m), as the sensor gives it.
+    """Bias, tool and dead band of a wrist sensor. A reading is [force; moment] (N, N m) as published.
 
         reading = bias + weight of tool and payload + contact
 
-    all in the reading's own axes, about its own point, in its own sense (a weight is what the world applies). `tool` is
-    what of the hand's link hangs beyond the sensor: the model has it already, so it corrects readings only. A payload
-    is not in the model: it corrects readings too, and is the dynamics' to add. Where the robot's firmware has taken a
+    all in the axes, about the point and in the sense of the reading (the world applies a weight). `tool` is the part of
+    the hand's link beyond the sensor. The model contains its mass already, so it only corrects readings. A payload is
+    not in the model: it corrects readings, and the dynamics add it. Where the robot's firmware has taken a
     weight out of the reading, that is put back first: `WrenchInput.removed`.
     """
 
-    bias: Array = field(default_factory=lambda: _NONE)  # (6), as the sensor gives it
-    tool: Inertia = field(default_factory=Inertia)  # in the hand's frame; of use are mass and centre of mass
+    bias: Array = field(default_factory=lambda: _NONE)  # (6), in the axes and sense of the reading
+    tool: Inertia = field(default_factory=Inertia)  # in the hand's frame; only mass and centre of mass are used
     deadband: tuple[float, float] = (0.0, 0.0)  # N, N m
 
     @classmethod
@@ -48,7 +48,7 @@ class WristSensor:
         tool_com: Sequence[float] | Array = (0.0, 0.0, 0.0),
         deadband: Sequence[float] = (0.0, 0.0),
     ) -> WristSensor:
-        """Check the numbers: bias (6), kg, m (3) in the hand's frame, N and N m; or raise `ArgumentError`."""
+        """Return a sensor: bias (6), tool mass kg, tool com (3) m in the hand's frame, dead band N and N m."""
         for name, numbers, count in (('bias', bias, 6), ('tool com', tool_com, 3), ('dead band', deadband, 2)):
             if len(numbers) != count or not np.isfinite(numbers).all():
                 raise ArgumentError(f'{name}: {list(numbers)}, must be {count} finite numbers')
@@ -64,17 +64,17 @@ class WristSensor:
         return np.repeat(self.deadband, 3) if any(self.deadband) else None
 
     def contact(self, reading: Array, sign: float, weight: Array | None) -> Array:
-        """Return what the robot applies by contact (6): a reading without bias and weight, then shrunk.
+        """Return the contact wrench (6) that the robot applies: a reading without bias and weight, after the dead band.
 
-        `sign` turns a reading into what the robot applies; `weight` (6) is what gravity, the world, does beyond the
-        sensor. The dead band is each axis' own, for it stands for the noise and the hysteresis of each channel:
-        |x| - d, the sign kept, zero within. It shrinks and does not clip, so that what is felt has no jump.
+        `sign` converts a reading to a wrench applied by the robot; `weight` (6) is the weight beyond the sensor (by the
+        world). The dead band acts on each axis, because each channel has its own noise and hysteresis: it gives
+        sign(x) max(|x| - d, 0), which has no jump.
         """
-        left = reading - self.bias if sign > 0 else self.bias - reading
+        contact = reading - self.bias if sign > 0 else self.bias - reading
         if weight is not None:
-            left += weight
+            contact += weight
         band = self._band
-        return left if band is None else left - np.maximum(np.minimum(left, band), -band)
+        return contact if band is None else contact - np.maximum(np.minimum(contact, band), -band)
 
 
 Sense = Literal['applied_by_robot', 'applied_on_robot']
@@ -84,15 +84,15 @@ MOMENTS_ABOUT: tuple[str, ...] = get_args(MomentAbout)
 _NOTHING = Inertia()
 
 Weigh = Callable[[Sequence[Load]], Sequence[Array]]
-"""What gravity does to bodies that links carry: `Dynamics.weights` at a pose."""
+"""Weights of loads on links at a fixed pose: `Dynamics.weights`."""
 
 
 WeighAt = Callable[[Array, Sequence[Load]], Sequence[Array]]
-"""The same at any pose: `Dynamics.weights`."""
+"""Weights of loads on links at a pose q (n): `Dynamics.weights`."""
 
 
 class RemovedWeight(NamedTuple):
-    """A body whose weight the robot's firmware has taken out of the readings, and the gravity that it believes in."""
+    """A body whose weight the robot's firmware subtracts from the readings, and the gravity that it assumes."""
 
     link: str
     body: Inertia  # in the link's frame
@@ -100,20 +100,20 @@ class RemovedWeight(NamedTuple):
 
 
 class Reading(NamedTuple):
-    """What a sensor said: [force; moment] (6; N, N m), in its own sense, in whose axes and about whose origin."""
+    """Reading of a sensor: [force; moment] (6; N, N m) in its own sense, with its axes and the point of the moment."""
 
     numbers: Array
-    axes: str  # a link, or empty for the hand's
+    axes: str  # a link; '' for the hand
     about: str
 
 
 @dataclass
 class WrenchInput:
-    """One end effector, and the latest reading of its sensor.
+    """A hand, and the latest reading of its sensor.
 
-    `sense` says who applies what is read: the robot (the report's sign) or the world (a sensor's usual sign).
-    `moment_about` says about which origin the moment is given: that of the frame it is given in (ROS's convention),
-    or the hand's own (the report's 0f_e@10).
+    `sense` is the side that applies the wrench: the robot (sign of the report) or the world (usual sign of a sensor).
+    `moment_about` is the point of the moment: the origin of the frame of the reading (ROS convention), or of the hand
+    (0f_e@10 in the report).
     """
 
     name: str
@@ -122,27 +122,27 @@ class WrenchInput:
     moment_about: MomentAbout = 'frame'
     timeout: float = 0.1  # s
     max_wrench: tuple[float, float] = (0.0, 0.0)  # N, N m: the sensor's range; 0: not known
-    links: Collection[str] = ()  # in whose frames a wrench may be given
+    links: Collection[str] = ()  # frames that a reading may be given in
     sensor: WristSensor = field(default_factory=WristSensor)
-    payload: Inertia = field(default_factory=Inertia)  # what the hand holds, in its frame; the dynamics have it too
-    sensor_frame: str = ''  # link in whose frame readings are, whatever their headers say; empty: the header's
-    removed: RemovedWeight | None = None  # None: readings are as the sensor gives them
+    payload: Inertia = field(default_factory=Inertia)  # in the hand's frame; also in the dynamics
+    sensor_frame: str = ''  # link that replaces the frame in the headers; '': headers are right
+    removed: RemovedWeight | None = None  # by the firmware; None: raw readings
     refusals: Refusals = field(default_factory=Refusals)
     frame: str = ''  # of the latest reading
     stamp: int = 0
     arrival: int = NEVER
     reading: Reading | None = None  # the latest, however old
-    _beyond: tuple[Inertia, Inertia, Inertia] = (_NOTHING,) * 3  # tool, payload, and both as one
+    _beyond: tuple[Inertia, Inertia, Inertia] = (_NOTHING,) * 3  # cache: tool, payload, and their sum
 
     def forget(self) -> None:
-        """Know of no reading."""
+        """Forget the reading."""
         self.reading, self.arrival = None, NEVER
 
     def update(self, frame: str, force: Sequence[float], moment: Sequence[float], stamp: int, now: int) -> bool:
-        """Take in a reading (N, N m) in the axes of a link, `frame`, or of the hand if it is empty; or refuse it.
+        """Store a reading (N, N m) in the axes of the link `frame`, or of the hand if ''; return whether it is new.
 
-        Where `sensor_frame` names a link, it replaces `frame`. A reading whose stamp does not advance is not new: the
-        one before ages. A reading from further back than the timeout is of a time that began anew.
+        `sensor_frame`, if set, replaces `frame`. A reading whose stamp does not advance is ignored, so the reading
+        before ages. A stamp older by more than the timeout is accepted: time was reset.
         """
         frame = self.sensor_frame or frame
         if frame and frame not in self.links:
@@ -160,44 +160,44 @@ class WrenchInput:
         return True
 
     def _beyond_range(self, force: Sequence[float], moment: Sequence[float]) -> str:
-        """Say which part of a reading is beyond the range of the sensor."""
-        for what, unit, values, most in zip(
+        """Return a message if a reading exceeds the range of the sensor, or ''."""
+        for name, unit, values, limit in zip(
             ('force', 'moment'), ('N', 'N m'), (force, moment), self.max_wrench, strict=True
         ):
-            if most and (size := math.hypot(*values)) > most:
-                return f'{what} of {size:.4g} {unit}, must be at most {most:g} ({self.name}.max_wrench)'
+            if limit and (size := math.hypot(*values)) > limit:
+                return f'{name} of {size:.4g} {unit}, must be at most {limit:g} ({self.name}.max_wrench)'
         return ''
 
     def time_went_back(self, stamp: int, now: int) -> None:
-        """Forget a reading that, after time went back to a joint state's, is of a time yet to come."""
+        """Forget a reading from the future, after time went back to that of a joint state."""
         if max(self.lead_time(stamp), self.arrival - now) > self.timeout * 1e9:
             self.forget()
 
     @property
     def known(self) -> bool:
-        """Whether there is a reading at all, however old."""
+        """Whether there is a reading, of any age."""
         return self.reading is not None
 
     def lead_time(self, state_stamp: int) -> int:
-        """Return by how much the latest reading is stamped after a joint state, ns; zero if one has no stamp."""
+        """Return the stamp of the latest reading minus that of a joint state, ns; zero if a stamp is missing."""
         return self.stamp - state_stamp if self.stamp and state_stamp else 0
 
     def is_stale(self, state_stamp: int, now: int) -> bool:
-        """Tell whether the latest reading is of another time than a joint state of this stamp, or came at another time.
+        """Return whether stamp or arrival of the latest reading differ by more than the timeout from a joint state's.
 
-        Of another time is one from after as well: what the hand bears then is not what it bears at that state. One that
-        came after `now` came before the clock was set back.
+        A reading stamped after the joint state is rejected too. An arrival after `now` means that the clock was set
+        back.
         """
         limit = self.timeout * 1e9
         return abs(self.lead_time(state_stamp)) > limit or abs(now - self.arrival) > limit
 
     @property
     def sign(self) -> float:
-        """What turns a reading into what the robot applies."""
+        """Factor from a reading to the wrench that the robot applies."""
         return 1.0 if self.sense == 'applied_by_robot' else -1.0
 
     def loads(self, reading: Reading) -> list[Load]:
-        """Return what a reading holds the weight of; with negative mass what the firmware has taken out of it."""
+        """Return the loads in a reading: tool and payload, minus the body that the firmware subtracts."""
         tool, payload, body = self._beyond
         if tool is not self.sensor.tool or payload is not self.payload:
             body = self.sensor.tool + self.payload
@@ -205,7 +205,7 @@ class WrenchInput:
         return [*([Load(self.link, body, reading.axes, reading.about)] if body.m else []), *self.removed_loads(reading)]
 
     def removed_loads(self, reading: Reading) -> list[Load]:
-        """Return what the firmware has taken out of a reading, as a body of negative mass; empty: nothing."""
+        """Return the body that the firmware subtracts from a reading, with negative mass; empty if none."""
         if self.removed is None:
             return []
         link, body, gravity = self.removed
@@ -213,12 +213,12 @@ class WrenchInput:
         return [Load(link, negative, reading.axes or self.link, reading.about or self.link, gravity)]
 
     def contact(self, reading: Reading, weight: Array | None) -> Wrench:
-        """Return what the robot applies by contact: a reading without bias and without the weight (6) of its load."""
+        """Return the contact wrench that the robot applies: a reading without bias and without the weight (6)."""
         numbers = self.sensor.contact(reading.numbers, self.sign, weight)
         return Wrench.of(self.link, numbers, reading.axes, reading.about)
 
     def wrench(self, state_stamp: int, now: int) -> Wrench | None:
-        """Return what the robot applies (the report's sign) by all that the latest reading holds, if it is not late."""
+        """Return the wrench of the latest reading, uncompensated, applied by the robot; None if it is stale."""
         reading = self.reading
         if reading is None or self.is_stale(state_stamp, now):
             return None
@@ -226,9 +226,9 @@ class WrenchInput:
 
 
 def contact_wrenches(hands: Iterable[WrenchInput], weigh: Weigh, state_stamp: int, now: int) -> dict[str, Wrench]:
-    """Return what the robot applies by contact, by hand: readings that are not late, without bias and weights.
+    """Return the contact wrenches that the robot applies, by hand, from readings that are not stale.
 
-    `weigh` is for the pose of the joint state of that stamp.
+    `weigh` is for the pose of the joint state with this stamp.
     """
     read = [(hand, hand.reading) for hand in hands if hand.reading and not hand.is_stale(state_stamp, now)]
     loads = [hand.loads(reading) for hand, reading in read]
@@ -250,7 +250,7 @@ Times = NDArray[np.int64]
 
 
 class TimedReading(NamedTuple):
-    """A reading as it came: before which of the joint states, when it was stamped and when it came (ns)."""
+    """A reading with the row of the next joint state, its stamp and its arrival (ns)."""
 
     row: int
     reading: Reading
@@ -259,7 +259,7 @@ class TimedReading(NamedTuple):
 
 
 def latest(hand: WrenchInput, row: int) -> list[TimedReading]:
-    """Return a hand's latest reading, as it came before a row; nothing if there is none."""
+    """Return the latest reading of a hand, for a row; an empty list if there is none."""
     return [] if hand.reading is None else [TimedReading(row, hand.reading, hand.stamp, hand.arrival)]
 
 
@@ -271,32 +271,32 @@ class RowTimes(NamedTuple):
 
 
 def contact_rows(
-    hand: WrenchInput, told: Sequence[TimedReading], q: Array, times: RowTimes, weigh: WeighAt
+    hand: WrenchInput, readings: Sequence[TimedReading], q: Array, times: RowTimes, weigh: WeighAt
 ) -> dict[WrenchFrame, Array]:
-    """Return what the robot applies with a hand at joint states q (m, n), from its readings, the earliest first.
+    """Return the contact wrenches (m, 6) that the robot applies with a hand at joint states q (m, n), by frame.
 
-    A state has the last reading that came before it, if that is not late then, as `WrenchInput.is_stale` says.
+    `readings` are in order of arrival. Each state uses the last reading before it, if `WrenchInput.is_stale` is false.
     """
-    which = np.searchsorted([one.row for one in told], np.arange(len(q)), side='right') - 1
-    rows = np.flatnonzero((which >= 0) & ~_late(hand, told, which, times))
+    which = np.searchsorted([timed.row for timed in readings], np.arange(len(q)), side='right') - 1
+    rows = np.flatnonzero((which >= 0) & ~_stale(hand, readings, which, times))
     found: dict[WrenchFrame, Array] = {}
-    contacts: dict[int, Array] = {}  # of readings that no weight is in: the same at every pose
-    for k, one in zip(rows.tolist(), which[rows].tolist(), strict=True):
-        reading = told[one].reading
+    contacts: dict[int, Array] = {}  # by reading; without a load it is the same at every pose
+    for k, index in zip(rows.tolist(), which[rows].tolist(), strict=True):
+        reading = readings[index].reading
         loads = hand.loads(reading)
-        if one not in contacts or loads:
-            contacts[one] = hand.contact(reading, _sum(weigh(q[k], loads)) if loads else None).vector
-        place = WrenchFrame(hand.link, reading.axes, reading.about)
-        if place not in found:
-            found[place] = np.zeros((len(q), 6))
-        found[place][k] = contacts[one]
+        if index not in contacts or loads:
+            contacts[index] = hand.contact(reading, _sum(weigh(q[k], loads)) if loads else None).vector
+        frame = WrenchFrame(hand.link, reading.axes, reading.about)
+        if frame not in found:
+            found[frame] = np.zeros((len(q), 6))
+        found[frame][k] = contacts[index]
     return found
 
 
-def _late(
-    hand: WrenchInput, told: Sequence[TimedReading], which: NDArray[np.intp], times: RowTimes
+def _stale(
+    hand: WrenchInput, readings: Sequence[TimedReading], which: NDArray[np.intp], times: RowTimes
 ) -> NDArray[np.bool_]:
     limit = hand.timeout * 1e9
-    stamp, arrival = (np.array([one[at] for one in told], dtype=np.int64)[which] for at in (2, 3))
+    stamp, arrival = (np.array([timed[column] for timed in readings], dtype=np.int64)[which] for column in (2, 3))
     ahead = np.where((stamp != 0) & (times.stamp != 0), stamp - times.stamp, 0)
     return np.asarray((np.abs(ahead) > limit) | (np.abs(times.arrival - arrival) > limit))

@@ -16,11 +16,11 @@ PERIOD = 1.0  # s, by the steady clock
 
 
 class Status(NamedTuple):
-    """How one part of a node is: a level, words for people, and values by name."""
+    """Status of a part of a node: a level, a message, and values by name."""
 
     name: str
     level: bytes
-    words: str
+    message: str
     values: Mapping[str, object] = {}
 
 
@@ -54,7 +54,7 @@ class Reporter:
         return DiagnosticStatus(
             level=status.level,
             name=full,
-            message=shown_lines(status.words),
+            message=shown_lines(status.message),
             hardware_id=self._hardware_id,
             values=pairs,
         )
@@ -64,7 +64,7 @@ class Reporter:
         if self._levels.get(status.name, OK) == status.level:
             return
         self._levels[status.name] = status.level
-        words = shown_lines(f'{status.name}: {status.words}')
+        words = shown_lines(f'{status.name}: {status.message}')
         if status.level == OK:  # two lines, for rclpy lets a line log at one severity only
             self._node.get_logger().info(words)
         else:

@@ -108,10 +108,10 @@ class _Work:
         for refusals in refused.values():
             refusals.count = 0
         timeline = inputs.states.timeline
-        heard, jumps, repeated = inputs.heard, timeline.time_resets, inputs.states.repeated
+        heard, jumps, repeated = inputs.joint_state_count, timeline.time_resets, inputs.states.repeated
         yield from self._recording.runs(self._topics, portion.start, portion.end)
         self._found.refused = {name: replace(refusals) for name, refusals in refused.items() if refusals.count}
-        self._found.heard, self._found.jumps = inputs.heard - heard, timeline.time_resets - jumps
+        self._found.heard, self._found.jumps = inputs.joint_state_count - heard, timeline.time_resets - jumps
         self._found.repeated = inputs.states.repeated - repeated
         if portion.trail:
             yield from self._recording.runs(self._topics, portion.end, portion.end + portion.trail)
@@ -157,7 +157,7 @@ class _Work:
     def _nothing(self) -> str:
         """Say why there is not one state."""
         inputs = self._engine.inputs
-        if not inputs.heard:
+        if not inputs.joint_state_count:
             return 'has no joint states in the time that was asked for'
         names, known = inputs.states.joint_names, ~np.isnan(inputs.states.position)
         missing = [name for name, there in zip(names, known, strict=True) if not there]
@@ -201,7 +201,7 @@ def portions(job: Job, engine: Engine, recording: Bag | TableFile, topics: Topic
     if count < 2 or remember or topics.payloads or 'bag' in job.formats or isinstance(recording, TableFile):
         return [whole]
     first = next(states(engine, recording.runs(topics, start, end)), None)
-    lead = int((job.margin + 2 * engine.inputs.longest_memory) * 1e9)
+    lead = int((job.margin + 2 * engine.inputs.max_age) * 1e9)
     within = [inner_start + (inner_end - inner_start) * k // count for k in range(1, count)]
     edges = [start, *within, end]  # by what the bag says of its time, so nothing depends on that at either end
     points = max(POINTS // count, MIN_POINTS)

@@ -202,7 +202,7 @@ def deliver(engine: Engine, message: Message) -> Torques | None:
         told = PayloadSpec(message.mass, message.com, message.inertia)
         engine.on_payload(message.hand, message.frame, told, message.arrival)
     elif isinstance(message, RefusedMessage):
-        engine.refuse(message.what, message.hand, message.reason)
+        engine.refuse(message.kind, message.hand, message.reason)
     elif engine.inputs.imu_joints:
         engine.inputs.on_imu(*message)
     return None

@@ -219,7 +219,7 @@ def stood(
 
 def test_what_stands_still_is_averaged() -> None:
     still, now = stood(seconds=3.0)
-    assert still.trouble(now) == ''
+    assert still.fault(now) == ''
     average = still.average()
     assert 95 <= average.readings <= 101
     assert np.abs(average.reading.numbers - BIAS).max() < 0.1
@@ -230,20 +230,20 @@ def test_what_stands_still_is_averaged() -> None:
     ('how', 'reason'),
     [
         ({'moving': 0.3}, 'q1 moves'), ({'turning': 0.05}, 'has moved by'), ({'drift': 3.0}, 'drift'),
-        ({'noise': 30.0}, 'spread'), ({'seconds': 0.2}, 'so far'), ({'rate': 10}, 'so far'),
+        ({'noise': 30.0}, 'noise'), ({'seconds': 0.2}, 's of readings, must'), ({'rate': 10}, 's of readings, must'),
     ],
 )  # fmt: skip
 def test_what_does_not_stand_still_is_told(how: dict[str, float], reason: str) -> None:
     still, now = stood(**how)
-    assert reason in still.trouble(now)
+    assert reason in still.fault(now)
 
 
 def test_readings_that_stop_or_change_their_frame_are_no_standstill() -> None:
     still, now = stood()
-    assert 'no readings' in still.trouble(now + 10**9)
+    assert 'no readings' in still.fault(now + 10**9)
     still.add(now, Reading(BIAS, 'R3', 'R3'), np.zeros(3), None)
-    assert 'several frames' in still.trouble(now)
+    assert 'several frames' in still.fault(now)
     still.add(0, Reading(BIAS, '', ''), np.zeros(3), None)  # time went back
-    assert 'so far' in still.trouble(0)
+    assert 's of readings, must' in still.fault(0)
     still.forget()
-    assert 'no readings' in still.trouble(0)
+    assert 'no readings' in still.fault(0)

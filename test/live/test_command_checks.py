@@ -74,7 +74,7 @@ def obedience(shares: list[tuple[float, float]]) -> float:
     watch = checks.Obedience(NAMES, LIMITS)
     for k, (measured, sent) in enumerate(shares):
         ours = np.array([np.nan, 0.0, measured]) * LIMITS
-        if words := watch.trouble(ours, np.array([1.0, 0.0, sent]) * LIMITS, 100 + 0.01 * k):
+        if words := watch.fault(ours, np.array([1.0, 0.0, sent]) * LIMITS, 100 + 0.01 * k):
             assert words.startswith('c does not obey')
             return 0.01 * k
     return np.inf
@@ -106,4 +106,4 @@ def test_a_wrench_is_scaled_by_the_joint_that_it_loads_most() -> None:
 def test_a_payload_is_too_heavy_for_a_joint_with_a_limit(sign: int) -> None:
     limits = np.array([100.0, 0.0, 10.0])
     assert not checks.too_heavy(NAMES, sign * np.array([99.0, 9e9, 9.9]), limits)
-    assert checks.too_heavy(NAMES, sign * np.array([99.0, 9e9, 10.1]), limits).startswith('c would need 10.1')
+    assert checks.too_heavy(NAMES, sign * np.array([99.0, 9e9, 10.1]), limits).startswith('c needs 10.1')

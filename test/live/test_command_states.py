@@ -390,7 +390,7 @@ def test_a_node_that_ends_reaches_zero_in_time(ramp: float, rate: float, state: 
     life.commands.end(life.now)
     life.total = {'gravity': LIMITS * [-1, 1]}  # the pose swings over as fast as it can
     assert life.until_off() <= LONGEST_FALL + ZERO_SECONDS + 2 * DT
-    with pytest.raises(ArgumentError, match='the node ends'):
+    with pytest.raises(ArgumentError, match='the node shuts down'):
         life.enable()
 
 

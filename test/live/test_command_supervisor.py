@@ -13,7 +13,7 @@ from krang_dynamics_ros.core.parameters import Settings
 from krang_dynamics_ros.core.wrench import Wrench
 from krang_dynamics_ros.dynamics.factory import Model, load_model, model_of
 from krang_dynamics_ros.live.commands import Stage
-from krang_dynamics_ros.live.controller_watch import NAME_WITHIN, Endpoint
+from krang_dynamics_ros.live.controller_watch import NAME_TIMEOUT, Endpoint
 from krang_dynamics_ros.live.engine import Engine
 from krang_dynamics_ros.live.parameters import MODEL
 from krang_dynamics_ros.robot.urdf_reader import read_description
@@ -129,7 +129,7 @@ def test_a_file_can_forbid(model: Model) -> None:
     ('given', 'words'),
     [
         ({'command_joints': ['']}, 'no joints to command'),
-        ({'command_limits': [0.0, *[1.0] * 6]}, 'no effort limit is known of q_1l'),
+        ({'command_limits': [0.0, *[1.0] * 6]}, 'no effort limit is known for q_1l'),
         ({'total_terms': ['gravity', 'wrench', 'friction'], 'blind': True}, 'no velocities for friction'),
     ],
 )
@@ -143,10 +143,10 @@ def test_what_cannot_begin_is_refused(model: Model, given: dict[str, Any], words
 
 def test_joint_states_must_come_first_and_be_fresh(model: Model) -> None:
     arm = Arm(model)
-    refused(arm, 'joint states must come first')
+    refused(arm, 'publish joint states first')
     arm.run(0.1)
     arm.time += 0.11
-    refused(arm, 'no joint states of all joints for 0.11 s')
+    refused(arm, 'no complete joint state for 0.11 s')
 
 
 def test_stamps_of_another_clock_are_refused_unless_the_user_says_so(model: Model) -> None:
@@ -174,7 +174,7 @@ def test_a_joint_just_outside_its_limits_is_ordinary(model: Model) -> None:
     for _ in range(45):
         arm.q[1] -= 0.01
         arm.run(0.01)
-    assert 'q_w is at -0.5' in arm.supervisor.status().words
+    assert 'q_w is at -0.5' in arm.supervisor.status().message
     assert arm.commands.stage is Stage.ON
 
 
@@ -196,7 +196,7 @@ def test_plausible_efforts_are_where_commands_begin(model: Model) -> None:
 
 @pytest.mark.parametrize(
     ('factor', 'words'),
-    [(-1.0, 'q_1l has a measured effort of -.*the other sign'), (1000.0, 'q_1l has.*away. Look at sign, unit')],
+    [(-1.0, 'q_1l has a measured effort of -.*the other sign'), (1000.0, 'q_1l has.*away. Check sign, unit')],
 )
 def test_efforts_that_cannot_be_are_refused_with_both_numbers(model: Model, factor: float, words: str) -> None:
     arm = with_effort(model, factor)
@@ -246,7 +246,7 @@ def test_a_joint_without_effort_begins_at_zero(model: Model) -> None:
         ('', [], 'no controller subscribes'),
         ('', [RECORDER], 'no controller subscribes'),
         ('', [CONTROLLER, Endpoint('d', '/other')], r'2 subscriptions.*command_controller'),
-        ('', [CONTROLLER, Endpoint('d', '')], 'has not said its name yet'),
+        ('', [CONTROLLER, Endpoint('d', '')], 'name is not known yet'),
         ('leg', [CONTROLLER], 'command_controller leg does not subscribe.*arm_effort_controller'),
         ('/ns/arm_effort_controller', [CONTROLLER], 'does not subscribe'),
         ('arm_effort_controller', [CONTROLLER, CONTROLLER._replace(gid='c2')], '2 subscriptions of arm_effort'),
@@ -282,7 +282,7 @@ def test_a_subscriber_without_a_name_counts_after_a_while(model: Model) -> None:
     arm = Arm(model).run(0.1)
     arm.supervisor.on_endpoints([Endpoint('x', '')])
     refused(arm, 'try again')
-    arm.run(NAME_WITHIN + 0.01)
+    arm.run(NAME_TIMEOUT + 0.01)
     arm.supervisor.on_endpoints([Endpoint('x', '')])
     assert 'enabled' in arm.supervisor.enable()
 
@@ -297,7 +297,7 @@ def test_a_newcomer_without_a_name_is_waited_for_and_one_with_a_tools_name_is_no
     for _ in range(32):
         arm.supervisor.on_endpoints([CONTROLLER, Endpoint('n', '')])
         arm.run(0.1)
-    assert 'has not said its name yet subscribed as well' in arm.commands.fault
+    assert 'name is not known yet subscribed as well' in arm.commands.fault
 
 
 def test_the_name_of_a_tool_counts_and_not_its_namespace(model: Model) -> None:
@@ -346,7 +346,7 @@ def test_a_controller_without_a_name_is_not_confused_with_a_tool_whose_name_come
     arm = Arm(model).run(0.1)
     nameless = Endpoint('c', '')
     arm.supervisor.on_endpoints([nameless])
-    arm.run(NAME_WITHIN + 0.1)
+    arm.run(NAME_TIMEOUT + 0.1)
     arm.supervisor.on_endpoints([nameless])
     arm.supervisor.enable()
     arm.run(1.5)
@@ -404,9 +404,9 @@ def test_its_joints_must_be_ours_in_our_order(model: Model) -> None:
     arm.supervisor.on_controller_joints(CONTROLLER.node, tuple(reversed(JOINTS)))
     refused(arm, r'has joints \[q_7l, .*same order')
     arm.supervisor.on_controller_joints(CONTROLLER.node, None)
-    assert 'unchecked' in arm.supervisor.enable()
+    assert 'could not be checked' in arm.supervisor.enable()
     arm.supervisor.on_controller_joints(CONTROLLER.node, ('q_1l',))
-    assert 'not command_joints' in arm.commands.fault
+    assert 'must be equal to command_joints' in arm.commands.fault
 
 
 def test_a_controller_that_leaves_ends_commands_at_once_and_its_return_takes_them_to_zero(model: Model) -> None:
@@ -444,9 +444,9 @@ def test_a_further_subscriber_is_a_fault_where_no_name_was_given(model: Model, n
 def test_another_publisher_is_named_and_both_do_not_drive(model: Model) -> None:
     arm = Arm(model).on()
     arm.supervisor.on_other_publishers(['/other'])
-    assert arm.commands.fault == 'effort_commands come from /other too; end all but one'
+    assert arm.commands.fault == 'effort_commands are published by /other too; stop all publishers but one'
     arm.run(3.0)
-    refused(arm, 'come from /other too')
+    refused(arm, 'are published by /other too')
     arm.supervisor.on_other_publishers([])
     assert 'enabled' in arm.supervisor.enable()
 
@@ -457,7 +457,7 @@ def test_another_publisher_is_named_and_both_do_not_drive(model: Model) -> None:
 def test_joint_states_that_stop_are_a_fault_and_their_return_changes_nothing(model: Model) -> None:
     arm = Arm(model).on()
     arm.run(0.12, states=False)
-    assert 'no joint states of all joints' in arm.commands.fault
+    assert 'no complete joint state' in arm.commands.fault
     arm.run(3.0)
     assert arm.commands.idle
     assert arm.settings['command_enabled'] is False
@@ -480,7 +480,7 @@ def test_simulated_time_that_stands_still_is_a_silence(model: Model) -> None:
     arm.run(0.9, states=False)
     assert arm.commands.stage is Stage.ON
     arm.run(0.2, states=False)
-    assert 'no joint states' in arm.commands.fault
+    assert 'no complete joint state' in arm.commands.fault
 
 
 def test_time_that_goes_back_is_a_fault(model: Model) -> None:
@@ -557,7 +557,7 @@ def test_what_is_no_longer_said_while_commands_fall_is_a_fault(model: Model) -> 
     arm = Arm(model).on()
     arm.supervisor.disable()
     arm.run(0.2, states=False)
-    assert 'no joint states' in arm.commands.fault
+    assert 'no complete joint state' in arm.commands.fault
 
 
 def test_enabled_while_they_fall_measured_efforts_are_not_asked(model: Model) -> None:
@@ -623,13 +623,13 @@ def test_the_joints_of_another_node_end_nothing(model: Model) -> None:
 def test_after_time_went_back_nothing_of_before_counts(model: Model) -> None:
     arm = Arm(model).run(0.1)
     arm.supervisor.on_reset()
-    refused(arm, 'joint states must come first')
+    refused(arm, 'publish joint states first')
 
 
 def test_a_warning_is_told_while_it_holds(model: Model) -> None:
     arm = Arm(model, command_limits=[5.0] * 7).on()
-    assert 'q_1l is cut to its limit 5' in arm.supervisor.status().words
-    assert arm.supervisor.status().words == 'on'  # no command went out since
+    assert 'q_1l is cut to its limit 5' in arm.supervisor.status().message
+    assert arm.supervisor.status().message == 'on'  # no command went out since
 
 
 def test_positions_and_velocities_are_compared_while_commands_go_out(model: Model) -> None:
@@ -647,7 +647,7 @@ def test_positions_and_velocities_are_compared_while_commands_go_out(model: Mode
 @pytest.mark.parametrize('clock', ['same', 'other'])
 def test_stamps_far_from_this_clock_are_refused_unless_another_clock_is_named(model: Model, clock: str) -> None:
     arm = Arm(model, state_clock=clock).run(0.1)
-    arm.engine.inputs.checks.clock_trouble = lambda now: 'stamps are of another clock'  # type: ignore[method-assign]
+    arm.engine.inputs.checks.clock_fault = lambda now: 'stamps are of another clock'  # type: ignore[method-assign]
     if clock == 'same':
         refused(arm, 'of another clock')
     else:
@@ -732,7 +732,7 @@ def test_a_reading_of_900_000_newton_is_scaled_and_held_back(model: Model) -> No
     arm.run(0.02, wrench=lambda k: np.array([9e5, 9e5, 9e5]))
     assert (np.abs(arm.last - before) <= 10 * limits * 0.02 + 1e-9).all()
     arm.run(0.5, wrench=lambda k: np.array([9e5, 9e5, 9e5]))
-    words = arm.supervisor.status().words
+    words = arm.supervisor.status().message
     assert 'wrench left is scaled to' in words
     assert (np.abs(arm.last) <= limits).all()
 
@@ -814,7 +814,7 @@ def test_a_silent_second_is_a_silence_only_beyond_the_timeout(model: Model) -> N
     arm.run(2.5, states=False)
     assert arm.commands.stage is Stage.ON
     arm.run(0.6, states=False)
-    assert 'no joint states' in arm.commands.fault
+    assert 'no complete joint state' in arm.commands.fault
 
 
 def test_a_fault_that_joint_states_show_ends_commands_and_keeps_them_off(model: Model) -> None:
@@ -865,18 +865,18 @@ def test_a_fault_that_was_noted_must_be_gone(model: Model) -> None:
     with pytest.raises(ArgumentError):
         arm.supervisor.enable()
     arm.run(3.0)
-    assert 'ended by a fault' in arm.supervisor.status().words
+    assert 'ended by a fault' in arm.supervisor.status().message
     assert 'enabled' in arm.supervisor.enable()
     assert arm.supervisor.status().level == 'ok'
 
 
 def test_after_a_start_it_says_that_what_the_controller_holds_is_not_known(model: Model) -> None:
     arm = Arm(model)
-    assert 'what the controller holds is not known' in arm.supervisor.status().words
+    assert 'present command of the controller is not known' in arm.supervisor.status().message
     arm.on()
     arm.supervisor.disable()
     arm.run(3.0)
-    assert arm.supervisor.status().words == 'off'
+    assert arm.supervisor.status().message == 'off'
 
 
 def test_a_test_torque_is_added_to_what_is_sent(model: Model) -> None:

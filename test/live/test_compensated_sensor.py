@@ -181,7 +181,7 @@ def test_what_readings_mean_cannot_change_while_commands_go_out() -> None:
     model: Model = load_model()
     arm = Arm(model).on()
     for change in ({'left__sensor__frame': 'R9l'}, {'left__sensor__compensated': True}):
-        with pytest.raises(ArgumentError, match='cannot change while commands go out'):
+        with pytest.raises(ArgumentError, match='cannot change while commands are sent'):
             arm.set(**change)
     arm.supervisor.disable()
     arm.run(2.0)

@@ -150,7 +150,7 @@ def test_a_clock_that_jumps_forgets_how_long_the_robot_has_stood_still(model: Mo
     assert len(robot.engine.inputs.zero('left', now)) == 6
     robot.engine.inputs.forget(S)
     robot.hear(now + MS, still)
-    with pytest.raises(ArgumentError, match='no readings come'):
+    with pytest.raises(ArgumentError, match='no readings while'):
         robot.engine.inputs.zero('left', now + MS)
 
 
@@ -176,8 +176,8 @@ def test_publishers_that_name_their_joints_anew_take_no_more_and_more_memory(mod
 
 
 def test_what_came_is_of_use_for_as_long_as_its_longest_timeout(model: Model) -> None:
-    assert Played(model, wrench_timeout=0.5).engine.inputs.longest_memory == 0.5
-    assert Played(model, state_timeout=0.7).engine.inputs.longest_memory == 0.7
+    assert Played(model, wrench_timeout=0.5).engine.inputs.max_age == 0.5
+    assert Played(model, state_timeout=0.7).engine.inputs.max_age == 0.7
 
 
 @pytest.mark.parametrize(

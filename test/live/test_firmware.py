@@ -91,14 +91,14 @@ def test_a_start_from_measured_efforts_compares_sums(model: Model) -> None:
 
 def test_a_firmware_that_gives_gravity_needs_gravity_in_the_total(model: Model) -> None:
     arm = Arm(model, robot__adds=['gravity'], total_terms=['coriolis']).run(0.1)
-    with pytest.raises(ArgumentError, match=r'robot\.adds has gravity, total_terms has not'):
+    with pytest.raises(ArgumentError, match=r'robot\.adds contains gravity, total_terms does not'):
         arm.supervisor.enable()
 
 
 def test_gravity_stays_in_the_total_while_the_firmware_adds_it(model: Model) -> None:
     """Without it -Q would be sent: the arm would fall."""
     arm = on(Arm(model, **ADDS))
-    with pytest.raises(ArgumentError, match=r'robot\.adds has gravity, total_terms has not'):
+    with pytest.raises(ArgumentError, match=r'robot\.adds contains gravity, total_terms does not'):
         arm.set(total_terms=['coriolis'])
     arm.set(total_terms=['gravity'])
     arm.supervisor.disable()
@@ -153,7 +153,7 @@ def test_what_the_firmware_does_cannot_change_while_commands_go_out(model: Model
     arm = on(Arm(model, **ADDS))
     for name in ('robot__gravity', 'left__robot_payload__mass', 'robot__friction_share'):
         value = {'robot__gravity': [0.0, 0.0, -1.0], 'robot__friction_share': [0.5, 0.5]}.get(name, 2.0)
-        with pytest.raises(ArgumentError, match='cannot change while commands go out'):
+        with pytest.raises(ArgumentError, match='cannot change while commands are sent'):
             arm.set(**{name: value})
 
 

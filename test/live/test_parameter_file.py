@@ -44,9 +44,9 @@ def test_of_two_sections_the_later_one_counts(tmp_path: Path) -> None:
         ('sense: applied_on_robot', '/sense: '),
         ('/**: {ros__parameters: 3}', '/\\*\\*: '),
         ('{}', 'sections: none'),
-        (f'/a/krang_dynamics: {{{SET}}}\n/b/krang_dynamics: {{{SET}}}', 'must be of one node'),
-        (f'/a/**: {{{SET}}}\n/b/**: {{{SET}}}', 'must be of one node'),
-        (f'/*/krang_dynamics: {{{SET}}}\nkrang_dynamics: {{{SET}}}', 'must be of one node'),
+        (f'/a/krang_dynamics: {{{SET}}}\n/b/krang_dynamics: {{{SET}}}', 'must be of a single node'),
+        (f'/a/**: {{{SET}}}\n/b/**: {{{SET}}}', 'must be of a single node'),
+        (f'/*/krang_dynamics: {{{SET}}}\nkrang_dynamics: {{{SET}}}', 'must be of a single node'),
     ],
 )
 def test_what_says_nothing_to_the_node_is_refused(tmp_path: Path, text: str, message: str) -> None:

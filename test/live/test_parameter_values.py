@@ -86,7 +86,7 @@ def test_a_section_that_can_be_no_node_is_refused_as_by_rcl(file: Path, name: st
 def test_many_wildcards_take_no_time(file: Path) -> None:
     sections = ['/**' * 40 + '/krang_dynamics', '/a' * 60 + '/krang_dynamics', '/b' * 60 + '/krang_dynamics']
     file.write_text('\n'.join(f'"{name}": {{ros__parameters: {{a: 1}}}}' for name in sections))
-    with pytest.raises(ParameterFileError, match='must be of one node'):
+    with pytest.raises(ParameterFileError, match='must be of a single node'):
         read_parameters(file)
 
 

@@ -57,12 +57,12 @@ def test_a_payload_in_another_links_frame_waits_until_the_joints_are_known(
 ) -> None:
     body, bare = random_body(rng), dynamics_of(robot)
     deliver(engine, message('left', body, 'R5r', S))
-    assert engine.payloads.waits_in('left') == 'R5r'
+    assert engine.payloads.waiting_frame('left') == 'R5r'
     assert engine.payloads.changing('left')
     assert engine.payloads.refusals['left'].count == 0
     first = gravity(engine, 2 * S)
     np.testing.assert_allclose(first, bare.Q(Q), rtol=1e-12, atol=1e-12)  # it begins with the next state, as any other
-    assert engine.payloads.waits_in('left') == ''
+    assert engine.payloads.waiting_frame('left') == ''
     gravity(engine, 3 * S)
     held = engine.dynamics.payload['R10l']
     np.testing.assert_allclose(
@@ -77,9 +77,9 @@ def test_it_waits_while_one_joint_is_missing(engine: Engine, rng: np.random.Gene
     names = engine.dynamics.joint_names
     deliver(engine, message('left', random_body(rng), 'R0', S))
     assert deliver(engine, state(engine, S, names=names[:-1])) is None
-    assert engine.payloads.waits_in('left') == 'R0'
+    assert engine.payloads.waiting_frame('left') == 'R0'
     deliver(engine, JointStateMessage(names[-1:], Q[-1:], np.zeros(1), np.empty(0), S + MS, S + MS))
-    assert engine.payloads.waits_in('left') == ''
+    assert engine.payloads.waiting_frame('left') == ''
 
 
 @pytest.mark.parametrize('frame', ['', 'R10l'])
@@ -87,7 +87,7 @@ def test_a_newer_message_replaces_the_one_that_waits(engine: Engine, frame: str,
     older, newer = random_body(rng), random_body(rng)
     deliver(engine, message('left', older, 'R5r', S))
     deliver(engine, message('left', newer, frame, S + 1))
-    assert engine.payloads.waits_in('left') == ''
+    assert engine.payloads.waiting_frame('left') == ''
     for k in (2, 3):
         gravity(engine, k * S)
     np.testing.assert_allclose(engine.dynamics.payload['R10l'].parameters, newer.parameters, rtol=1e-9, atol=1e-12)
@@ -110,7 +110,7 @@ def test_nothing_in_the_hand_replaces_it_and_so_does_a_parameter(engine: Engine,
     deliver(engine, message('left', Inertia(), 'R5r', S + 1))
     deliver(engine, message('right', random_body(rng), 'R5l', S))
     engine._settings.update({'right.payload.mass': 3.0})
-    assert [engine.payloads.waits_in(hand) for hand in ('left', 'right')] == ['', '']
+    assert [engine.payloads.waiting_frame(hand) for hand in ('left', 'right')] == ['', '']
     for k in (2, 3):
         gravity(engine, k * S)
     assert [engine.dynamics.payload[link].m for link in engine.dynamics.payload] == [3.0]
@@ -122,7 +122,7 @@ def test_a_refused_message_leaves_the_one_that_waits(engine: Engine, frame: str,
     wrong = Inertia(2.0, np.zeros(3), np.diag([1.0, 1.0, 9.0]) if frame == 'R5r' else np.eye(3))
     deliver(engine, message('left', wrong, frame, S + 1))
     assert engine.payloads.refusals['left'].count == 1
-    assert engine.payloads.waits_in('left') == 'R5r'
+    assert engine.payloads.waiting_frame('left') == 'R5r'
 
 
 def test_a_recording_of_many_states_at_once_places_it_too(robot: Robot, rng: np.random.Generator) -> None:

@@ -175,5 +175,5 @@ def test_commands_with_coriolis_go_out_without_velocities_in_the_messages() -> N
 def test_the_source_cannot_change_while_commands_go_out() -> None:
     arm = Arm(load_model()).on()
     for change in ({'velocity_source': 'position'}, {'velocity_cutoff': 10.0}):
-        with pytest.raises(ArgumentError, match='cannot change while commands go out'):
+        with pytest.raises(ArgumentError, match='cannot change while commands are sent'):
             arm.set(**change)

@@ -202,11 +202,11 @@ def test_readings_while_a_joint_is_not_known_make_no_zero(model: Model) -> None:
     for now in range(5000, 6000, 10):
         robot.engine.inputs.on_joint_state(names, zeros, NOTHING, NOTHING, now * MS, now * MS)
         robot.push(now)
-    with pytest.raises(ArgumentError, match='no readings come while all joints are known'):
+    with pytest.raises(ArgumentError, match='no readings while all joints are known'):
         robot.engine.inputs.zero('left', now * MS)
     robot.hear(now + 1)
     robot.push(now + 1)
-    with pytest.raises(ArgumentError, match=r'0\.0 s of readings so far'):
+    with pytest.raises(ArgumentError, match=r'0\.0 s of readings, must'):
         robot.engine.inputs.zero('left', (now + 1) * MS)
 
 
@@ -322,7 +322,7 @@ def health() -> Iterator[Callable[[Played, int], dict[str, tuple[bytes, str]]]]:
 
     def say(robot: Played, now: int) -> dict[str, tuple[bytes, str]]:
         statuses = module.DynamicsHealth(robot.engine, lambda: now * MS, lambda: now * MS).statuses()
-        return {status.name: (status.level, status.words) for status in statuses}
+        return {status.name: (status.level, status.message) for status in statuses}
 
     yield say
 
@@ -357,7 +357,7 @@ def test_a_refusal_warns_once_and_not_for_ever(model: Model, health: Any) -> Non
     for expected in (True, False):
         told = {status.name: status for status in diagnostics.statuses()}
         for name in ('joint states', 'wrench left'):
-            assert ('1 messages refused' in told[name].words) == expected
+            assert ('1 messages refused' in told[name].message) == expected
             assert told[name].values['refused in all'] == 1
 
 
@@ -379,7 +379,7 @@ def test_diagnostics_say_which_stamps_do_not_advance_and_which_part_is_behind(mo
     assert (told['in parts'], told['behind the newest stamp']) == ('yes', ', '.join(parts[0]))
     for now[0] in range(5001, 5200):
         robot.engine.on_joint_state(parts[0], zeros[:8], NOTHING, NOTHING, 5010 * MS, now[0] * MS)
-    assert joint_states().words.endswith('; 199 messages had stamps that do not advance')
+    assert joint_states().message.endswith('; 199 messages had stamps that do not advance')
 
 
 def test_diagnostics_warn_of_a_wrench_that_is_needed_and_of_one_of_another_time(model: Model, health: Any) -> None:

@@ -259,7 +259,7 @@ def test_another_node_that_gives_commands_is_named_and_both_do_not_drive(driven:
     driven.on()
     other = driven.client.node.create_publisher(Float64MultiArray, 'effort_commands', 1)
     driven.client.until(driven.reaches(np.zeros(2)), driven.say)
-    driven.client.until(lambda: 'effort_commands come from /client too' in driven.status, driven.say)
+    driven.client.until(lambda: 'effort_commands are published by /client too' in driven.status, driven.say)
     driven.refused('come from /client too; end all but one')
     driven.client.node.destroy_publisher(other)
     driven.on()
@@ -289,9 +289,9 @@ def test_when_joint_states_stop_commands_end_and_must_be_enabled_again(driven: D
     driven.on()
     client.set(state_timeout=0.2)
     assert gradual(driven.falls())
-    client.until(lambda: 'ended by a fault: no joint states of all joints' in driven.status)
+    client.until(lambda: 'ended by a fault: no complete joint state' in driven.status)
     assert client.get('command_enabled') is False
-    assert 'effort_commands ended by a fault: no joint states' in driven.process.output
+    assert 'effort_commands ended by a fault: no complete joint state' in driven.process.output
     client.until(lambda: driven.status and client.silent('effort_commands'))
     client.set(state_timeout=5.0)
     client.received['torque/gravity'].clear()

@@ -58,7 +58,7 @@ class DynamicsHealth:
         states, now = self._inputs.states, self._now()
         missing = states.missing(now)
         fresh = self._newly_refused('joint states', states.refusals.count)
-        rate, self._heard = (self._inputs.heard - self._heard) / elapsed, self._inputs.heard
+        rate, self._heard = (self._inputs.joint_state_count - self._heard) / elapsed, self._inputs.joint_state_count
         repeated, self._repeated = states.repeated - self._repeated, states.repeated
         level, words = OK, 'all joints are known'
         if missing:
@@ -110,7 +110,7 @@ class DynamicsHealth:
         level, words = OK, f'{body.m:.4g} kg' if body.m else 'none'
         if fresh:
             level, words = WARN, f'{fresh} messages refused: {refusals.reason}'
-        elif frame := self._engine.payloads.waits_in(hand.name):
+        elif frame := self._engine.payloads.waiting_frame(hand.name):
             level, words = WARN, f'waits until all joints are known: given in the frame of {frame}; now {body.m:.4g} kg'
         elif self._engine.payloads.changing(hand.name):
             words = f'changing, now {body.m:.4g} kg'

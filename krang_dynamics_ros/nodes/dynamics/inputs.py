@@ -89,7 +89,7 @@ class PayloadInput:
         except (RuntimeError, ArgumentError) as error:
             refusals.note(why_refused(error))
             return
-        values = self._payloads.read(hand, frame, PayloadSpec(mass, com, inertia), self._positions())
+        values = self._payloads.parameter_values(hand, frame, PayloadSpec(mass, com, inertia), self._positions())
         if values is not None:
             self._waiting[hand] = values
         elif refusals.count == refused:  # it is what the parameters say, or it waits for the joints' positions
@@ -102,7 +102,7 @@ class PayloadInput:
     def _set(self) -> None:
         """Set the parameters of what has come, a hand's as one set."""
         if (q := self._positions()) is not None:
-            self._waiting |= self._payloads.placed(q)
+            self._waiting |= self._payloads.waiting_values(q)
         waiting, self._waiting = self._waiting, {}
         for hand, values in waiting.items():
             parameters = [Parameter(name, value=value) for name, value in values.items()]
