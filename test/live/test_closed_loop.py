@@ -90,7 +90,7 @@ def steered(robot: Robot, push: Wrench | None, seconds: float) -> np.ndarray:
     sim.dynamics.payload = {'R10l': bodies[1]}
     wrist = SimulatedWrist('R10l', *bodies, HAND['left.sensor.bias'])
     for k in range(1, int(seconds / 0.002)):
-        now, read = k * 2_000_000, wrist.reading(sim, [push], np.random.default_rng(k)).tolist()
+        now, read = k * 2_000_000, wrist.reading(sim, [push] if push else [], np.random.default_rng(k)).tolist()
         engine.inputs.on_wrench('left', 'R10l', read[:3], read[3:], now, now)
         torques = engine.on_joint_state(robot.joint_names, sim.q, sim.dq, np.empty(0), now, now)
         total = torques and torques.total(engine.summed)
