@@ -1,7 +1,8 @@
 """A robot to try it on: simulator, dynamics node, and the page in the browser; RViz too if asked for."""
 
-from launch.actions import DeclareLaunchArgument, IncludeLaunchDescription, OpaqueFunction, Shutdown
-from launch.launch_description_sources import PythonLaunchDescriptionSource
+import runpy
+
+from launch.actions import DeclareLaunchArgument, OpaqueFunction, Shutdown
 from launch.substitutions import LaunchConfiguration
 from launch_ros.actions import Node
 from launch_ros.parameter_descriptions import ParameterValue
@@ -10,6 +11,9 @@ from krang_dynamics_ros.core.errors import ArgumentError
 from krang_dynamics_ros.core.files import share
 from krang_dynamics_ros.nodes.launched_robot import launched_robot
 from launch import LaunchContext, LaunchDescription, LaunchDescriptionEntity
+
+DYNAMICS = runpy.run_path(str(share('launch', 'dynamics.launch.py')))
+OWN = ('params_file', 'robot_description_topic')  # arguments that differ here, or are refused
 
 
 def generate_launch_description() -> LaunchDescription:
@@ -22,9 +26,9 @@ def generate_launch_description() -> LaunchDescription:
                 default_value=str(share('config', 'demo.yaml')),
                 description='ROS parameters of simulator, dynamics node and page; begin with a copy of the default',
             ),
+            *(argument for argument in DYNAMICS['ARGUMENTS'] if argument.name not in OWN),
             OpaqueFunction(function=_refuse),
-            # The rest of the arguments are declared there. It reads the robot, so it may fail, so it comes first.
-            IncludeLaunchDescription(PythonLaunchDescriptionSource(str(share('launch', 'dynamics.launch.py')))),
+            OpaqueFunction(function=DYNAMICS['nodes']),  # reads the robot, so it may fail, so it comes first
             OpaqueFunction(function=_simulator),
             _viewer(),
         ]
@@ -37,10 +41,11 @@ def _refuse(context: LaunchContext) -> None:
     So is a robot that comes by topic: the simulator is the robot, and must know it first.
     """
     asked = context.launch_configurations
-    if not asked['port'].isdecimal():
-        raise ArgumentError(f"port: '{asked['port']}', must be a whole number")
-    node, topic = f'{asked.get("namespace", "")}/krang_dynamics', asked.get('robot_description_topic', '')
-    robot = launched_robot(node, asked['params_file'], asked.get('robot_file', ''), topic)
+    port = asked['port']
+    if not port.isdecimal() or not 1 <= int(port) <= 65535:
+        raise ArgumentError(f"port: '{port}', must be a whole number from 1 to 65535")
+    topic = asked.get('robot_description_topic', '')
+    robot = launched_robot(f'{asked["namespace"]}/krang_dynamics', asked['params_file'], asked['robot_file'], topic)
     if robot.topic:
         raise ArgumentError(f"robot_description_topic: '{robot.topic}', must be empty: the simulator wants robot_file")
 
@@ -76,6 +81,7 @@ def _viewer() -> Node:
             LaunchConfiguration('params_file'),
             {'port': ParameterValue(LaunchConfiguration('port'), value_type=int)},
         ],
+        exec_name='viewer_node',  # or its lines would bear the name of the prefix
         prefix='nice -n 5',  # pictures come after robot and dynamics
         on_exit=Shutdown(reason='viewer_node has ended'),
         output='screen',

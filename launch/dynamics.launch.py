@@ -60,25 +60,31 @@ ARGUMENTS = (
 
 def generate_launch_description() -> LaunchDescription:
     """Return what `ros2 launch krang_dynamics_ros dynamics.launch.py` starts."""
-    return LaunchDescription([*ARGUMENTS, OpaqueFunction(function=_nodes)])
+    return LaunchDescription([*ARGUMENTS, OpaqueFunction(function=nodes)])
 
 
-def _nodes(context: LaunchContext) -> list[LaunchDescriptionEntity]:
+def nodes(context: LaunchContext) -> list[LaunchDescriptionEntity]:
     """Return the nodes. What can fail comes before, for launch leaves running what it has started when it fails."""
     asked = context.launch_configurations
-    node, topic = f'{asked["namespace"]}/krang_dynamics', asked['robot_description_topic']
+    # The demo does not declare the topic.
+    node, topic = f'{asked["namespace"]}/krang_dynamics', asked.get('robot_description_topic', '')
     robot = launched_robot(node, asked['params_file'], asked['robot_file'], topic)
-    nodes = [_dynamics(robot)]
+    actions = [_dynamics(robot, _logger(node))]
     if not robot.topic:  # else whoever publishes the description publishes the frames too
-        nodes.append(_robot_state_publisher(robot))
+        actions.append(_robot_state_publisher(robot))
     if asked['rviz'] == 'true':
-        nodes.append(_rviz2(robot))
-    for node in nodes:
-        ExecutableInPackage(package=node.node_package, executable=node.node_executable).perform(context)
-    return nodes
+        actions.append(_rviz2(robot))
+    for action in actions:
+        ExecutableInPackage(package=action.node_package, executable=action.node_executable).perform(context)
+    return actions
 
 
-def _dynamics(robot: LaunchedRobot) -> Node:
+def _logger(node: str) -> str:
+    """Return the name of a node's logger, from the node's full name."""
+    return '.'.join(word for word in node.split('/') if word)
+
+
+def _dynamics(robot: LaunchedRobot, logger: str) -> Node:
     return Node(
         package='krang_dynamics_ros',
         executable='dynamics_node',
@@ -88,7 +94,7 @@ def _dynamics(robot: LaunchedRobot) -> Node:
             SIM_TIME,
             {name: ParameterValue(value, value_type=str) for name, value in robot.parameters.items()},
         ],
-        arguments=['--ros-args', '--log-level', ['krang_dynamics:=', LaunchConfiguration('log_level')]],
+        arguments=['--ros-args', '--log-level', [f'{logger}:=', LaunchConfiguration('log_level')]],
         on_exit=Shutdown(reason='dynamics_node has ended'),
         output='screen',
     )

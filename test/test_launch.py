@@ -19,7 +19,7 @@ from pathlib import Path
 
 import pytest
 
-from .robots import FILES
+from .robots import FILES, ROOT
 from .ros import PATIENCE, domain, environment
 
 ROS2 = shutil.which('ros2') or ''
@@ -125,6 +125,19 @@ def test_node_state_publisher_and_rviz_start_with_one_robot_and_end_with_ctrl_c(
     assert 'Traceback' not in done.output
 
 
+@pytest.mark.parametrize('namespace', ['', 'left', '/left/arm'])
+def test_the_log_level_holds_in_every_namespace(namespace: str, tmp_path: Path, installed: Path) -> None:
+    params = tmp_path / 'params.yaml'
+    params.write_text('/**: {ros__parameters: {no_such_parameter: 1}}')
+    words = f'dynamics.launch.py params_file:={params} log_level:=warn'
+    words += f' namespace:={namespace}' if namespace else ''
+    done = launch(tmp_path, installed, (RSP,), words, ('no_such_parameter',))
+    assert (done.code, done.left) == (0, 0), done.output
+    logger = '.'.join([*namespace.strip('/').split('/'), 'krang_dynamics']).lstrip('.')
+    assert re.search(rf'\[WARN\] .*\[{logger}\]: .*no_such_parameter', done.output), done.output
+    assert not re.search(r'\[INFO\] .*krang_dynamics\]', done.output), done.output
+
+
 def test_a_robot_that_comes_by_topic_has_its_own_state_publisher(tmp_path: Path, installed: Path) -> None:
     words = 'dynamics.launch.py rviz:=true namespace:=left robot_description_topic:=arm/description'
     done = launch(tmp_path, installed, (RVIZ,), words, ('waiting for the robot, its URDF on /left/arm/description',))
@@ -138,6 +151,7 @@ def test_the_demo_starts_simulator_node_and_page(tmp_path: Path, installed: Path
     said = ('torques are coming', 'open http://127.0.0.1:8290')
     done = launch(tmp_path, installed, (RSP,), 'demo.launch.py port:=8290 use_sim_time:=true', said)
     assert (done.code, done.left) == (0, 0), done.output
+    assert re.search(r'\[viewer_node-\d+\] .*open http', done.output), done.output
     assert done.output.count('process has finished cleanly') == 4, done.output
 
 
@@ -151,6 +165,9 @@ def test_the_demo_starts_simulator_node_and_page(tmp_path: Path, installed: Path
         ((RSP, RVIZ), 'demo.launch.py robot_file:=nowhere.yaml', 'nowhere.yaml'),
         ((RSP, RVIZ), 'demo.launch.py robot_description_topic:=/arm', 'the simulator wants robot_file'),
         ((RSP, RVIZ), 'demo.launch.py port:=http', "port: 'http', must be a whole number"),
+        ((RSP, RVIZ), 'demo.launch.py port:=0', "port: '0', must be a whole number from 1 to 65535"),
+        ((RSP, RVIZ), 'demo.launch.py port:=99999', "port: '99999', must be a whole number from 1 to 65535"),
+        ((RSP, RVIZ), f'dynamics.launch.py params_file:={ROOT}/CITATION.cff', 'must be a mapping'),
         ((RSP, RVIZ), 'dynamics.launch.py params_file:=nowhere.yaml', "'nowhere.yaml', must be a file"),
     ],
 )
@@ -176,14 +193,8 @@ def test_the_arguments_are_described_and_meant(installed: Path) -> None:
         words = [ROS2, 'launch', 'krang_dynamics_ros', f'{name}.launch.py', '--show-args']
         shown = subprocess.run(words, capture_output=True, text=True, check=True).stdout
         arguments = dict(re.findall(r"^    '(\w+)':\n((?:        .*\n)+)", shown, re.MULTILINE))
-        assert {
-            'robot_file',
-            'robot_description_topic',
-            'params_file',
-            'namespace',
-            'use_sim_time',
-            'rviz',
-            'log_level',
-        } <= set(arguments)
+        own = {'dynamics': 'robot_description_topic', 'demo': 'port'}[name]
+        shared = {'robot_file', 'params_file', 'namespace', 'use_sim_time', 'rviz', 'log_level'}
+        assert set(arguments) == {own, *shared}
         assert params_file in arguments['params_file']
         assert 'no description given' not in shown

@@ -19,7 +19,8 @@ from .robots import ROOT
 
 INTERFACE = (ROOT / 'docs' / 'dynamics_node.md').read_text()
 HANDS = (ROOT / 'docs' / 'hands.md').read_text()
-RVIZ = yaml.safe_load((ROOT / 'rviz' / 'krang.rviz').read_text())['Visualization Manager']
+FILE = yaml.safe_load((ROOT / 'rviz' / 'krang.rviz').read_text())
+RVIZ, PANELS = FILE['Visualization Manager'], FILE['Panels']
 DISPLAYS: dict[str, dict[str, Any]] = {display['Name']: display for display in RVIZ['Displays']}
 CLASSES = {'Grid', 'TF', 'RobotModel', 'Wrench', 'Effort', 'PointStamped'}
 LAUNCH_FILES = sorted((ROOT / 'launch').glob('*.launch.py'))
@@ -62,6 +63,7 @@ def test_the_parameter_file_names_parameters_that_exist() -> None:
     assert demo['/**/krang_simulator']['ros__parameters'].keys() <= {spec.name for spec in simulator}
     given = yaml.safe_load((ROOT / 'config' / 'dynamics.yaml').read_text())['/**']['ros__parameters']
     assert demo['/**/krang_dynamics']['ros__parameters'].keys() <= given.keys() | known
+    assert demo['/**/krang_dynamics']['ros__parameters']['sole_publisher']  # a second demo drives nothing of the first
     flat = {
         f'{k}.{j}' if isinstance(v, dict) else k for k, v in given.items() for j in (v if isinstance(v, dict) else [0])
     }
@@ -78,6 +80,35 @@ def test_rviz_shows_robot_frames_wrenches_torques_and_centre_of_mass() -> None:
     frames = [DISPLAYS['Floor']['Reference Frame'], RVIZ['Views']['Current']['Target Frame']]
     assert frames == ['<Fixed Frame>'] * 2  # of any robot: the launch file says which frame that is
     assert DISPLAYS['Robot']['Description Topic']['Durability Policy'] == 'Transient Local'
+
+
+def luminance(color: str) -> float:
+    """Return the relative luminance of an RViz colour, as WCAG 2 defines it."""
+    red, green, blue = ((x / 12.92) if (x := int(part) / 255) <= 0.03928 else ((x + 0.055) / 1.055) ** 2.4
+                        for part in color.split(';'))  # fmt: skip
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+
+
+def test_rvizs_colours_read_on_a_light_background() -> None:
+    background = luminance(RVIZ['Global Options']['Background Color'])
+    assert background > 0.7
+    colors = {(name, key): display[key] for name, display in DISPLAYS.items() for key in display if 'Color' in key}
+    assert len(colors) == 4 * 2 + 2
+    poor = {key: color for key, color in colors.items() if (background + 0.05) / (luminance(color) + 0.05) < 3}
+    assert not poor
+
+
+def test_what_waits_for_transforms_in_rviz_has_room_for_500_hz() -> None:
+    """tf2 at 20 Hz, topics at 500 Hz: 25 messages wait; with the default of 10 each drop is a line of text."""
+    waiting = ('Wrench', 'Effort', 'PointStamped')
+    filtered = [display['Topic'] for display in DISPLAYS.values() if display['Class'].endswith(waiting)]
+    assert [topic['Filter size'] for topic in filtered] == [100] * 6
+
+
+def test_rviz_reads_the_heights_of_its_panel() -> None:
+    """RViz takes Tree Height only together with Help Height."""
+    (panel,) = [panel for panel in PANELS if panel['Class'] == 'rviz_common/Displays']
+    assert {'Tree Height', 'Help Height'} <= panel.keys()
 
 
 def test_rviz_listens_to_topics_that_exist() -> None:

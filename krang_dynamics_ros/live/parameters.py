@@ -182,6 +182,10 @@ def settings(model: Model) -> list[ParameterSpec]:
         JOINT_STATES_TOPIC,
         *VELOCITY,
         ParameterSpec('imu_topic', 'imu', 'topic of the IMU'),
+        ParameterSpec(
+            'sole_publisher', False,
+            'look for 4 s whether another node publishes `torque/total`, and end if so, before anything is published',
+        ),
     ]  # fmt: skip
 
 

@@ -24,6 +24,7 @@ from .dynamics.description_input import Described, DescriptionInput
 from .dynamics.diagnostics import DynamicsHealth
 from .dynamics.inputs import DynamicsInputs
 from .dynamics.outputs import DynamicsOutputs
+from .endpoints import ensure_only_publisher
 from .parameters import NodeSettings, warn_of_unknown
 from .run import run, stop_requested
 
@@ -60,6 +61,8 @@ class DynamicsNode(Node):
         warn_of_unknown(self)
         outputs = DynamicsOutputs(self, settings, engine)
         settings.follow()
+        if settings['sole_publisher']:
+            ensure_only_publisher(self, 'torque/total')
         inputs = DynamicsInputs(self, engine, self._on_torques)
         self._outputs, self._health = outputs, DynamicsHealth(engine, inputs.now, inputs.clock)
         reporter = Reporter(self, model.dynamics.name)

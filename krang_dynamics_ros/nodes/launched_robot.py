@@ -9,7 +9,7 @@ from typing import Any
 
 import yaml
 
-from ..core.errors import ArgumentError
+from ..core.errors import ArgumentError, short_repr
 from ..dynamics.factory import load_model
 from ..robot.adapted import SPECS as ADAPTATION
 
@@ -60,15 +60,22 @@ def parameters_in(params_file: str, node: str) -> dict[str, Any]:
         content = yaml.safe_load(path.read_text(encoding='utf-8'))
     except (yaml.YAMLError, UnicodeDecodeError, RecursionError) as error:
         raise ArgumentError(f"params_file: '{params_file}', must be YAML: {error}") from None
-    return _of_node(content, '', node)
+    try:
+        return _of_node({} if content is None else content, '', node)
+    except ArgumentError as error:
+        raise ArgumentError(f"params_file: '{params_file}', {error}") from None
 
 
 def _of_node(section: Any, name: str, node: str) -> dict[str, Any]:
     """Return the parameters of a node in a section called `name`, which holds parameters, or sections of more names."""
+    if not isinstance(section, dict):
+        raise ArgumentError(f'{name or "its content"}: {short_repr(section)}, must be a mapping, as in /**: {{...}}')
     found: dict[str, Any] = {}
-    for key, inner in section.items() if isinstance(section, dict) else ():
+    for key, inner in section.items():
+        if key == 'ros__parameters' and not isinstance(inner, dict):
+            raise ArgumentError(f'{name}: ros__parameters: {short_repr(inner)}, must be a mapping of names to values')
         if key == 'ros__parameters' and _means(name, node):
-            found |= inner if isinstance(inner, dict) else {}
+            found |= inner
         elif key != 'ros__parameters':
             found |= _of_node(inner, f'{name}/{key}'.replace('//', '/'), node)
     return found

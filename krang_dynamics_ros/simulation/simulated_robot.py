@@ -80,6 +80,7 @@ class SimulatedRobot:
         self.simulation, self.brakes, self._own_time = simulation, brakes, own_time
         self.torques = JointTorques(simulation.robot.joint_names, timeout)
         self.paused, self.fault = False, ''
+        self.was_driven = False  # since it was put where it is: torques can be late only after the first ones
         self.dropped = 0  # torques for a state from before
         self.given: Array = np.zeros(simulation.robot.n)  # what the motors give now
         self.firmware: FirmwareModel | None = None  # what the robot adds to every command, once there is one
@@ -155,6 +156,7 @@ class SimulatedRobot:
 
     def _begin(self) -> None:
         self.torques.forget()
+        self.was_driven = False
         self.fault, self._owed, self._since = '', 0.0, self._newest + 1
 
     def pulled(self, pulls: Sequence[Pull]) -> list[Wrench]:
@@ -170,6 +172,7 @@ class SimulatedRobot:
         if mode in ('paused', 'broken'):
             self._owed = 0.0
             return
+        self.was_driven = self.was_driven or mode == 'driven'
         self._owed = min(self._owed + seconds, LONGEST)
         self.given = torque = self._torque()
         end = time.monotonic() + MAX_STEP_TIME

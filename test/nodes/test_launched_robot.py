@@ -8,7 +8,7 @@ import pytest
 import yaml
 
 from krang_dynamics_ros import krang, urdf_text
-from krang_dynamics_ros.core.errors import KrangDynamicsError
+from krang_dynamics_ros.core.errors import ArgumentError, KrangDynamicsError
 from krang_dynamics_ros.nodes.launched_robot import launched_robot, parameters_in
 
 from ..robots import FILES
@@ -117,10 +117,29 @@ def test_what_cannot_be_read_is_refused_before_anything_starts(content: str, mes
         launched_robot(NODE, str(params_file))
 
 
-@pytest.mark.parametrize('content', ['', '7', '[1, 2]', '/**: 3', '/**: {ros__parameters: 7}', '1: {2: 3}'])
+@pytest.mark.parametrize('content', ['', 'null', '{}', '/**: {}', '/**: {ros__parameters: {}}'])
 def test_a_file_that_says_nothing_of_a_robot_leaves_krang(content: str, params_file: Path) -> None:
     params_file.write_text(content)
     assert launched_robot(NODE, str(params_file)).parameters == {}
+
+
+@pytest.mark.parametrize(
+    ('content', 'place'),
+    [
+        ('7', 'its content: 7'),
+        ('[1, 2]', r'its content: \[1, 2\]'),
+        ('some words', 'its content: .some words.'),
+        ('/**: 3', r'/\*\*: 3'),
+        ('/**: {ros__parameters: 7}', 'ros__parameters: 7'),
+        ('/**: {ros__parameters: }', 'ros__parameters: None'),
+        ('/other: {robot_file: arm.urdf}', '/other/robot_file: .arm.urdf.'),
+        ('1: {2: 3}', '/1/2: 3'),
+    ],
+)
+def test_a_parameter_file_must_be_mappings(content: str, place: str, params_file: Path) -> None:
+    params_file.write_text(content)
+    with pytest.raises(ArgumentError, match=f'params_file: .*{place}, must be a mapping'):
+        launched_robot(NODE, str(params_file))
 
 
 def test_a_parameter_file_must_be_there() -> None:

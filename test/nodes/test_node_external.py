@@ -219,3 +219,23 @@ def test_what_effort_means_is_a_parameter(world: World) -> None:
     k = world.robot.joint_names.index('q_3l')
     world.until('torque/external', lambda m: m.effort[k] == -2.0 * k, effort=effort)
     world.client.set(effort_source='motor', joints__q_3l__effort_scale=1.0)
+
+
+def test_states_that_passed_without_a_subscriber_are_no_gap(robot: Robot) -> None:
+    with standing(robot) as world:
+        world.told('torque/external')
+        for subscription in list(world.client.node.subscriptions):
+            if 'diagnostics' not in subscription.topic_name:
+                world.client.node.destroy_subscription(subscription)
+        world.client.until(lambda: 'nobody listens' in world.status('external torque').message, why='no subscriber')
+        world.go_on(0.5)
+        world.client.diagnostics.pop('external torque')
+        world.client.listen('torque/external')
+
+        def settles() -> bool:
+            status = world.client.diagnostics.get('external torque')
+            return status is not None and 'settles' in status.message
+
+        world.client.until(settles, lambda: world.go_on(0.02), 'an observer that begins')
+        status = world.client.diagnostics['external torque']
+        assert (status.level, 'stamps' in status.message) == (DiagnosticStatus.OK, False)

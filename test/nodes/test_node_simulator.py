@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 import time
+from array import array
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -21,12 +22,15 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import Header
 from std_srvs.srv import Trigger
 
-from krang_dynamics_ros import Inertia, Robot, Wrench, dynamics_of
+from krang_dynamics_ros import Inertia, Robot, Wrench, dynamics_of, load_robot
 from krang_dynamics_ros.live.messages import stamp_of
+from krang_dynamics_ros.nodes.simulator.diagnostics import SimulatorHealth
 from krang_dynamics_ros.simulation.pulls import STIFFNESS
+from krang_dynamics_ros.simulation.simulated_robot import SimulatedRobot
+from krang_dynamics_ros.simulation.simulation import Simulation
 
 from ..robot.test_urdf_reader import HAND
-from ..robots import ROOT
+from ..robots import FILES, ROOT
 from ..ros import Client, Process, domain, environment
 
 KEY = 'for a state from before a reset or a pose'
@@ -360,6 +364,32 @@ def test_joints_that_follow_are_named_and_those_without_mass_get_a_rotor(number:
     client.close()
 
 
+def test_torques_are_late_only_after_the_first_ones(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = 0.0
+    monkeypatch.setattr('krang_dynamics_ros.nodes.simulator.diagnostics.time.monotonic', lambda: now)
+    simulated = SimulatedRobot(Simulation(load_robot(FILES['arm_2r'])), timeout=0.1, brakes=True)
+    health = SimulatorHealth(simulated, 1.0, '')
+
+    def message(seconds: float, with_torques: bool) -> str:
+        nonlocal now
+        for _ in range(round(seconds / 0.02)):
+            now += 0.02
+            health.went(0.02)
+            if with_torques:
+                simulated.on_torque(['theta1', 'theta2'], np.zeros(2), 0)
+            simulated.advance(0.02, ())
+        return next(iter(health.statuses())).words
+
+    assert message(0.5, with_torques=False) == 'no torques for 0.1 s: the brakes are closed'
+    assert 'late' not in message(1.0, with_torques=True)
+    message(0.3, with_torques=False)
+    assert 'torques came late' in message(0.7, with_torques=True)
+    assert 'late' not in message(1.0, with_torques=True)
+    simulated.reset()
+    message(0.3, with_torques=False)
+    assert 'late' not in message(0.7, with_torques=True)
+
+
 def test_a_second_robot_on_the_domain_is_refused_and_a_second_source_of_torques_is_named(number: int) -> None:
     client = Client(number)
     first = simulator(number)
@@ -376,6 +406,27 @@ def test_a_second_robot_on_the_domain_is_refused_and_a_second_source_of_torques_
     assert len(others) == 2
     assert dynamics.end() == 0
     assert first.end() == 0
+    client.close()
+
+
+def test_a_second_dynamics_node_that_must_be_alone_publishes_nothing(number: int, robot: Robot) -> None:
+    """In a second demo: the robot of the first one must get no torque of it."""
+    client = Client(number)
+    first = client.node.create_publisher(JointState, 'torque/total', 1)
+    client.listen('torque/total')
+    second = Process(number, '--ros-args', '-p', 'sole_publisher:=true')
+    states = client.node.create_publisher(JointState, 'joint_states', 1)
+    message = JointState(name=list(robot.joint_names), position=array('d', np.zeros(17)))
+
+    def publish() -> None:
+        message.header.stamp = client.stamp()
+        states.publish(message)
+
+    client.until(lambda: second.process.poll() is not None, publish, 'its end')
+    assert second.wait() == 1
+    assert 'torque/total comes from /client already' in second.output
+    assert not client.received['torque/total']
+    assert first
     client.close()
 
 

@@ -32,7 +32,7 @@ class ExternalTopics:
         self._estimated = {name: WrenchTopic(node, f'wrench/{name}/estimated', changed) for name in self._hands}
         self._contact = Topic(node, Bool, 'contact', changed)
         self._contacts = {name: Topic(node, Bool, f'contact/{name}', changed) for name in self._hands}
-        self._wrenches_wanted = self._contact_wanted = False
+        self._wrenches_wanted = self._contact_wanted = self._observes = False
         self._last: Torques | None = None  # since the last report
         self._estimates: dict[str, HandWrenchEstimate] = {}
         self._touched: Contact | None = None
@@ -41,7 +41,11 @@ class ExternalTopics:
     def compute(self, torques: Torques) -> None:
         """Compute what somebody listens to."""
         wrenches, contact = self._wrenches_wanted, self._contact_wanted
-        if wrenches or contact or self._torque.wanted or self._external.learner:
+        observes = wrenches or contact or self._torque.wanted or self._external.learner is not None
+        if observes and not self._observes:  # states that passed without a subscriber are no gap in the stamps
+            self._external.observer.forget()
+        self._observes = observes
+        if observes:
             self._last = torques
             self._external.learn(torques)
         self._estimates = self._external.wrenches(torques) if wrenches else {}
@@ -172,12 +176,12 @@ class DynamicsOutputs:
 
         All is computed first: messages that go out close together wake those who listen once.
         """
+        self.external.compute(torques)
         known = [(topic, torques.term(term)) for term, topic in self._torques.items() if topic.wanted]
         if self._total.wanted:
             known.append((self._total, torques.total(self._engine.summed)))
         if self._robot.wanted:
             known.append((self._robot, self._engine.firmware.torque(torques.state.q, torques.state.dq)))
-        self.external.compute(torques)
         self.commands.follow(torques)
         for topic, torque in known:
             if torque is not None:

@@ -31,7 +31,7 @@ class SimulatorHealth:
         """Note for how long the robot was in the mode that it is in."""
         if self._robot.mode in ('driven', 'braked', 'slack'):
             self._going += seconds
-            self._stood += seconds if self._robot.mode != 'driven' else 0.0
+            self._stood += seconds if self._robot.was_driven and self._robot.mode != 'driven' else 0.0
 
     def statuses(self) -> Iterator[Status]:
         """Return what is so now."""
