@@ -378,7 +378,7 @@ def test_torques_are_late_only_after_the_first_ones(monkeypatch: pytest.MonkeyPa
             if with_torques:
                 simulated.on_torque(['theta1', 'theta2'], np.zeros(2), 0)
             simulated.advance(0.02, ())
-        return next(iter(health.statuses())).words
+        return next(iter(health.statuses())).message
 
     assert message(0.5, with_torques=False) == 'no torques for 0.1 s: the brakes are closed'
     assert 'late' not in message(1.0, with_torques=True)
