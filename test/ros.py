@@ -169,7 +169,7 @@ class Client:
         if topic not in self._publishers:
             self._publishers[topic] = self.node.create_publisher(kind, topic, 100)
         publisher = self._publishers[topic]
-        self.until(lambda: publisher.get_subscription_count() > 0, why=f'nobody listens to {topic}')
+        self.until(lambda: publisher.get_subscription_count() > 0, why=f'no subscriber of {topic}')
         return publisher
 
     def ready(self) -> None:

@@ -148,7 +148,7 @@ def test_a_robot_that_comes_by_topic_has_its_own_state_publisher(tmp_path: Path,
 
 
 def test_the_demo_starts_simulator_node_and_page(tmp_path: Path, installed: Path) -> None:
-    said = ('torques are coming', 'open http://127.0.0.1:8290')
+    said = ('receiving torques', 'open http://127.0.0.1:8290')
     done = launch(tmp_path, installed, (RSP,), 'demo.launch.py port:=8290 use_sim_time:=true', said)
     assert (done.code, done.left) == (0, 0), done.output
     assert re.search(r'\[viewer_node-\d+\] .*open http', done.output), done.output

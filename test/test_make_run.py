@@ -66,7 +66,7 @@ def test_it_runs_prints_its_address_and_ends(robot: str, tmp_path: Path) -> None
 
 def use_and_end(process: subprocess.Popen[bytes], output: Path, number: int, port: int) -> None:
     deadline = time.monotonic() + PATIENCE
-    said = ('torques are coming', f'open http://127.0.0.1:{port} in a browser')
+    said = ('receiving torques', f'open http://127.0.0.1:{port} in a browser')
     while not (page(port) and all(words in output.read_text() for words in said)):
         assert time.monotonic() < deadline, output.read_text()
         assert process.poll() is None, output.read_text()

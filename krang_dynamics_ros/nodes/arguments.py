@@ -1,4 +1,4 @@
-"""The command line of a node: help, an arm file, and ROS's own arguments behind `--ros-args`; all else is refused."""
+"""The command line of a node: help, an arm file, and ROS arguments behind `--ros-args`; others are refused."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ INDENT = ' ' * 4
 
 
 class _Parser(argparse.ArgumentParser):
-    """Says what to do about an argument that is meant for ROS, or is a file."""
+    """Parser whose errors end with a hint."""
 
     def error(self, message: str) -> NoReturn:
         """End with exit code 2 and a hint."""
-        self.exit(2, f'{shown_lines(message)}\n{self.prog} --help shows what it takes\n')
+        self.exit(2, f'{shown_lines(message)}\n{self.prog} --help shows the arguments\n')
 
 
 def node_arguments(
@@ -77,7 +77,7 @@ def _parser(node: str, description: str) -> argparse.ArgumentParser:
 
 
 def _split(words: Sequence[str]) -> tuple[list[str], list[str]]:
-    """Return the arguments of the node itself, and those of ROS: from `--ros-args` to `--`, as often as that comes."""
+    """Return the arguments of the node itself, and those of ROS: each from `--ros-args` to `--`."""
     own: list[str] = []
     of_ros: list[str] = []
     inside = False

@@ -1,4 +1,4 @@
-"""Parameters of another node, asked for and set by a program that waits for the answer."""
+"""The ROS side of `krang calibrate`, and blocking access to the parameters of another node."""
 
 from __future__ import annotations
 
@@ -24,19 +24,19 @@ from ..live.engine import Engine
 from ..live.messages import imu_of, stamp_of, wrench_of
 from .topics import INPUT
 
-DISCOVERY = 4.0  # s: a node announces itself every 3 s, and its first announcements may be lost
+DISCOVERY = 4.0  # s: nodes announce themselves every 3 s, and the first announcement may be lost
 SERVICE_TIMEOUT = 5.0  # s for an answer
 
 
 class RemoteError(KrangDynamicsError):
-    """Another node that is not there, does not answer, or refuses."""
+    """Another node does not exist, does not answer, or refuses."""
 
 
 class RemoteParameters:
-    """The parameters of one node."""
+    """The parameters of another node."""
 
     def __init__(self, node: Node, target: str) -> None:
-        """`node` asks; `target` is the other one's name, in the same namespace unless it has one."""
+        """`node` is the client; `target` is the name of the other node, by default in the same namespace."""
         self._node, self.target = node, target
         self._client = AsyncParameterClient(node, target)
 
@@ -46,7 +46,7 @@ class RemoteParameters:
             raise RemoteError(f'there is no node {self.target}, looked for {DISCOVERY:g} s')
 
     def values(self, names: Sequence[str]) -> dict[str, Any]:
-        """Return the values of those that the node has."""
+        """Return the values of those parameters that the node has."""
         answers = self._answer(self._client.get_parameters(list(names))).values
         found = {name: parameter_value_to_python(value) for name, value in zip(names, answers, strict=False)}
         return {name: _plain(value) for name, value in found.items() if value is not None}
@@ -56,7 +56,7 @@ class RemoteParameters:
         return self.values(self._answer(self._client.list_parameters()).result.names)
 
     def set(self, values: Mapping[str, Any]) -> None:
-        """Set parameters as one, or raise `RemoteError` with the node's reason."""
+        """Set parameters atomically, or raise `RemoteError` with the reason of the node."""
         parameters = [Parameter(name, value=value) for name, value in values.items()]
         result = self._answer(self._client.set_parameters_atomically(parameters)).result
         if not result.successful:
@@ -73,7 +73,7 @@ def _plain(value: Any) -> Any:
     return value if isinstance(value, (bool, int, float, str)) else list(value)
 
 
-SHOW = 0.2  # s between two looks at the table
+SHOW = 0.2  # s between two updates of the table
 GLOBAL = (
     'robot_file', 'robot_description', 'gravity', 'end_effectors', 'imu_joint', 'state_timeout', 'robot.gravity',
 )  # fmt: skip
@@ -84,10 +84,10 @@ OF_HAND = (
 
 
 class Calibrator:
-    """A node that only listens. Use it in a `with`."""
+    """A node that only subscribes. Use it in a `with`."""
 
     def __init__(self, hand: str, target: str, ros_arguments: Sequence[str] = ()) -> None:
-        """`target` is the name of the dynamics node that is asked what it knows, and told what was found."""
+        """`target` is the name of the dynamics node whose parameters are read, and set to the result."""
         rclpy.init(args=list(ros_arguments), signal_handler_options=SignalHandlerOptions.NO)
         self._node = rclpy.create_node('krang_calibrate')
         self._hand = hand
@@ -101,7 +101,7 @@ class Calibrator:
         rclpy.shutdown()
 
     def known(self) -> dict[str, Any]:
-        """Return the running node's parameters, as far as a calibration depends on them, or raise `RemoteError`."""
+        """Return the parameters of the running node that a calibration needs, or raise `RemoteError`."""
         self._remote.find()
         return self._remote.values([*GLOBAL, *(f'{self._hand}.{key}' for key in OF_HAND)])
 
@@ -110,7 +110,7 @@ class Calibrator:
         self._remote.set(values)
 
     def listen(self, engine: Engine, sampler: Sampler, changed: Callable[[bool], None]) -> None:
-        """Take samples until SIGINT or SIGTERM. `changed` is called now and then, with True after a sample."""
+        """Collect samples until a stop signal. `changed` is called often (False), and after each sample (True)."""
         _Subscriptions(self._node, engine, sampler, changed)
         ended: list[int] = []
         before = {name: signal.signal(name, lambda number, _: ended.append(number)) for name in _SIGNALS}
@@ -131,7 +131,7 @@ _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
 class _Subscriptions:
-    """The subscriptions: each message goes to the engine; after a reading, the sampler looks."""
+    """The subscriptions: they pass each message to the engine, and each reading to the sampler."""
 
     def __init__(self, node: Any, engine: Engine, sampler: Sampler, changed: Callable[[bool], None]) -> None:
         self._node, self._engine, self._sampler, self._changed = node, engine, sampler, changed
@@ -160,10 +160,10 @@ class _Subscriptions:
         if (stamp := self._stamp(message, 'imu')) is not None:
             self._engine.inputs.on_imu(*imu_of(message), stamp, self._now())
 
-    def _stamp(self, message: Any, what: str) -> int | None:
-        """Return a message's stamp (ns); None, with a refusal noted, if it is no time."""
+    def _stamp(self, message: Any, kind: str) -> int | None:
+        """Return the stamp of a message (ns); note a refusal and return None if it is not a valid time."""
         try:
             return stamp_of(message)
         except ArgumentError as error:
-            self._engine.refuse(what, self._sampler.hand.name, str(error))
+            self._engine.refuse(kind, self._sampler.hand.name, str(error))
             return None

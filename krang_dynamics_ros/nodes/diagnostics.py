@@ -1,4 +1,4 @@
-"""A node's health on `/diagnostics`, once a second; the log says so when it changes."""
+"""Diagnostics of a node on `/diagnostics`, once a second; changes of a level are logged."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Status(NamedTuple):
 
 
 class Reporter:
-    """Publishes what the parts of a node say of themselves."""
+    """Publishes the statuses of the parts of a node."""
 
     def __init__(self, node: Node, hardware_id: str) -> None:
         """`hardware_id` names the robot."""
@@ -36,11 +36,11 @@ class Reporter:
         node.create_timer(PERIOD, self.report, clock=Clock(clock_type=ClockType.STEADY_TIME))
 
     def add(self, source: Callable[[], Iterable[Status]]) -> None:
-        """Ask `source` once a second for the statuses of a part."""
+        """Add a source of statuses, called once a second."""
         self._sources.append(source)
 
     def report(self) -> None:
-        """Publish what is so now: done once a second, and by who cannot wait for that."""
+        """Publish the present statuses: called once a second, and at once after important changes."""
         statuses = [status for source in self._sources for status in source()]
         message = DiagnosticArray(status=[self._message(status) for status in statuses])
         message.header.stamp = self._node.get_clock().now().to_msg()
@@ -60,17 +60,17 @@ class Reporter:
         )
 
     def _log_change(self, status: Status) -> None:
-        """Log a status once when it turns better or worse, not every second."""
+        """Log a status when its level changes."""
         if self._levels.get(status.name, OK) == status.level:
             return
         self._levels[status.name] = status.level
-        words = shown_lines(f'{status.name}: {status.message}')
-        if status.level == OK:  # two lines, for rclpy lets a line log at one severity only
-            self._node.get_logger().info(words)
+        text = shown_lines(f'{status.name}: {status.message}')
+        if status.level == OK:  # two statements: rclpy allows a single severity per source line
+            self._node.get_logger().info(text)
         else:
-            self._node.get_logger().warning(words)
+            self._node.get_logger().warning(text)
 
 
 def age(now: int, then: int) -> str:
-    """Return the seconds between two times in ns, in words; `then` is not positive for what never was."""
+    """Return the seconds between two times (ns) as text; 'never' if `then` is not positive."""
     return f'{(now - then) / 1e9:.3f}' if then > 0 else 'never'

@@ -37,9 +37,9 @@ class DynamicsNode(Node):
     """Parses messages, calls the library, publishes."""
 
     def __init__(self, described: Described | None = None) -> None:
-        """`described` is what came on `robot_description_topic`; none came yet, or there is no such topic."""
+        """`described` is the robot from `robot_description_topic`; None: none received yet, or no such topic."""
         super().__init__('krang_dynamics')
-        self.replacement: Callable[[], Node] | None = None  # a node for another robot, to be run instead of this one
+        self.replacement: Callable[[], Node] | None = None  # creates the node that replaces this one, for another robot
         self._outputs: DynamicsOutputs | None = None
         settings = NodeSettings(self)
         chosen = settings.declare(MODEL)
@@ -50,13 +50,13 @@ class DynamicsNode(Node):
             self.get_logger().info(f'waiting for the robot, its URDF on {description.topic}')
             return
         if chosen['backend'] == 'compiled':
-            self.get_logger().info('backend compiled: the first time, building it takes a few seconds')
+            self.get_logger().info('backend compiled: the first build takes a few seconds')
         reporter = self._begin(settings, load_model(**chosen) if described is None else described.model)
         if description is not None:
             reporter.add(description.statuses)
 
     def _begin(self, settings: NodeSettings, model: Model) -> Reporter:
-        """Listen and publish, for a robot that is known."""
+        """Create subscriptions and publishers for a robot."""
         engine = Engine(settings, model)
         warn_of_unknown(self)
         outputs = DynamicsOutputs(self, settings, engine)
@@ -77,22 +77,22 @@ class DynamicsNode(Node):
         return reporter
 
     def begin_stop(self) -> None:
-        """Let commands fall: the node ends, or another robot is looked at, whose building takes seconds."""
+        """Let commands fall, before the node shuts down or another robot is built, which takes seconds."""
         if self._outputs is not None:
             self._outputs.commands.begin_stop()
 
     @property
     def stopped(self) -> bool:
-        """Whether no command goes out any more."""
+        """Whether commands are off."""
         return self._outputs is None or self._outputs.commands.stopped
 
     def resume_commands(self) -> None:
-        """Go on with the robot that there is: commands can be enabled again, unless the node ends."""
+        """Keep the present robot: allow enabling again, unless the node shuts down."""
         if self._outputs is not None and not stop_requested():
             self._outputs.commands.resume_commands()
 
     def _restart_with(self, described: Described) -> None:
-        """Hand on to a node that knows nothing of this one's robot: so no torque mixes two."""
+        """Replace this node by a new one, so that no state of the old robot is used for the new robot."""
         self.replacement = partial(DynamicsNode, described)
 
     def _on_torques(self, torques: Torques, stamp: int) -> None:
@@ -102,18 +102,18 @@ class DynamicsNode(Node):
         self._health.computed(stamp, time.perf_counter() - start)
 
     def destroy_node(self) -> None:
-        """End; commands that still go out are taken to zero by the process that sends them."""
+        """Destroy the node; the sender process reduces commands that are still sent to zero."""
         if self._outputs is not None:
             self._outputs.commands.close()
         super().destroy_node()
 
 
 def offered_hands(robot: Robot) -> str:
-    """Return what to say where no hands are named: the ends of the tree, and the line that names the likeliest one."""
+    """Return a message for a robot without hands: the ends of the tree, and the option for the most likely hand."""
     moved_by = {link: sum(joint.moves for joint in robot.chain(link)) for link in robot.hands.values()}
     ends = sorted((link for link, joints in moved_by.items() if joints), key=moved_by.__getitem__, reverse=True)
     line = f'-p end_effectors:="[hand]" -p hand.link:={ends[0]}'
-    return f'no end effectors, so no wrenches; the ends of the tree are {listed(ends)}. To have one: {line}'
+    return f'no end effectors, so no wrenches; the ends of the tree are {listed(ends)}. To add one: {line}'
 
 
 def _documented() -> list[ParameterSpec]:
@@ -121,7 +121,7 @@ def _documented() -> list[ParameterSpec]:
 
 
 def main(args: Sequence[str] | None = None) -> int:
-    """Run the node; `args` are the words behind its name, by default those of this process."""
+    """Run the node; `args` are the command-line arguments, by default those of this process."""
     return run(DynamicsNode, node_arguments('dynamics_node', _DESCRIPTION, _documented, args))
 
 

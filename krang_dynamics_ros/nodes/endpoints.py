@@ -12,11 +12,11 @@ from ..core.errors import TakenError
 from ..live.controller_watch import NAMELESS
 from .run import stop_requested
 
-LOOKING = 4.0  # s: a node announces itself every 3 s, and its first announcements may be lost
+DISCOVERY_TIMEOUT = 4.0  # s: nodes announce themselves every 3 s, and the first announcement may be lost
 
 
 def named_publishers(node: Node, topic: str) -> list[tuple[str, str]]:
-    """Return identity and full name of every publisher of a topic."""
+    """Return the GID and the full node name of every publisher of a topic."""
     return [
         (bytes(info.endpoint_gid).hex(), _full_name(info))
         for info in node.get_publishers_info_by_topic(node.resolve_topic_name(topic))
@@ -28,7 +28,7 @@ def _full_name(info: TopicEndpointInfo) -> str:
 
 
 def publishers(node: Node, topic: str) -> list[str]:
-    """Return the full names of the nodes that publish a topic; one that publishes it twice stands there twice."""
+    """Return the full names of the nodes that publish a topic; a node with two publishers appears twice."""
     return sorted(name for _, name in named_publishers(node, topic))
 
 
@@ -37,8 +37,8 @@ def subscribers(node: Node, topic: str) -> list[str]:
     return sorted(map(_full_name, node.get_subscriptions_info_by_topic(node.resolve_topic_name(topic))))
 
 
-def others(node: Node, topic: str) -> list[str]:
-    """Return who publishes a topic besides this node, which does so once."""
+def other_publishers(node: Node, topic: str) -> list[str]:
+    """Return the other nodes that publish a topic which this node publishes once."""
     names = publishers(node, topic)
     own = node.get_fully_qualified_name()
     if own in names:
@@ -47,16 +47,16 @@ def others(node: Node, topic: str) -> list[str]:
 
 
 def ensure_only_publisher(node: Node, topic: str) -> None:
-    """Wait for discovery, unless told to end; raise `TakenError` if somebody else publishes the topic."""
+    """Wait for discovery or a stop signal; raise `TakenError` if another node publishes the topic."""
     domain = os.environ.get('ROS_DOMAIN_ID', '0')
-    node.get_logger().info(f'looking for {LOOKING:g} s whether another robot is on ROS domain {domain}')
-    end = time.monotonic() + LOOKING
+    node.get_logger().info(f'checking for {DISCOVERY_TIMEOUT:g} s whether another robot is on ROS domain {domain}')
+    end = time.monotonic() + DISCOVERY_TIMEOUT
     names: list[str] = []
     while time.monotonic() < end and (not names or NAMELESS in names) and not stop_requested():
         time.sleep(0.05)
-        names = others(node, topic)
+        names = other_publishers(node, topic)
     if names:
         raise TakenError(
-            f'{topic} comes from {", ".join(names)} already; two robots on one ROS domain would drive each other. '
-            f'End that one, or set another ROS_DOMAIN_ID (now {domain})'
+            f'{topic} is published by {", ".join(names)} already; two robots on a ROS domain would drive each other. '
+            f'Stop that node, or set another ROS_DOMAIN_ID (now {domain})'
         )

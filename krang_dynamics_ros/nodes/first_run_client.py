@@ -1,4 +1,4 @@
-"""The ROS side of `krang first_run`: listens to an arm and its dynamics node, and enables and ends its commands."""
+"""The ROS side of `krang first_run`: subscribes to an arm and its dynamics node, enables and disables commands."""
 
 from __future__ import annotations
 
@@ -31,34 +31,34 @@ from ..live.messages import stamp_of, wrench_of
 from .calibrator import DISCOVERY, SERVICE_TIMEOUT, RemoteError, RemoteParameters
 from .topics import INPUT
 
-NAME = 'krang_first_run'  # the dynamics node knows that this subscriber is no controller
-SPIN = 0.02  # s: how often keys are looked at
-STILL_SECONDS, STILL_TRAVEL = 1.0, 0.005  # s; rad, m: so long and so still is at rest
-FEWEST = 10  # joint states in that time
-MOST_TRAVEL = 0.25  # rad, m: an arm that moves more during a check of commands is stopped
-MOST_SPEED = 0.6  # rad/s, m/s: the same by speed
-FALL_TIMEOUT = 15.0  # s: the longest ramp, the zeros behind it, and some more
-SILENCE = 0.3  # s without a command: they are off
-RETRIES = 20  # enabling is tried again while names and the sender are on their way
+NAME = 'krang_first_run'  # by this name the dynamics node knows that it is no controller
+SPIN = 0.02  # s: period of the check for pressed keys
+STILL_SECONDS, STILL_TRAVEL = 1.0, 0.005  # s; rad, m: duration and maximum travel of a rest
+MIN_ROWS = 10  # joint states in a rest
+MAX_TRAVEL = 0.25  # rad, m: during a check of commands; beyond it they are disabled
+MAX_SPEED = 0.6  # rad/s, m/s: the same for speed
+FALL_TIMEOUT = 15.0  # s: the longest ramp, the zeros after it, and a margin
+SILENCE = 0.3  # s without a command: commands are off
+RETRIES = 20  # attempts to enable, while node names and the sender are not ready
 LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
 
 
 class AbortedError(KrangDynamicsError):
-    """A key, a signal, or an arm that moves as it should not ended the check."""
+    """A check that was stopped by a key, a signal, or an unexpected motion of the arm."""
 
 
 class FirstRunClient:
-    """A node that listens, and asks the dynamics node for what a person confirmed. Use it in a `with`."""
+    """A node that subscribes, and calls the dynamics node for what a person confirmed. Use it in a `with`."""
 
     def __init__(self, target: str, stop: Callable[[], bool], ros_arguments: Sequence[str] = ()) -> None:
-        """`target` is the name of the dynamics node; `stop` tells whether a person wants everything to end."""
+        """`target` is the name of the dynamics node; `stop` returns whether a person stops the check."""
         rclpy.init(args=list(ros_arguments), signal_handler_options=SignalHandlerOptions.NO)
         self._node, self._stop = rclpy.create_node(NAME), stop
         self._remote = RemoteParameters(self._node, target)
         self._prefix = target.rpartition('/')[0] + '/' if '/' in target else ''
         self._enable = self._node.create_client(SetBool, f'{self._prefix}effort_commands/enable')
         self._executor = SingleThreadedExecutor()
-        self.commands: list[tuple[float, Array]] = []  # s, N m: those seen since the last call of `run`
+        self.commands: list[tuple[float, Array]] = []  # s, N m: received since the last call of `run`
         self._rows: list[MotionRow] = []
         self._pushes: list[PushRow] = []
         self._pushed = ''  # the hand that is pushed
@@ -87,7 +87,7 @@ class FirstRunClient:
         return self.model_with({})
 
     def model_with(self, changes: dict[str, Any]) -> ArmModel:
-        """Return the model of a node with other values of some parameters, and listen by it."""
+        """Return the model of a node with changed values of some parameters, and use it for messages."""
         self.values |= changes
         given = dict(self.values)
         if topic := given.pop('robot_description_topic', ''):
@@ -110,7 +110,7 @@ class FirstRunClient:
         finally:
             self._node.destroy_subscription(subscription)
         if not texts:
-            raise RemoteError(f'no robot description came on {topic} within {DISCOVERY:g} s')
+            raise RemoteError(f'no robot description on {topic} within {DISCOVERY:g} s')
         return texts[-1]
 
     def set(self, values: dict[str, Any]) -> None:
@@ -122,10 +122,10 @@ class FirstRunClient:
     def _subscribe(self) -> None:
         self._subscribed = True
         node, prefix = self._node, self._prefix
-        create, heard = node.create_subscription, node.get_subscriber_names_and_types_by_node
-        create(JointState, self._topic(heard, 'JointState', 'joint_states'), self._on_joint_state, INPUT)
+        create, subscribed = node.create_subscription, node.get_subscriber_names_and_types_by_node
+        create(JointState, self._topic(subscribed, 'JointState', 'joint_states'), self._on_joint_state, INPUT)
         for hand in self._model.hands:
-            topic = self._topic(heard, 'WrenchStamped', f'wrench/{hand}')
+            topic = self._topic(subscribed, 'WrenchStamped', f'wrench/{hand}')
             create(WrenchStamped, topic, partial(self._on_wrench, hand), INPUT)
         create(JointState, f'{prefix}torque/external', self._on_external, INPUT)
         if any(self.values.get('command_joints', ())):
@@ -134,7 +134,7 @@ class FirstRunClient:
             self._sent = create(Float64MultiArray, topic, self._on_command, 100)
 
     def _topic(self, ask: Callable[[str, str], Any], kind: str, usual: str, suffix: str = '') -> str:
-        """Return the topic of a type that the node has, whatever it was remapped to; with several, the usual one."""
+        """Return the topic of a type that the node uses, also if remapped; with several, the usual name."""
         space, _, name = self._remote.target.rpartition('/')
         found: list[str] = []
 
@@ -179,7 +179,7 @@ class FirstRunClient:
         self.commands.append((time.monotonic(), np.array(message.data)))
 
     def _spin(self, seconds: float, until: Callable[[], bool] = lambda: False, stoppable: bool = True) -> None:
-        """Take in messages for a time, or until a condition holds; raise `AbortedError` if a person stops it."""
+        """Spin for a time (s), or until a condition holds; raise `AbortedError` if a person stops it."""
         self._executor.add_node(self._node)
         try:
             end = time.monotonic() + seconds
@@ -193,7 +193,7 @@ class FirstRunClient:
             self._executor.remove_node(self._node)
 
     def motion(self, seconds: float, until: Callable[[Sequence[MotionRow]], bool] | None = None) -> list[MotionRow]:
-        """Return the joint states of the next seconds; the rest is not waited for once `until` is true of them."""
+        """Return the joint states of the next seconds; stop early when `until` is true for them."""
         self._rows.clear()
         self._spin(seconds, lambda: until is not None and until(self._rows))
         return list(self._rows)
@@ -215,13 +215,13 @@ class FirstRunClient:
 
     def _unrest(self, rows: Sequence[MotionRow], seconds: float) -> str:
         if rows:
-            return f'the arm did not stand still for {STILL_SECONDS:g} s within {seconds:g} s'
+            return f'the arm was not at rest for {STILL_SECONDS:g} s within {seconds:g} s'
         missing = self._engine.inputs.states.missing(int(self._node.get_clock().now().nanoseconds))
         reason = self._engine.inputs.states.refusals.reason
-        return f'no joint states with all joints for {seconds:g} s: {", ".join(missing[:5])} {reason}'.strip()
+        return f'no complete joint state for {seconds:g} s: {", ".join(missing[:5])} {reason}'.strip()
 
     def push(self, hand: str, seconds: float) -> list[PushRow]:
-        """Return what is read of a push on a hand in the next seconds."""
+        """Return the rows of a push on a hand in the next seconds."""
         self._pushed, self._external = hand, None
         self._forces.clear()
         self._pushes.clear()
@@ -232,8 +232,8 @@ class FirstRunClient:
 
     @contextmanager
     def enabled(self) -> Iterator[str]:
-        """Enable commands by the node's service; whatever happens inside, they are off at the end."""
-        self._state = 'COMMANDS MAY STILL GO OUT: use the emergency stop'
+        """Enable commands by the node's service; they are always off at the end of the context."""
+        self._state = 'COMMANDS MAY STILL BE SENT: use the emergency stop'
         try:
             yield self._call_enable()
         finally:
@@ -242,7 +242,7 @@ class FirstRunClient:
 
     @property
     def command_state(self) -> str:
-        """What became of commands that were enabled since this was asked last; empty if none were."""
+        """State of commands that were enabled since the last call; '' if none were."""
         state, self._state = self._state, ''
         return state
 
@@ -258,12 +258,12 @@ class FirstRunClient:
         raise RemoteError(f'commands are not enabled: {message}')
 
     def _see_commands(self) -> None:
-        """Wait for the first command: only commands that are seen are known to end."""
+        """Wait for the first command: the end of commands can be seen only if they are received."""
         self.commands.clear()
         self._spin(SERVICE_TIMEOUT, lambda: bool(self.commands))
         if not self.commands:
             topic = self._sent.topic_name if self._sent else 'effort_commands'
-            raise RemoteError(f'no commands are seen on {topic}: name their topic, --ros-args -r effort_commands:=...')
+            raise RemoteError(f'no commands on {topic}; remap their topic: --ros-args -r effort_commands:=...')
 
     def _ask(self, value: bool) -> tuple[bool, str]:
         if not self._enable.wait_for_service(DISCOVERY):
@@ -276,13 +276,13 @@ class FirstRunClient:
         return bool(answer.success), str(answer.message)
 
     def end_commands(self) -> None:
-        """Disable commands, and wait until none goes out; raise `RemoteError` if they do not end."""
-        with suppress(RemoteError):  # a node that is gone: its sender ends them
+        """Disable commands and wait until they are off; raise `RemoteError` if they do not end."""
+        with suppress(RemoteError):  # the node is gone: its sender ends them
             self._ask(False)
         began = time.monotonic()
         self._spin(FALL_TIMEOUT, lambda: self._silent(began), stoppable=False)
         if not self._silent(began):
-            raise RemoteError(f'commands still go out after {FALL_TIMEOUT:g} s: use the emergency stop')
+            raise RemoteError(f'commands are still sent after {FALL_TIMEOUT:g} s: use the emergency stop')
         self._state = 'commands are off'
 
     def _silent(self, since: float) -> bool:
@@ -290,7 +290,7 @@ class FirstRunClient:
         return time.monotonic() - max(last, since) > SILENCE
 
     def run(self, seconds: float, until: Callable[[Sequence[MotionRow]], bool] | None = None) -> list[MotionRow]:
-        """Return the joint states while commands go out; raise `AbortedError` if the arm moves far or fast."""
+        """Return the joint states while commands are sent; raise `AbortedError` if the arm moves far or fast."""
 
         def ends(rows: Sequence[MotionRow]) -> bool:
             if rows and (why := self._runs_away(rows)):
@@ -303,19 +303,19 @@ class FirstRunClient:
 
     def _runs_away(self, rows: Sequence[MotionRow]) -> str:
         travel, speed = np.abs(rows[-1].q - rows[0].q), np.nan_to_num(np.abs(rows[-1].dq))
-        for values, most, unit in ((travel, MOST_TRAVEL, 'rad (m)'), (speed, MOST_SPEED, 'rad/s (m/s)')):
+        for values, limit, unit in ((travel, MAX_TRAVEL, 'rad (m)'), (speed, MAX_SPEED, 'rad/s (m/s)')):
             k = int(values.argmax())
-            if values[k] > most:
-                return f'{self._model.names[k]} moved by {values[k]:.3g} {unit}, must stay below {most:g}: commands off'
+            if values[k] > limit:
+                return f'{self._model.names[k]} moved by {values[k]:.3g} {unit}, must be below {limit:g}: commands off'
         return ''
 
     def until_dead(self, seconds: float) -> list[MotionRow]:
-        """Wait until the node is gone and its commands have ended; return the joint states meanwhile."""
+        """Wait until the node is gone and its commands are off; return the joint states of that time."""
         self.commands.clear()
         began = time.monotonic()
         rows = self.motion(seconds, lambda _: self._is_gone() and self._silent(began))
         if not self._is_gone():
-            raise RemoteError(f'the node is still there after {seconds:g} s')
+            raise RemoteError(f'the node still runs after {seconds:g} s')
         return rows + self.motion(2.0)
 
     def _is_gone(self) -> bool:
@@ -324,7 +324,7 @@ class FirstRunClient:
 
 @contextmanager
 def _uninterrupted() -> Iterator[None]:
-    """Let no signal keep commands from being ended."""
+    """Ignore signals, so that commands are always ended."""
     numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
     before = {number: signal.signal(number, signal.SIG_IGN) for number in numbers}
     try:
@@ -335,11 +335,11 @@ def _uninterrupted() -> Iterator[None]:
 
 
 def _still(rows: Sequence[MotionRow]) -> bool:
-    """Tell whether the arm has stood still for the last second."""
+    """Return whether the arm was at rest for the last second."""
     if not rows or rows[-1].time - rows[0].time < STILL_SECONDS:
         return False
     last = [row.q for row in _last_second(rows)]
-    return len(last) >= FEWEST and bool(np.ptp(last, axis=0).max() < STILL_TRAVEL)
+    return len(last) >= MIN_ROWS and bool(np.ptp(last, axis=0).max() < STILL_TRAVEL)
 
 
 def _last_second(rows: Sequence[MotionRow]) -> Sequence[MotionRow]:

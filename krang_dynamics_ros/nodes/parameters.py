@@ -1,4 +1,4 @@
-"""Parameters as ROS has them: declared from their specs, and set while the node runs."""
+"""ROS parameters: declared from their specs, and set while the node runs."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from ..live.parameters import MODEL
 
 
 def descriptor(spec: ParameterSpec) -> ParameterDescriptor:
-    """Return what `ros2 param describe` shows."""
+    """Return the descriptor that `ros2 param describe` shows."""
     described = ParameterDescriptor(description=spec.meaning, read_only=not spec.live)
     if spec.choices:
         described.additional_constraints = f'one of {", ".join(spec.choices)}'
@@ -38,7 +38,7 @@ def declare(node: Node, specs: Iterable[ParameterSpec]) -> dict[str, Any]:
 
 
 def given_to(node: Node) -> dict[str, Any]:
-    """Return the values that a node was started with."""
+    """Return the parameter values that a node was started with."""
     return {name: parameter.value for name, parameter in node._parameter_overrides.items()}
 
 
@@ -46,9 +46,9 @@ OF_ROBOT = {*(spec.name for spec in MODEL), 'gravity', 'robot.adds'}
 
 
 def warn_of_unknown(node: Node) -> None:
-    """Warn of parameters that no declaration has: ROS would pass over a misspelt one in silence.
+    """Warn of given parameters that are not declared: ROS ignores a misspelt name silently.
 
-    An arm file describes the robot to every node: not each of them uses all of it.
+    Parameters of an arm file are excepted, because not every node uses all of them.
     """
     for name in given_to(node):
         of_robot = name in OF_ROBOT or name.startswith(('qos_overrides', *OF_COMMANDS))
@@ -58,7 +58,7 @@ def warn_of_unknown(node: Node) -> None:
 
 
 class NodeSettings(Settings):
-    """Settings that are a node's parameters."""
+    """Settings that are ROS parameters of a node."""
 
     def __init__(self, node: Node) -> None:
         super().__init__()
@@ -68,7 +68,7 @@ class NodeSettings(Settings):
         return self._node.declare_parameter(spec.name, spec.default, descriptor(spec)).value
 
     def follow(self) -> None:
-        """Let parameters be set from now on; until then the node is still being made."""
+        """Accept changes of parameters from now on; call it at the end of the construction."""
         self._node.add_on_set_parameters_callback(self._on_set)
         self._node.add_post_set_parameters_callback(lambda changes: self.update(_values(changes)))
 

@@ -1,4 +1,4 @@
-"""Recording: subscribes to the topics of a robot as they appear, and hands on the bytes of each message."""
+"""Recording: subscribes to the topics of a robot as they appear, and passes the bytes of each message to a writer."""
 
 from __future__ import annotations
 
@@ -32,25 +32,25 @@ KINDS: dict[str, type] = {
     'std_msgs/msg/String': String,
 }
 ONLY = {'std_msgs/msg/Float64MultiArray': 'effort_commands', 'std_msgs/msg/String': 'robot_description'}
-DERIVED = ('/compensated', '/estimated')  # they follow from the others: the node computes them only if asked for
-SIMULATED = {'pose', 'push'}  # what a person does to a simulated robot
+DERIVED = ('/compensated', '/estimated')  # computed from the others, only for subscribers
+SIMULATED = {'pose', 'push'}  # inputs of a simulated robot
 LATCHED = 'robot_description'
 DEPTH = 1000  # messages that wait while the disk is slow
-LOOK = 0.2  # s between two looks at the topics that there are
+TOPICS_PERIOD = 0.2  # s between two checks for new topics
 SPIN_TIMEOUT = 0.05  # s
-RATE_SPAN = 2.0  # s over which a rate is a mean
+RATE_SPAN = 2.0  # s, time of averaging of a rate
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 class Writer(Protocol):
-    """Takes the messages."""
+    """Writer of messages."""
 
     def write(self, topic: str, kind: str, arrival: int, raw: bytes, latched: bool = False) -> None:
         """Add a serialized message."""
 
 
 class RecordedTopic:
-    """Counts the messages of one topic."""
+    """Counter of the messages of a topic."""
 
     def __init__(self, name: str, kind: str) -> None:
         self.name, self.kind, self.count = name, kind, 0
@@ -84,7 +84,7 @@ class RecordedTopic:
 
 
 class SeenJoints:
-    """The joints that the joint states have, and those of them that have velocities and efforts."""
+    """Joints seen in the joint states, and those with velocities and efforts."""
 
     def __init__(self) -> None:
         self._reader = JointStateReader(partial(deserialize_message, message_type=JointState))
@@ -92,7 +92,7 @@ class SeenJoints:
         self.refused = ''
 
     def read(self, raw: bytes) -> None:
-        """Look at a message."""
+        """Add the joints of a message."""
         try:
             message = self._reader.read(raw, 0)
         except (RuntimeError, ArgumentError) as error:
@@ -106,21 +106,21 @@ class SeenJoints:
 
 
 class Recorder:
-    """A node that listens. Use it in a `with`."""
+    """A node that records. Use it in a `with`."""
 
     def __init__(
         self, writer: Writer, joint_states: str, also: Sequence[str] = (), ros_arguments: Sequence[str] = ()
     ) -> None:
-        """`joint_states` is the topic that counts; `also` are topics that are recorded whatever their name is."""
+        """`joint_states` is the topic for `joints`; topics in `also` are recorded whatever their name."""
         rclpy.init(args=list(ros_arguments), signal_handler_options=SignalHandlerOptions.NO)
         self._writer, self._node = writer, rclpy.create_node('krang_record', start_parameter_services=False)
         self.joint_states: str = self._node.resolve_topic_name(joint_states)
         self._also = {self._node.resolve_topic_name(topic) for topic in also}
         self.topics: dict[str, RecordedTopic] = {}
         self.joints = SeenJoints()
-        self.began: float | None = None  # when the first joint state came, s, steady clock
+        self.began: float | None = None  # arrival of the first joint state, s, steady clock
         self.fault: Exception | None = None
-        self._looked = 0.0
+        self._checked = 0.0
 
     def __enter__(self) -> Recorder:
         return self
@@ -139,14 +139,14 @@ class Recorder:
         return 0.0 if self.began is None else time.monotonic() - self.began
 
     def run(self, done: Callable[[], bool]) -> None:
-        """Record until `done`, which is asked several times a second, or until SIGINT, SIGTERM or SIGHUP."""
+        """Record until `done` returns true, or until SIGINT, SIGTERM or SIGHUP."""
         ended: list[int] = []
         before = {name: signal.signal(name, lambda number, _: ended.append(number)) for name in SIGNALS}
         executor = EventsExecutor()
         executor.add_node(self._node)
         try:
             while not (ended or self.fault or done()):
-                self._look_round()
+                self._subscribe_new()
                 executor.spin_once(timeout_sec=SPIN_TIMEOUT)
         finally:
             executor.remove_node(self._node)
@@ -156,16 +156,16 @@ class Recorder:
             raise self.fault
 
     def of_kind(self, kind: str) -> list[str]:
-        """Return the topics of a type that somebody publishes now."""
+        """Return the topics of a type that exist now."""
         return sorted(name for name, kinds in self._node.get_topic_names_and_types() if kind in kinds)
 
-    def _look_round(self) -> None:
-        """Subscribe to what has appeared."""
-        if time.monotonic() - self._looked < LOOK:
+    def _subscribe_new(self) -> None:
+        """Subscribe to new topics."""
+        if time.monotonic() - self._checked < TOPICS_PERIOD:
             return
-        self._looked = time.monotonic()
+        self._checked = time.monotonic()
         for name, kind in self._published():
-            if name not in self.topics and self._is_wanted(name, kind):
+            if name not in self.topics and self._is_recorded(name, kind):
                 self._subscribe(name, kind)
 
     def _published(self) -> Iterator[tuple[str, str]]:
@@ -173,7 +173,7 @@ class Recorder:
             if len(kinds) == 1 and kinds[0] in KINDS and self._node.count_publishers(name):
                 yield name, kinds[0]
 
-    def _is_wanted(self, name: str, kind: str) -> bool:
+    def _is_recorded(self, name: str, kind: str) -> bool:
         if name == self.joint_states or name in self._also:
             return True
         inside = name.startswith(self._node.get_namespace().rstrip('/') + '/')
@@ -185,7 +185,7 @@ class Recorder:
         latched = name.endswith(LATCHED)
         self.topics[name] = RecordedTopic(name, kind)
         offered = [info.qos_profile.reliability for info in self._node.get_publishers_info_by_topic(name)]
-        reliable = latched or (offered and all(one == ReliabilityPolicy.RELIABLE for one in offered))
+        reliable = latched or (offered and all(policy == ReliabilityPolicy.RELIABLE for policy in offered))
         qos = QoSProfile(
             depth=1 if latched else DEPTH,
             reliability=ReliabilityPolicy.RELIABLE if reliable else ReliabilityPolicy.BEST_EFFORT,
@@ -201,6 +201,6 @@ class Recorder:
             self.began = now if self.began is None else self.began
         try:
             self._writer.write(topic.name, topic.kind, arrival, raw, latched)
-        except (OSError, KrangDynamicsError) as error:  # a full disk: the loop ends, and what is written stays
+        except (OSError, KrangDynamicsError) as error:  # a full disk: stop, and keep the written part
             self.fault = error
         topic.add(now)

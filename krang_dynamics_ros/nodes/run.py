@@ -1,4 +1,4 @@
-"""The end of a node that cannot hang: whatever it waits for, a process that was told to end is gone soon after."""
+"""Running and shutdown of nodes. A watchdog ends a process that hangs after a stop signal."""
 
 from __future__ import annotations
 
@@ -24,25 +24,25 @@ from ..core.text import shown_lines
 from ..live.fall import LONGEST_FALL, ZERO_SECONDS
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
-# Seconds from the signal to the end: what runs nodes, as honcho and launch, takes harder means after five.
-SPIN_TIMEOUT = 0.1  # at most, until the executor lets go and the end begins
-CLOSING = 0.9  # for a callback that is under way, the node's topics and Python itself
+# Seconds from the signal to the end; honcho and launch kill a node after five.
+SPIN_TIMEOUT = 0.1  # maximum time until the executor returns and the shutdown begins
+CLOSING = 0.9  # for a running callback, the topics of the node, and Python
 SHUTDOWN_TIMEOUT = SPIN_TIMEOUT + LONGEST_FALL + ZERO_SECONDS + CLOSING
 
-_received: list[int] = []  # signals that told this process to end
+_received: list[int] = []  # stop signals that this process received
 
 
 def stop_requested() -> bool:
-    """Tell whether a signal to end has come; what waits for long asks now and then."""
+    """Return whether a stop signal was received; code that waits for long must poll it."""
     return bool(_received)
 
 
 def install_watchdog() -> None:
-    """Note signals from now on, and watch for them from a thread of its own; call it on the main thread.
+    """Install signal handlers, and a thread that ends the process if the shutdown hangs; call it on the main thread.
 
-    A signal's handler in Python runs between two instructions of the main thread, so not while that waits for a lock or
-    within a library. What the system writes into a pipe is read by any thread. SIGHUP that is ignored from the start
-    (nohup) stays ignored; the others never do: a shell ignores SIGINT and SIGQUIT for what it starts in the background.
+    Python runs a signal handler between two instructions of the main thread, so not while it waits for a lock or inside
+    a library. So the thread reads the signals from a pipe. SIGHUP stays ignored if it was ignored at the start (nohup).
+    The other signals do not, because a shell ignores SIGINT and SIGQUIT for its background processes.
     """
     for number in SIGNALS:
         if number is not signal.SIGHUP or signal.getsignal(number) is not signal.SIG_IGN:
@@ -54,13 +54,13 @@ def install_watchdog() -> None:
 
 
 def ignore_signals() -> None:
-    """Let no further signal change the exit code: under launch a Ctrl-C comes twice."""
+    """Ignore further signals, so that the exit code stays: under launch, Ctrl-C comes twice."""
     for number in SIGNALS:
         signal.signal(number, signal.SIG_IGN)
 
 
-def say(text: str) -> None:
-    """Print to standard error; a terminal that is gone never stops the way out."""
+def print_error(text: str) -> None:
+    """Print to standard error; ignore a terminal that is closed."""
     with suppress(OSError, ValueError):
         sys.stderr.write(f'{text}\n')
         sys.stderr.flush()
@@ -70,19 +70,19 @@ def _wait_and_end(reader: int) -> None:
     while os.read(reader, 1)[0] not in SIGNALS:
         pass
     time.sleep(SHUTDOWN_TIMEOUT)
-    say(f'told to end {SHUTDOWN_TIMEOUT:g} s ago, but still waiting here; ended all the same:')
+    print_error(f'stop signal {SHUTDOWN_TIMEOUT:g} s ago, but still waiting here; process ended:')
     with suppress(OSError, ValueError, RuntimeError):
         faulthandler.dump_traceback(all_threads=True)
     os._exit(1)
 
 
 REFUSED = (KrangDynamicsError, ParameterException, InvalidParameterTypeException, InvalidParameterValueException)
-STOPPING_TIMEOUT = 0.005  # s: of one spin while a node stops
+STOPPING_TIMEOUT = 0.005  # s, of a spin while a node stops
 
 
 @runtime_checkable
 class Stopping(Protocol):
-    """A node that has something to bring to an end before it is destroyed, for which it must go on working."""
+    """A node that must keep spinning for a while before it is destroyed."""
 
     def begin_stop(self) -> None:
         """Begin to stop."""
@@ -95,23 +95,23 @@ class Stopping(Protocol):
 def run(create: Callable[[], Node], args: Sequence[str] | None = None) -> int:
     """Run a node until SIGINT, SIGTERM, SIGHUP or SIGQUIT; return the exit code: 0, or 1 if it could not start.
 
-    A node that is told to end while it is still being made ends when it is.
+    A stop signal during the construction of a node ends it after the construction.
 
-    EventsExecutor takes half the processor time of rclpy's default one; its own spin() does not return on a signal in
+    EventsExecutor needs half the processor time of rclpy's default executor. Its spin() does not return on a signal in
     Jazzy, hence the loop.
     """
     install_watchdog()
     try:
         rclpy.init(args=None if args is None else list(args), signal_handler_options=SignalHandlerOptions.NO)
-    except RuntimeError as error:  # rcl's word on arguments that it cannot read
-        say(shown_lines(error))
+    except RuntimeError as error:  # arguments that rcl cannot read
+        print_error(shown_lines(error))
         return 1
     following: Callable[[], Node] | None = create
     while following is not None:
         try:
             node = following()
         except REFUSED as error:
-            say(shown_lines(error))
+            print_error(shown_lines(error))
             rclpy.shutdown()
             return 1
         following = _spun(node)
@@ -121,12 +121,12 @@ def run(create: Callable[[], Node], args: Sequence[str] | None = None) -> int:
 
 
 def _spun(node: Node) -> Callable[[], Node] | None:
-    """Run a node until a signal comes, or until it has a replacement; return that.
+    """Run a node until a signal or a replacement; return the replacement.
 
-    An error in a callback ends it at once: the process that sends its commands takes them to zero.
+    An error in a callback ends the node at once: the sender process reduces its commands to zero.
     """
     gc.collect()
-    gc.freeze()  # what start-up made stays; a collection need not walk it again and again
+    gc.freeze()  # objects of the start stay; garbage collection can skip them
     executor = EventsExecutor()
     executor.add_node(node)
     replacement: Callable[[], Node] | None = None

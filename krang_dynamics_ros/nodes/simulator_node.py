@@ -1,4 +1,4 @@
-"""`simulator_node`: a robot to try things on. Torques and pushes in, joint states and wrist sensors out."""
+"""`simulator_node`: a simulated robot. Torques and pushes in, joint states and wrist sensors out."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ from ..simulation.simulated_robot import Followers, SimulatedRobot
 from ..simulation.simulation import ROTOR, Simulation
 from .arguments import node_arguments
 from .diagnostics import Reporter
-from .endpoints import ensure_only_publisher, others, publishers
+from .endpoints import ensure_only_publisher, other_publishers, publishers
 from .parameters import NodeSettings, warn_of_unknown
 from .run import run
 from .simulator.diagnostics import SimulatorHealth
@@ -77,11 +77,11 @@ class SimulatorNode(Node):
         self.get_logger().info(f'{simulation.robot.name}: {simulation.robot.n} joints, {added}waiting for torques')
 
     def _begin(self) -> None:
-        """Let time pass from now on."""
-        self._company: list[str] = []
+        """Start the timers of the simulation."""
+        self._conflicts: list[str] = []
         self._driven, self._last = False, time.monotonic()
         steady = RosClock(clock_type=ClockType.STEADY_TIME)
-        self.create_timer(1.0, self._look_round, clock=steady)
+        self.create_timer(1.0, self._check_publishers, clock=steady)
         self.create_timer(1 / self._values['rate'], self._on_tick, clock=steady)
         self._values.follow()
 
@@ -95,7 +95,7 @@ class SimulatorNode(Node):
         if simulation.rotors_added:
             joints = listed(simulation.rotors_added)
             self.get_logger().warning(
-                f'joints {joints} move no mass of their own: simulated with a rotor of {ROTOR:g} kg m^2 or kg each'
+                f'joints {joints} move no mass: simulated with a rotor of {ROTOR:g} kg m^2 or kg each'
             )
         for name in ('viscous', 'coulomb'):
             setattr(simulation.dynamics, name, getattr(simulation.dynamics, name) + values[name])
@@ -144,7 +144,7 @@ class SimulatorNode(Node):
     def _reset(self) -> str:
         self.robot.reset()
         self._hands.forget()
-        return 'at rest, where it started'
+        return 'at rest at the start position'
 
     def _done(self, action: Callable[[], str], _: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
         response.message = action()
@@ -172,21 +172,21 @@ class SimulatorNode(Node):
         except ArgumentError as error:
             self.get_logger().warning(f'pose refused: {error}', throttle_duration_sec=1.0)
 
-    def _look_round(self) -> None:
-        """Say so, once, if a second robot or a second source of torques has come."""
+    def _check_publishers(self) -> None:
+        """Warn once if a second robot or a second publisher of torques appears."""
         self._health.sources = publishers(self, 'torque')
         topic = self._values['joint_states_topic']
-        found = [f'{topic} also come from {name}' for name in others(self, topic)]
+        found = [f'{topic} are also published by {name}' for name in other_publishers(self, topic)]
         if len(self._health.sources) > 1:
-            found.append(f'torques come from {" and ".join(self._health.sources)}')
-        if found and found != self._company:
-            self.get_logger().warning(f'{shown_lines("; ".join(found))}: two robots on one ROS domain drive each other')
-        self._company = found
+            found.append(f'torques are published by {" and ".join(self._health.sources)}')
+        if found and found != self._conflicts:
+            self.get_logger().warning(f'{shown_lines("; ".join(found))}: two robots on a ROS domain drive each other')
+        self._conflicts = found
 
     def _on_tick(self) -> None:
         now, broken = time.monotonic(), self.robot.fault
         passed, self._last = now - self._last, now
-        self._health.went(passed)
+        self._health.add_time(passed)
         pushes, pulls = self._hands.pushes(), self._hands.pulls()
         self.robot.advance(passed * self._values['time_factor'], pushes, pulls)
         stamp, contacts = self._stamp(), [*pushes, *self.robot.pulled(pulls)]
@@ -196,7 +196,7 @@ class SimulatorNode(Node):
             self._reporter.report()
         if not self._driven and self.robot.has_torques:
             self._driven = True
-            self.get_logger().info('torques are coming')
+            self.get_logger().info('receiving torques')
 
     def _publish(self, contacts: Sequence[Wrench], stamp: Time) -> None:
         self._message.header.stamp = stamp
@@ -222,7 +222,7 @@ class SimulatorNode(Node):
 
 
 def main(args: Sequence[str] | None = None) -> int:
-    """Run the node; `args` are the words behind its name, by default those of this process."""
+    """Run the node; `args` are the command-line arguments, by default those of this process."""
     return run(SimulatorNode, node_arguments('simulator_node', _DESCRIPTION, documented, args))
 
 

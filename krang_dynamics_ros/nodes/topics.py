@@ -1,4 +1,4 @@
-"""Publishers that know whether anybody listens, each with one message that is filled anew every time."""
+"""Publishers that know whether they have a subscriber, each with a message that is reused."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ from ..core.errors import ArgumentError
 from ..core.spatial import Array
 from ..live.messages import SECOND
 
-# Best effort takes what any sender offers; ten deep, so that parts of a state do not push each other out.
+# Best effort matches any publisher; depth ten, so that parts of a state do not replace each other.
 INPUT = QoSProfile(depth=10, reliability=ReliabilityPolicy.BEST_EFFORT)
-OUTPUT = QoSProfile(depth=1)  # reliable: RViz's Effort display and most tools ask for it
-NO_MESSAGE = "bytes that are no message of the topic's type"
-STAMP = Struct('=iI')  # builtin_interfaces/Time as it is serialized: s, ns
+OUTPUT = QoSProfile(depth=1)  # reliable: required by RViz's Effort display and most tools
+NO_MESSAGE = "bytes that are not a message of the topic's type"
+STAMP = Struct('=iI')  # serialized builtin_interfaces/Time: s, ns
 
 
 def why_refused(error: Exception) -> str:
-    """Return the reason for a message's refusal: ours, or that rclpy could not read the bytes."""
+    """Return the reason of a refusal: our error, or that rclpy could not read the bytes."""
     return str(error) if isinstance(error, ArgumentError) else NO_MESSAGE
 
 
@@ -44,48 +44,48 @@ def wrench_message(frame_id: str, stamp: Time, numbers: Sequence[float]) -> Wren
 
 
 class Topic:
-    """One output. `wanted` follows the subscribers, at no cost per message."""
+    """An output topic. `has_subscriber` is updated by events, at no cost per message."""
 
     def __init__(self, node: Node, kind: type, name: str, on_change: Callable[[], None] | None = None) -> None:
-        """`on_change` is called after each change of `wanted`."""
+        """`on_change` is called after each change of `has_subscriber`."""
         events = PublisherEventCallbacks(matched=self._matched)
         options = QoSOverridingOptions.with_default_policies()
-        self.wanted, self._on_change = False, on_change
+        self.has_subscriber, self._on_change = False, on_change
         self.message: Any = kind()
         self._publisher = node.create_publisher(
             kind, name, OUTPUT, event_callbacks=events, qos_overriding_options=options
         )
 
     def _matched(self, info: Any) -> None:
-        self.wanted = info.current_count > 0
+        self.has_subscriber = info.current_count > 0
         if self._on_change is not None:
             self._on_change()
 
     def publish(self) -> None:
-        """Send the message as it stands."""
+        """Publish the message."""
         self._publisher.publish(self.message)
 
-    def wait_until_taken(self, patience: Duration) -> None:
-        """Wait until all that was sent has arrived where it should, or for so long."""
-        self._publisher.wait_for_all_acked(patience)
+    def wait_until_received(self, timeout: Duration) -> None:
+        """Wait until all subscribers have acknowledged all messages, or for the timeout."""
+        self._publisher.wait_for_all_acked(timeout)
 
 
 class Template:
-    """A stamped message that is serialized once; its stamp and its numbers are written anew into the bytes.
+    """A stamped message that is serialized once; each use writes its stamp and numbers into the bytes.
 
-    To serialize a message anew every time costs more than most torques do.
+    Serializing each message takes longer than computing most torques.
     """
 
     def __init__(self, message: Any, count: int, fill: Callable[[Any, Array], None]) -> None:
-        """`fill` puts an array of so many numbers into the message, in one piece."""
-        stamp, numbers = Time(sec=0x1234567, nanosec=0x2345678), np.full(count, 1.2345678e-300)  # to be found again
+        """`fill` writes an array of `count` numbers into a field of the message."""
+        stamp, numbers = Time(sec=0x1234567, nanosec=0x2345678), np.full(count, 1.2345678e-300)  # unique bytes
         message.header.stamp = stamp
         fill(message, numbers)
         self._bytes = bytearray(serialize_message(message))
-        self._stamp = self._place(STAMP.pack(stamp.sec, stamp.nanosec))
-        self._numbers = self._place(numbers.tobytes())
+        self._stamp = self._slice_of(STAMP.pack(stamp.sec, stamp.nanosec))
+        self._numbers = self._slice_of(numbers.tobytes())
 
-    def _place(self, part: bytes) -> slice:
+    def _slice_of(self, part: bytes) -> slice:
         start = self._bytes.index(part)
         return slice(start, start + len(part))
 
@@ -101,15 +101,15 @@ class TorqueTopic(Topic):
     def __init__(self, node: Node, name: str, joint_names: Sequence[str], frame_id: str) -> None:
         super().__init__(node, JointState, name)
         self._names, self.message.header.frame_id = list(joint_names), frame_id
-        self._whole = self._template(self._names)
+        self._all_joints = self._template(self._names)
 
     def _template(self, names: list[str]) -> Template:
         self.message.name = names
         return Template(self.message, len(names), _set_effort)
 
     def send(self, torque: Array, stamp: int) -> None:
-        """Publish torques (n), with the stamp (ns) of the joint state they come from; a joint with NaN is left out."""
-        template = self._whole
+        """Publish torques (n), with the stamp (ns) of their joint state; joints with NaN are omitted."""
+        template = self._all_joints
         if np.isnan(torque @ torque):
             known = np.flatnonzero(~np.isnan(torque))
             template, torque = self._template([self._names[k] for k in known]), torque[known]
@@ -121,7 +121,7 @@ def _set_effort(message: JointState, numbers: Array) -> None:
 
 
 class NumbersTopic(Topic):
-    """Bare numbers: a vector without layout, or a matrix with rows and columns."""
+    """Numbers: a vector without layout, or a matrix with rows and columns."""
 
     def __init__(self, node: Node, name: str, matrix_size: int = 0) -> None:
         super().__init__(node, Float64MultiArray, name)
@@ -147,7 +147,7 @@ class WrenchTopic(Topic):
         self._template = Template(self.message, 6, _set_wrench)
 
     def send(self, numbers: Array, frame_id: str, stamp: int) -> None:
-        """Publish [force; moment] (6; N, N m) in a frame, with the stamp (ns) of what it comes from."""
+        """Publish [force; moment] (6; N, N m) in a frame, with the stamp (ns) of its source."""
         if frame_id != self.message.header.frame_id:
             self.message.header.frame_id = frame_id
             self._template = Template(self.message, 6, _set_wrench)
@@ -167,7 +167,7 @@ class PointTopic(Topic):
         self.message.header.frame_id = frame_id
 
     def send(self, point: Array, stamp: int) -> None:
-        """Publish a point (3), with the stamp (ns) of the joint state it comes from."""
+        """Publish a point (3), with the stamp (ns) of its joint state."""
         self.message.header.stamp.sec, self.message.header.stamp.nanosec = divmod(stamp, SECOND)
         self.message.point.x, self.message.point.y, self.message.point.z = point.tolist()
         self.publish()

@@ -34,17 +34,17 @@ from .parameters import NodeSettings, warn_of_unknown
 from .run import run
 from .topics import why_refused
 
-QOS = QoSProfile(depth=10)  # reliable, as the controller of ros2_control listens
-MAX_BYTES = 20_000_000  # of a message: 40 000 points of 17 joints with all that they can have
+QOS = QoSProfile(depth=10)  # reliable, like the controllers of ros2_control
+MAX_BYTES = 20_000_000  # of a message: 40 000 points of 17 joints with all fields
 PAYLOAD_PERIOD = 0.1  # s between two steps of a payload that changes
 FIELDS = ('positions', 'velocities', 'accelerations', 'effort')
 
 _DESCRIPTION = 'Fills in the efforts of joint trajectories: `trajectory` in, `trajectory/with_effort` out.'
 PARAMETERS = (
-    ParameterSpec('every', EVERY, 'largest step between two points that go out, s', live=True, least=1e-4, most=10.0),
+    ParameterSpec('every', EVERY, 'maximum step between two published points, s', live=True, least=1e-4, most=10.0),
     ParameterSpec(
         'retime', False, 'slow a trajectory down, as little as needed, where it exceeds limits; points without '
-        'velocities are then points of rest', live=True,
+        'velocities then have velocity zero', live=True,
     ),
 )  # fmt: skip
 
@@ -53,9 +53,9 @@ class TrajectoryNode(Node):
     """Parses trajectories, calls the library, publishes."""
 
     def __init__(self, described: Described | None = None) -> None:
-        """`described` is what came on `robot_description_topic`; none came yet, or there is no such topic."""
+        """`described` is the robot from `robot_description_topic`; None: none received yet, or no such topic."""
         super().__init__('krang_trajectory')
-        self.replacement: Callable[[], Node] | None = None  # a node for another robot, to be run instead of this one
+        self.replacement: Callable[[], Node] | None = None  # creates the node that replaces this one, for another robot
         self._settings = NodeSettings(self)
         chosen = self._settings.declare(MODEL)
         topic = chosen.pop('robot_description_topic')
@@ -67,7 +67,7 @@ class TrajectoryNode(Node):
         self._begin(load_model(**chosen) if described is None else described.model)
 
     def _begin(self, model: Model) -> None:
-        """Listen and publish, for a robot that is known."""
+        """Create subscriptions and publishers for a robot."""
         self._settings.declare(PARAMETERS)
         self._engine = Engine(self._settings, model)
         warn_of_unknown(self)
@@ -86,7 +86,7 @@ class TrajectoryNode(Node):
         self.replacement = partial(TrajectoryNode, described)
 
     def begin_stop(self) -> None:
-        """Do nothing: no command goes out."""
+        """Do nothing: this node sends no commands."""
 
     @property
     def stopped(self) -> bool:
@@ -94,19 +94,19 @@ class TrajectoryNode(Node):
         return True
 
     def resume_commands(self) -> None:
-        """Do nothing: no command goes out."""
+        """Do nothing: this node sends no commands."""
 
     def _advance_payloads(self) -> None:
         self._engine.payloads.advance(self._inputs.now())
 
     def _on_trajectory(self, raw: bytes) -> None:
-        """Send a trajectory on with efforts, or refuse it whole."""
+        """Publish a trajectory with efforts, or refuse it."""
         try:
             check_size(raw, MAX_BYTES)
             message = deserialize_message(raw, JointTrajectory)
             trajectory = trajectory_of(message)
             if not self._engine.payloads.steady:
-                raise ArgumentError('the payload of a hand is changing, must have changed; send it again')
+                raise ArgumentError('the payload of a hand is changing, must be constant; send the trajectory again')
             plan = self._plan(trajectory)
         except (RuntimeError, KrangDynamicsError) as error:
             self._refuse(str(error) if isinstance(error, KrangDynamicsError) else why_refused(error))
@@ -123,7 +123,7 @@ class TrajectoryNode(Node):
         return feed_forward.plan(trajectory, self._settings['every'], self._settings['retime'])
 
     def _fixed(self, trajectory: Trajectory) -> dict[str, float]:
-        """Return where the joints are that a trajectory does not name."""
+        """Return the positions of the joints that a trajectory does not name."""
         states = self._engine.inputs.states
         named = {states.joint_names[k] for k in trajectory.columns_in(states.joint_names)}
         missing = [name for name in states.missing(self._inputs.now()) if name not in named]
@@ -137,10 +137,10 @@ class TrajectoryNode(Node):
         self.get_logger().error(shown_lines(f'trajectory refused: {reason}'))
 
     def _statuses(self) -> Iterator[Status]:
-        """Say how it went with the latest trajectory."""
+        """Yield the result of the latest trajectory."""
         values = {'filled': self._filled, 'refused': self._refused}
-        words = f'refused: {self._reason}' if self._reason else 'the latest trajectory went out' * bool(self._filled)
-        yield Status('trajectories', WARN if self._reason else OK, words or 'none came yet', values)
+        message = f'refused: {self._reason}' if self._reason else 'latest trajectory published' * bool(self._filled)
+        yield Status('trajectories', WARN if self._reason else OK, message or 'none received yet', values)
 
 
 def trajectory_of(message: Any) -> Trajectory:
@@ -158,15 +158,15 @@ def trajectory_of(message: Any) -> Trajectory:
     return Trajectory.of(message.joint_names, times, *columns.values())
 
 
-def _finite(numbers: Any, what: str) -> Array:
+def _finite(numbers: Any, name: str) -> Array:
     row = np.asarray(numbers, dtype=float)
     if not np.isfinite(row).all():
-        raise ArgumentError(f'{what} {row.tolist()}, must be finite')
+        raise ArgumentError(f'{name} {row.tolist()}, must be finite')
     return row
 
 
 def fill(message: Any, trajectory: Trajectory) -> None:
-    """Put the points of a trajectory into a message; its header stays."""
+    """Write the points of a trajectory into a message; keep its header."""
     arrays = trajectory.position, trajectory.velocity, trajectory.acceleration, trajectory.effort
     known = [given(rows) for rows in arrays]
     message.joint_names, message.points = list(trajectory.joint_names), []

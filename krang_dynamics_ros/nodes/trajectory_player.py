@@ -1,4 +1,4 @@
-"""Playing a joint trajectory on a robot: by its controller's action, or on our simulator; watched all the while."""
+"""Playing a joint trajectory on a robot or on our simulator, with supervision."""
 
 from __future__ import annotations
 
@@ -20,28 +20,28 @@ from ..core.spatial import Array
 from ..dynamics.dynamics import Dynamics
 from ..dynamics.trajectory import Spline, Trajectory
 from ..live.messages import SECOND, stamp_of
-from .endpoints import others
+from .endpoints import other_publishers
 from .topics import INPUT
 
 SPIN_TIMEOUT = 0.02  # s
-DISCOVERY = 10.0  # s: joint states, or the action's server, are there by then
-SILENCE = 1.0  # s without joint states: the robot is not watched any more
-HALT = 1.0  # s that a robot is held, or a controller is given to cancel
+DISCOVERY = 10.0  # s to find joint states, or the action server
+SILENCE = 1.0  # s without joint states: stop
+HALT = 1.0  # s to hold the robot, or to wait for a cancelled goal
 SETTLING = 0.5  # s after the end of a motion on the simulator
 STIFFNESS, DAMPING = 100.0, 20.0  # 1/s^2, 1/s: computed torque on the simulator; slow against delays of 10 ms
 
 
 class Drive(Protocol):
-    """What moves the robot along a trajectory."""
+    """Interface that moves the robot along a trajectory."""
 
     def begin(self, trajectory: Trajectory) -> None:
         """Begin to move; the trajectory's time starts with the next joint state."""
 
     def on_state(self, elapsed: float, q: Array, dq: Array) -> None:
-        """Take in a joint state (n), s after the beginning."""
+        """Process a joint state (n), `elapsed` s after the beginning."""
 
     def outcome(self) -> str | None:
-        """Return None while it moves, an empty text at the end, or why it ended early."""
+        """Return None while it moves, '' at the end, or the reason of an early end."""
 
     def halt(self) -> None:
         """Stop the robot where it is."""
@@ -51,7 +51,7 @@ class Player:
     """A node that watches joint states while a drive moves the robot. Use it in a `with`."""
 
     def __init__(self, joint_names: Sequence[str], ros_arguments: Sequence[str] = ()) -> None:
-        """Take all joints of the robot; joint states in parts are put together."""
+        """`joint_names` are all joints of the robot; joint states may come in parts."""
         rclpy.init(args=list(ros_arguments), signal_handler_options=SignalHandlerOptions.NO)
         self.node: Node = rclpy.create_node('krang_excite', start_parameter_services=False)
         self._names, self._index = tuple(joint_names), {name: k for k, name in enumerate(joint_names)}
@@ -79,15 +79,15 @@ class Player:
         self._stamp, self._arrival, self._fresh = stamp_of(message), time.monotonic(), True
 
     def spin(self) -> None:
-        """Let messages come for a moment."""
+        """Process messages for a moment."""
         self._executor.spin_once(timeout_sec=SPIN_TIMEOUT)
 
     def state(self) -> tuple[Array, Array]:
-        """Return positions and velocities (n) as they are known now."""
+        """Return the latest positions and velocities (n); NaN where unknown."""
         return self._q.copy(), self._dq.copy()
 
     def pose(self) -> dict[str, float]:
-        """Return the present positions of all joints by name, once each is known; refuse if they do not come."""
+        """Wait for all joints and return their positions by name; raise an error after `DISCOVERY`."""
         end = time.monotonic() + DISCOVERY
         self._q[:] = np.nan
         while not np.isfinite(self._q).all():
@@ -104,13 +104,14 @@ class Player:
     def play(
         self, trajectory: Trajectory, drive: Drive, fault: Callable[[float, Array], str], stop: Callable[[], bool]
     ) -> str:
-        """Move the robot; return nothing at the end, or why it was stopped.
+        """Move the robot; return '' at the end, or the reason of a stop.
 
         Args:
-            trajectory: what it follows.
-            drive: what moves it.
-            fault: says of a time since the beginning (s) and positions of the trajectory's joints what is wrong.
-            stop: tells whether a person wants it to stop.
+            trajectory: the motion.
+            drive: moves the robot.
+            fault: returns a message or '', from the time since the beginning (s) and the positions of the
+                trajectory's joints.
+            stop: returns whether a person stops the motion.
         """
         ours = [self._index[name] for name in trajectory.joint_names]
         drive.begin(trajectory)
@@ -126,10 +127,10 @@ class Player:
     def _follow(
         self, drive: Drive, fault: Callable[[float, Array], str], stop: Callable[[], bool], ours: Sequence[int]
     ) -> str:
-        """Return why it must be stopped, or nothing once the drive has ended."""
+        """Return the reason of a stop, or '' when the drive has ended."""
         begun, self._arrival, self._fresh = 0, time.monotonic(), False
         while drive.outcome() is None:
-            if why := self._watched(stop):
+            if why := self._fault(stop):
                 return why
             if not self._fresh:
                 continue
@@ -141,7 +142,7 @@ class Player:
                 return why
         return ''
 
-    def _watched(self, stop: Callable[[], bool]) -> str:
+    def _fault(self, stop: Callable[[], bool]) -> str:
         self.spin()
         if stop():
             return 'a key was pressed'
@@ -151,34 +152,34 @@ class Player:
 
 
 class SimulatorDrive:
-    """Torques for our simulator, on its topic `torque`: computed torque about the trajectory, the other joints held."""
+    """Computed torque along the trajectory for our simulator, on topic `torque`; the other joints are held."""
 
     def __init__(self, player: Player, dynamics: Dynamics) -> None:
         self._player, self._dynamics = player, dynamics
         self._publisher = player.node.create_publisher(JointState, 'torque', 1)
-        if found := others(player.node, 'torque'):
+        if found := other_publishers(player.node, 'torque'):
             raise ArgumentError(
-                f'torque: {listed(found)} publishes it too, must be only this command; run the simulator by itself: '
+                f'torque: {listed(found)} publishes it too, must be only this command; run the simulator alone: '
                 'krang simulator_node --ros-args -p brakes:=true'
             )
         self._message = JointState(name=list(dynamics.joint_names))
         self._spline: Spline | None = None
-        self._rest: Array | None = None
+        self._start_position: Array | None = None
         self._elapsed = 0.0
 
     def begin(self, trajectory: Trajectory) -> None:
         """Begin to move."""
-        self._spline, self._rest, self._elapsed = Spline(trajectory), None, 0.0
+        self._spline, self._start_position, self._elapsed = Spline(trajectory), None, 0.0
         self._columns = [self._dynamics.joint_names.index(name) for name in trajectory.joint_names]
 
     def on_state(self, elapsed: float, q: Array, dq: Array) -> None:
-        """Send the torques that follow the trajectory at this state."""
+        """Publish the torques that follow the trajectory at this state."""
         spline = self._spline
         if spline is None:
             return
-        self._rest = q.copy() if self._rest is None else self._rest
+        self._start_position = q.copy() if self._start_position is None else self._start_position
         self._elapsed = elapsed
-        target, rate, change = self._rest.copy(), np.zeros_like(q), np.zeros_like(q)
+        target, rate, change = self._start_position.copy(), np.zeros_like(q), np.zeros_like(q)
         end = spline.trajectory.time[-1]
         motion = spline.at(np.array([min(elapsed, end)]))
         target[self._columns] = motion.q[0]
@@ -193,12 +194,12 @@ class SimulatorDrive:
         self._publisher.publish(self._message)
 
     def outcome(self) -> str | None:
-        """Return None until the trajectory's end and a little later, then an empty text."""
+        """Return None until `SETTLING` after the end of the trajectory, then ''."""
         done = self._spline is not None and self._elapsed > self._spline.trajectory.time[-1] + SETTLING
         return '' if done else None
 
     def halt(self) -> None:
-        """Hold the robot where it is for a moment; then the simulator's brakes close, if it has them."""
+        """Hold the robot for a moment; then the simulator closes its brakes, if enabled."""
         end, target = time.monotonic() + HALT, self._player.state()[0]
         while time.monotonic() < end:
             self._player.spin()
@@ -207,10 +208,10 @@ class SimulatorDrive:
 
 
 class ActionDrive:
-    """A controller's action control_msgs/action/FollowJointTrajectory."""
+    """Action control_msgs/action/FollowJointTrajectory of a controller."""
 
     def __init__(self, player: Player, action: str) -> None:
-        """Wait for the action's server; refuse where it does not come, or its messages are not installed."""
+        """Wait for the action server; raise an error if it does not appear or control_msgs is not installed."""
         try:
             from control_msgs.action import FollowJointTrajectory  # noqa: PLC0415 (not on PyPI)
             from rclpy.action import ActionClient  # noqa: PLC0415
@@ -232,9 +233,9 @@ class ActionDrive:
             if time.monotonic() > end:
                 suffix = '/_action/status'
                 topics = self._player.node.get_topic_names_and_types(no_demangle=False)
-                there = [name.removesuffix(suffix) for name, _ in topics if name.endswith(suffix)]
+                actions = [name.removesuffix(suffix) for name, _ in topics if name.endswith(suffix)]
                 raise ArgumentError(
-                    f'{action}: no such action within {DISCOVERY:g} s; there are: {listed(there) or "none"}. Is the '
+                    f'{action}: no such action within {DISCOVERY:g} s; actions: {listed(actions) or "none"}. Is the '
                     'controller active?'
                 )
             self._player.spin()
@@ -254,12 +255,12 @@ class ActionDrive:
             self._result = self._handle.get_result_async()
 
     def on_state(self, elapsed: float, q: Array, dq: Array) -> None:
-        """Leave it to the controller."""
+        """Do nothing: the controller moves the robot."""
 
     def outcome(self) -> str | None:
-        """Return what the controller says at the end."""
+        """Return the result of the controller."""
         if self._result is None:
-            return 'the controller refused the trajectory; its log says why'
+            return 'the controller refused the trajectory; see its log'
         if not self._result.done():
             return None
         result = self._result.result().result

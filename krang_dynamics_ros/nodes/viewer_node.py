@@ -33,14 +33,14 @@ from .run import run
 if TYPE_CHECKING:
     from ..page.page import Page
 
-PICTURES = 30.0  # a second
-REST = 4.0  # times what a picture took, until the next: on a busy machine robot and dynamics come before pictures
-WITHOUT_HANDS = 3.0  # s: then a robot is drawn though no dynamics node says what its hands are
-UP = (0.0, 0.0, 1.0)  # where nobody says what gravity is
+PICTURES = 30.0  # per second
+REST = 4.0  # pause after a picture, times its duration: on a busy machine the robot and the dynamics come first
+WITHOUT_HANDS = 3.0  # s, after which a robot is drawn without the hands of a dynamics node
+UP = (0.0, 0.0, 1.0)  # while gravity is unknown
 
 PARAMETERS = (
     ParameterSpec(
-        'host', '127.0.0.1', 'address of the page; with `0.0.0.0` the whole network can look, push and switch'
+        'host', '127.0.0.1', 'address of the page; with `0.0.0.0` the whole network has access'
     ),
     ParameterSpec('port', 8080, 'port of the page', least=1, most=65535),
     ParameterSpec(
@@ -55,7 +55,7 @@ _DESCRIPTION = 'Shows the robot and its torques as a page in the browser (docs/d
 
 
 class ViewerNode(Node):
-    """Listens, and hands what is so to the page; speaks, when somebody touched the page."""
+    """Passes messages to the page, and requests of the page to the nodes."""
 
     def __init__(self) -> None:
         super().__init__('krang_viewer')
@@ -70,14 +70,14 @@ class ViewerNode(Node):
         self._health_of = HealthListener(self)
         self._drawn: tuple[str, dict[str, str], tuple[float, ...]] = ('', {}, UP)
         self._simulator, self._obeyed = SimulatorClient(self), False
-        self._controls = PageControls(self, self._dynamics, self._simulator, self.page.tell)
+        self._controls = PageControls(self, self._dynamics, self._simulator, self.page.notify)
         self._next_picture = 0.0
-        self._robots: list[str] = []  # the nodes that joint states come from
+        self._robots: list[str] = []  # the publishers of joint states
         self._dynamics_node = f'{self.get_namespace().rstrip("/")}/{values["dynamics_node"]}'
         self._pull = PullTopic(self)
         steady = Clock(clock_type=ClockType.STEADY_TIME)
         self.create_timer(1 / PICTURES, self._on_tick, clock=steady)
-        self.create_timer(1.0, self._look_round, clock=steady)
+        self.create_timer(1.0, self._check_nodes, clock=steady)
         self.get_logger().info(f'open {access.url(values["port"])} in a browser')
 
     def _new_page(self, values: Mapping[str, Any], access: Access) -> Page:
@@ -85,9 +85,9 @@ class ViewerNode(Node):
             from ..page.page import Page  # noqa: PLC0415 (viser is not on every ROS machine)
         except ModuleNotFoundError as error:
             raise MissingError(str(error.name), 'the page', f'pip install viser=={VISER}') from None
-        robot_file = str(given_to(self).get('robot_file') or '')  # of an arm file: its meshes may be beside it
-        beside = [str(Path(robot_file).absolute().parent)] if robot_file else []
-        meshes = MeshFiles([*named(values['mesh_folders']), *beside])
+        robot_file = str(given_to(self).get('robot_file') or '')  # of an arm file: meshes may be in its folder
+        near = [str(Path(robot_file).absolute().parent)] if robot_file else []
+        meshes = MeshFiles([*named(values['mesh_folders']), *near])
         return Page(values['host'], values['port'], access, self._on_refused, meshes)
 
     def _on_refused(self, reason: str) -> None:
@@ -99,31 +99,31 @@ class ViewerNode(Node):
         self._topics.close()
         super().destroy_node()
 
-    def _look_round(self) -> None:
+    def _check_nodes(self) -> None:
         self._robots = publishers(self, self._joint_states)
-        self._description.look_round()
-        if not self._description.several:  # or the wrong one might answer
+        self._description.check_publishers()
+        if not self._description.several:  # else the wrong node may answer
             self._dynamics.poll()
         self._simulator.poll(self._robots, list(self._dynamics.hands or ()))
-        drives = subscribers(self, 'torque/total')  # of them, recorders and other tools move nothing
+        drives = subscribers(self, 'torque/total')  # also recorders and tools, which do not move a robot
         self._obeyed = any(robot in drives for robot in self._robots)
-        wanted = (self._description.text, dict(self._dynamics.hands or {}), _up(self._dynamics.gravity))
+        new = (self._description.text, dict(self._dynamics.hands or {}), _up(self._dynamics.gravity))
         waited = time.monotonic() - self._description.since > WITHOUT_HANDS
-        if wanted[0] and wanted != self._drawn and (self._dynamics.hands is not None or waited):
-            self._drawn = wanted
-            self._draw(*wanted)
+        if new[0] and new != self._drawn and (self._dynamics.hands is not None or waited):
+            self._drawn = new
+            self._draw(*new)
 
     def _draw(self, urdf: str, hands: dict[str, str], up: tuple[float, ...]) -> None:
         try:
             robot = read_description(urdf).robot
             dynamics = Dynamics(robot)
-            there = {hand: link for hand, link in hands.items() if link in robot.link_of}
-            self.page.draw(robot, dynamics, there, np.array(up))
+            known = {hand: link for hand, link in hands.items() if link in robot.link_of}
+            self.page.draw(robot, dynamics, known, np.array(up))
         except KrangDynamicsError as error:
             self.get_logger().error(f'robot_description: {error}')
             return
         self._topics.forget()
-        self._robot = RobotListener(self._topics, dynamics, there, self._joint_states)
+        self._robot = RobotListener(self._topics, dynamics, known, self._joint_states)
         self._controls.limits = limits_of(robot)
 
     def _health(self, simulated: bool) -> list[Line]:
@@ -132,24 +132,24 @@ class ViewerNode(Node):
             lines = [*self._health_of.lines(self._robots[0], 'simulator'), *lines]
         for topic, nodes in ((self._joint_states, self._robots), ('robot_description', self._description.sources)):
             if simulated and len(nodes) > 1:
-                who = f'{topic} comes from {" and ".join(nodes)}; end one of them'
-                lines = [Line('error', 'two robots', who), *lines]
+                message = f'{topic} is published by {" and ".join(nodes)}; stop one of them'
+                lines = [Line('error', 'two robots', message), *lines]
         return [*self._controls.health(), *lines]
 
     def _loads(self) -> dict[str, Load]:
-        hung, told = self._simulator.bags, self._dynamics.payloads
-        return {hand: Load(hung.get(hand), told.get(hand)) for hand in self._dynamics.hands or ()}
+        bags, payloads = self._simulator.bags, self._dynamics.payloads
+        return {hand: Load(bags.get(hand), payloads.get(hand)) for hand in self._dynamics.hands or ()}
 
     def _on_tick(self) -> None:
         self.page.act(self._controls)
         if self._robot is None:
             return
         self._robot.observe(self.page.observing)
-        self._robot.listen()
-        heard, simulated, begin = self._robot.heard(), self._simulator.there, time.monotonic()
+        self._robot.update()
+        latest, simulated, begin = self._robot.latest(), self._simulator.available, time.monotonic()
         if begin >= self._next_picture:
             self.page.show(
-                Snapshot(heard, self._dynamics.terms, self._health(simulated), simulated, self._obeyed,
+                Snapshot(latest, self._dynamics.terms, self._health(simulated), simulated, self._obeyed,
                          self._loads(), self._simulator.friction)
             )  # fmt: skip
             self._next_picture = begin + REST * (time.monotonic() - begin)
@@ -157,13 +157,13 @@ class ViewerNode(Node):
 
 
 def _up(gravity: Sequence[float]) -> tuple[float, ...]:
-    """Return where up is, as a unit vector (3): against gravity (3), or along z where there is none."""
+    """Return the upward unit vector (3): opposite to gravity (3), or along z without gravity."""
     size = float(np.linalg.norm(gravity)) if len(gravity) == 3 else 0.0
     return tuple(-float(g) / size for g in gravity) if size > 0 else UP
 
 
 def main(args: Sequence[str] | None = None) -> int:
-    """Run the node; `args` are the words behind its name, by default those of this process."""
+    """Run the node; `args` are the command-line arguments, by default those of this process."""
     return run(ViewerNode, node_arguments('viewer_node', _DESCRIPTION, lambda: PARAMETERS, args))
 
 

@@ -158,7 +158,7 @@ class Page:
             while True:
                 self._asked.get_nowait()(controls)
 
-    def tell(self, title: str, body: str) -> None:
+    def notify(self, title: str, body: str) -> None:
         """Show everybody who has the page open a word that goes away by itself."""
         for client in self._server.get_clients().values():
             client.add_notification(title, body, auto_close_seconds=6.0)

@@ -33,7 +33,7 @@ class Controls(Protocol):
     def hang(self, hand: str, mass: float) -> None:
         """Hang a bag (kg) on a hand, which the dynamics node is not told."""
 
-    def tell_payload(self, hand: str, mass: float) -> None:
+    def set_payload(self, hand: str, mass: float) -> None:
         """Tell the dynamics node that a hand holds a bag (kg)."""
 
     def zero_sensor(self, hand: str) -> None:
@@ -68,7 +68,7 @@ class LoadFolder:
             self._words = gui.add_html('')
         # The mass is read when the node acts, not here: one that was typed just before is on its way.
         self._hang.on_click(lambda _: ask(lambda controls: controls.hang(hand, self._mass.value)))
-        self._tell.on_click(lambda _: ask(lambda controls: controls.tell_payload(hand, self._mass.value)))
+        self._tell.on_click(lambda _: ask(lambda controls: controls.set_payload(hand, self._mass.value)))
         self._zero.on_click(lambda _: ask(lambda controls: controls.zero_sensor(hand)))
 
     def show(self, loads: Mapping[str, Load]) -> None:

@@ -23,17 +23,17 @@ def test_a_second_robot_does_not_take_the_place_of_one_in_use(in_use: bool) -> N
         listener = DescriptionListener(page.node, lambda: in_use)
         ours = first.node.create_publisher(String, 'robot_description', LATCHED)
         ours.publish(String(data='one'))
-        page.until(lambda: listener.text == 'one', listener.look_round, 'the first')
+        page.until(lambda: listener.text == 'one', listener.check_publishers, 'the first')
         theirs = second.node.create_publisher(String, 'robot_description', LATCHED)
         theirs.publish(String(data='two'))
-        page.until(lambda: listener.several, listener.look_round, 'two of them')
+        page.until(lambda: listener.several, listener.check_publishers, 'two of them')
         if in_use:
             for _ in range(50):
                 theirs.publish(String(data='two'))
                 page.spin(0.01)
             assert listener.text == 'one'
             first.node.destroy_publisher(ours)
-        page.until(lambda: listener.text == 'two', listener.look_round, 'the second')
+        page.until(lambda: listener.text == 'two', listener.check_publishers, 'the second')
         for client in (first, second, page):
             client.close()
 
@@ -46,7 +46,7 @@ def test_a_node_that_comes_back_with_another_robot_is_heard() -> None:
             node = Client(number)
             publisher = node.node.create_publisher(String, 'robot_description', LATCHED)
             publisher.publish(String(data=text))
-            page.until(lambda text=text: listener.text == text, listener.look_round, text)
+            page.until(lambda text=text: listener.text == text, listener.check_publishers, text)
             node.close()
-            page.until(lambda: not listener.sources, listener.look_round, 'nobody')
+            page.until(lambda: not listener.sources, listener.check_publishers, 'nobody')
         page.close()

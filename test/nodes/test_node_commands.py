@@ -360,7 +360,8 @@ def test_a_node_that_fails_or_hangs_leaves_zero_behind(robot: Robot, what: str) 
         driven.client.publisher(Empty, what).publish(Empty())
         assert gradual(driven.falls())
         if what == 'hang':
-            driven.client.until(lambda: 'took over: the node said nothing for' in driven.status, driven.say)
+            reason = 'reduces commands on its own: the node sent nothing for'
+            driven.client.until(lambda: reason in driven.status, driven.say)
             driven.on()
             driven.process.process.kill()
             driven.process.process.wait()
@@ -388,7 +389,7 @@ sys.exit(run(Broken))
 
 
 def sender_of(driven: Driven) -> int:
-    """Return the process that sends the commands of a node."""
+    """Return the sender process of a node."""
     parent = driven.process.process.pid
     (child,) = map(int, Path(f'/proc/{parent}/task/{parent}/children').read_text().split())
     return child
@@ -400,8 +401,8 @@ def test_when_the_sender_dies_or_hangs_another_takes_the_commands_to_zero(driven
     os.kill(sender_of(driven), number)
     driven.client.until(driven.reaches(np.zeros(2)), driven.say)
     assert gradual(driven.commands[int(np.argmax(driven.commands[:, 1] / driven.gravity[1])) :, 1] / driven.gravity[1])
-    words = 'has died' if number == signal.SIGKILL else 'said nothing for'
-    driven.client.until(lambda: f'the process that sends commands {words}' in driven.status, driven.say)
+    words = 'has died' if number == signal.SIGKILL else 'sent no report for'
+    driven.client.until(lambda: f'the sender process {words}' in driven.status, driven.say)
 
 
 def test_signals_to_the_sender_alone_change_nothing_while_it_is_needed(driven: Driven) -> None:
@@ -495,7 +496,7 @@ def test_a_sender_that_cannot_start_is_told_and_the_node_goes_on(robot: Robot, p
         client.ready()
         say = lambda: client.send_state(robot.joint_names, Q, np.zeros(17))  # noqa: E731
         request = SetBool.Request(data=True)
-        words = 'the process that sends commands cannot be started'
+        words = 'the sender process cannot be started'
         client.until(lambda: words in client.call('/effort_commands/enable', SetBool, request, say).message, say)
         client.until(lambda: words in getattr(client.diagnostics.get('effort commands'), 'message', ''), say)
         client.until(lambda: len(client.received['torque/gravity']) > 3, say)

@@ -59,7 +59,7 @@ def test_the_robot_may_come_after_the_node_and_another_one_after_it(number: int,
     assert not client.node.count_publishers('robot_description')
 
     publisher.publish(String(data=GOOD.replace('value="2"', 'value="-2"')))
-    said = 'the robot before is kept'
+    said = 'the present robot is kept'
     client.until(lambda: said in getattr(client.diagnostics.get('robot description'), 'message', ''))
     assert 'must not be negative' in client.diagnostics['robot description'].message
     np.testing.assert_allclose(effort(client.ask(['turn'], [0.4], (), GRAVITY)), Dynamics(GOOD).Q([0.4]))
@@ -129,7 +129,7 @@ def test_commands_fall_for_another_robot_which_must_go_with_the_parameters(numbe
         client.until(lambda: sent() == 0.0, why='commands to be taken back')
         if told:
             client.until(lambda told=told: told in said('robot description'))
-            assert 'the robot before is kept' in said('robot description')
+            assert 'the present robot is kept' in said('robot description')
     client.until(lambda: effort(client.received[GRAVITY][-1])[0] != pytest.approx(whole), hear, 'the other robot')
     assert sent() == 0.0
     assert process.end() == 0, process.output

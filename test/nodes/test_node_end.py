@@ -104,7 +104,7 @@ def test_a_simulator_that_looks_for_another_robot_ends_at_once() -> None:
             command, env=environment(number), cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
         ) as process:
             assert process.stderr
-            assert 'looking for' in process.stderr.readline()
+            assert 'checking for' in process.stderr.readline()
             process.send_signal(signal.SIGINT)
             _, errors = process.communicate(timeout=PATIENCE)
     assert process.returncode == 0

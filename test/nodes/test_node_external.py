@@ -149,9 +149,9 @@ def test_a_joint_without_effort_is_left_out_and_named(world: World) -> None:
     name = world.robot.joint_names[5]
     torque = world.until('torque/external', lambda m: name not in m.name, effort=effort)
     assert list(torque.name) == [x for x in world.robot.joint_names if x != name]
-    assert f'left out, without effort: {name}' in world.status('external torque', effort=effort).message
+    assert f'joints without effort are omitted: {name}' in world.status('external torque', effort=effort).message
     world.until('torque/external', lambda m: len(m.name) == 17)
-    assert world.status('external torque').message == 'told'
+    assert world.status('external torque').message == 'known'
 
 
 def test_where_a_wrench_cannot_be_told_none_is_and_diagnostics_say_why(world: World) -> None:
@@ -163,7 +163,7 @@ def test_where_a_wrench_cannot_be_told_none_is_and_diagnostics_say_why(world: Wo
     world.told('torque/external', **straight)
     assert not world.client.received['wrench/left/estimated']
     world.told('wrench/left/estimated')
-    assert world.client.until(lambda: world.status('estimated wrench left').message == 'told')
+    assert world.client.until(lambda: world.status('estimated wrench left').message == 'known')
 
 
 def test_contact_is_told_once_thresholds_are_learnt(world: World) -> None:

@@ -193,8 +193,8 @@ def test_a_faulty_message_is_refused_whole_counted_and_named(
         publisher.publish(message)
     assert client.silent(*ALL)
     values = {pair.key: pair.value for pair in client.until(lambda: client.diagnostics.get('joint states')).values}
-    client.until(lambda: reason in values_of(client)['refused last because'], why=str(values))
-    assert int(values_of(client)['refused in all']) >= 3
+    client.until(lambda: reason in values_of(client)['last refusal'], why=str(values))
+    assert int(values_of(client)['refused']) >= 3
 
 
 def values_of(client: Client) -> dict[str, str]:
@@ -205,7 +205,7 @@ def values_of(client: Client) -> dict[str, str]:
 def test_bytes_that_are_no_message_are_refused_and_work_goes_on(client: Client, robot: Robot, raw: bytes) -> None:
     def refused(status: str) -> int:
         values = {pair.key: pair.value for pair in client.until(lambda: client.diagnostics.get(status)).values}
-        return int(values['refused in all']) if 'no message' in values['refused last because'] else 0
+        return int(values['refused']) if 'no message' in values['last refusal'] else 0
 
     def spoil() -> None:
         client.publisher(JointState, 'joint_states').publish(raw)
@@ -225,10 +225,10 @@ def test_a_message_of_very_many_names_is_refused_and_work_goes_on(
     names = [f'joint_{k}' for k in range(count)]
 
     def refused() -> bool:
-        return 'joint states' in client.diagnostics and reason in values_of(client)['refused last because']
+        return 'joint states' in client.diagnostics and reason in values_of(client)['last refusal']
 
     client.until(refused, lambda: client.send_state(names, np.zeros(count)), reason)
-    assert len(values_of(client)['refused last because']) < 200
+    assert len(values_of(client)['last refusal']) < 200
     client.ask(robot.joint_names, Q, (), GRAVITY)
 
 
@@ -236,7 +236,7 @@ def test_a_message_of_very_many_names_is_refused_and_work_goes_on(
 def test_a_frame_with_a_long_name_is_refused_in_a_line(client: Client, robot: Robot, length: int, reason: str) -> None:
     def refused() -> str:
         values = client.until(lambda: client.diagnostics.get('wrench left')).values
-        why = {pair.key: pair.value for pair in values}['refused last because']
+        why = {pair.key: pair.value for pair in values}['last refusal']
         return why if reason in why else ''
 
     frame = '\x1b' * length
@@ -267,7 +267,7 @@ def test_a_stamp_that_is_no_time_is_refused_and_work_goes_on(client: Client, rob
 
     def refused(status: str) -> bool:
         values = client.until(lambda: client.diagnostics.get(status)).values
-        return reason in {pair.key: pair.value for pair in values}['refused last because']
+        return reason in {pair.key: pair.value for pair in values}['last refusal']
 
     def spoil() -> None:
         client.send_state(robot.joint_names, Q, stamp=stamp)
@@ -377,7 +377,7 @@ def test_a_sample_that_no_joint_can_reach_is_no_torque_and_three_that_agree_are_
     client.until(lambda: client.diagnostics.get('joint states'))
     reason = 'q_3l: 0.2 is 0.5 away from where it was 0.001 s before, must be at most 0.054'
     client.until(
-        lambda: reason in values_of(client)['refused last because'],
+        lambda: reason in values_of(client)['last refusal'],
         lambda: client.send_state(names, elsewhere, stamp=later(stamp, 1)),
     )
     assert not any(one.header.stamp == later(stamp, 1) for one in client.received[GRAVITY])

@@ -335,11 +335,11 @@ def test_ten_thousand_malformed_messages_give_no_torque_and_no_crash(number: int
 
 
 def refused(client: Client) -> int:
-    return int(said(client).get('refused in all', 0))
+    return int(said(client).get('refused', 0))
 
 
 def refusal(client: Client) -> str:
-    return said(client).get('refused last because', '')
+    return said(client).get('last refusal', '')
 
 
 def said(client: Client) -> dict[str, str]:

@@ -158,7 +158,7 @@ def test_a_payload_that_cannot_be_is_refused_and_the_old_one_stays(
 
     def refused() -> bool:
         status = client.diagnostics.get('payload right')
-        return bool(status) and reason in {pair.key: pair.value for pair in status.values}['refused last because']
+        return bool(status) and reason in {pair.key: pair.value for pair in status.values}['last refusal']
 
     client.until(refused, lambda: tell(client, 'right', told))
     assert client.get('right.payload.mass') == body.m
@@ -173,7 +173,7 @@ def test_bytes_that_are_no_message_are_counted(client: Client, raw: bytes) -> No
     def refused() -> int:
         status = client.until(lambda: client.diagnostics.get('payload left'))
         told = {pair.key: pair.value for pair in status.values}
-        return int(told['refused in all']) if 'no message' in told['refused last because'] else 0
+        return int(told['refused']) if 'no message' in told['last refusal'] else 0
 
     before = refused()
     client.until(lambda: refused() > before, lambda: client.publisher(InertiaStamped, 'payload/left').publish(raw))

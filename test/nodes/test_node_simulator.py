@@ -33,7 +33,7 @@ from ..robot.test_urdf_reader import HAND
 from ..robots import FILES, ROOT
 from ..ros import Client, Process, domain, environment
 
-KEY = 'for a state from before a reset or a pose'
+KEY = 'dropped, from before a reset or a pose'
 GIVEN = {'q_w': 0.5, 'q_2l': -0.7, 'q_3l': 0.1}  # where it starts by parameters
 START = {'q_2r': 0.8, 'q_4l': -0.9, 'q_4r': 0.9, **GIVEN}  # the rest is the robot file's
 
@@ -123,7 +123,7 @@ def test_without_torques_it_falls_and_with_gravity_compensation_it_stays(number:
     dynamics = Process(number)
     call(client, 'pause')
     call(client, 'reset')
-    client.until(lambda: 'torques are coming' in sim.output)
+    client.until(lambda: 'receiving torques' in sim.output)
     watcher.after(200)  # until the node answers the pose that was reset to
     call(client, 'resume')
     held = watcher.after(300)
@@ -445,7 +445,7 @@ def test_a_second_robot_is_found_at_the_pace_of_everybodys_discovery(number: int
                     command, env=ordinary, cwd=ROOT, capture_output=True, text=True, timeout=20, check=False
                 )
                 assert done.returncode == 1
-                assert 'already; two robots on one ROS domain would drive each other' in done.stderr
+                assert 'already; two robots on a ROS domain would drive each other' in done.stderr
         finally:
             first.terminate()
 

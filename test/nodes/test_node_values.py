@@ -119,7 +119,7 @@ def test_diagnostics_say_that_all_is_well(client: Client, robot: Robot) -> None:
     )
     values = {pair.key: pair.value for pair in client.diagnostics['joint states'].values}
     assert float(values['rate (Hz)']) > 0
-    assert values['missing or late'] == ''
+    assert values['missing or stale'] == ''
     assert client.diagnostics['wrench left'].level == b'\0'
     assert 'states per second' in client.diagnostics['computation'].message
     assert client.diagnostics['computation'].hardware_id == 'krang'

@@ -66,7 +66,7 @@ def test_what_is_typed_is_what_the_joint_gets_and_beyond_its_limits_it_says_why(
     world.page.type('q_4l', '-0.4')
     world.client.until(lambda: abs(world.q()[at] + 0.4) < 0.02, why='the elbow to be where it was put, not opposite')
     world.page.type('q_4l', '99')
-    world.page.until(lambda: '99 is beyond' in world.page.text, 'the reason')
+    world.page.until(lambda: '99, must be' in world.page.text, 'the reason')
     world.page.unfold('pose: put the joints (rad, m)')
 
 

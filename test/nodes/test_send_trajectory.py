@@ -247,7 +247,7 @@ def test_a_refused_goal_is_said_and_a_halt_cancels(action: type[FakeClient]) -> 
     action.accepts = False
     refused = drive_of(PLAYER)
     refused.begin(MOTION)
-    assert refused.outcome() == 'the controller refused the trajectory; its log says why'
+    assert refused.outcome() == 'the controller refused the trajectory; see its log'
     action.accepts = True
     drive = drive_of(PLAYER)
     drive.begin(MOTION)

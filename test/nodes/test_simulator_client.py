@@ -20,7 +20,7 @@ def test_nobody_is_asked_who_has_not_said_his_name_yet() -> None:
         simulator.node.create_service(Trigger, '/reset', lambda _, response: response)
         simulator.node.declare_parameters('', [('coulomb', 2.0), ('viscous', 0.0)])
         asked = SimulatorClient(page.node)
-        page.until(lambda: asked.there, why='the service of the simulator')
+        page.until(lambda: asked.available, why='the service of the simulator')
         asked.poll([NAMELESS], [])
         assert asked.friction == ''
 

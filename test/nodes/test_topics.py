@@ -34,7 +34,7 @@ def node() -> Iterator[Node]:
         rclpy.shutdown(context=context)
 
 
-def test_a_topic_is_wanted_while_somebody_listens(node: Node) -> None:
+def test_has_subscriber_follows_the_subscribers(node: Node) -> None:
     executor = SingleThreadedExecutor(context=node.context)
     executor.add_node(node)
 
@@ -45,14 +45,14 @@ def test_a_topic_is_wanted_while_somebody_listens(node: Node) -> None:
             executor.spin_once(timeout_sec=0.05)
 
     topic = Topic(node, JointState, 'torque/gravity')
-    assert not topic.wanted
+    assert not topic.has_subscriber
     first, second = (node.create_subscription(JointState, 'torque/gravity', lambda _: None, 1) for _ in range(2))
-    until(lambda: topic.wanted)
+    until(lambda: topic.has_subscriber)
     node.destroy_subscription(first)
     node.destroy_subscription(second)
-    until(lambda: not topic.wanted)
+    until(lambda: not topic.has_subscriber)
     third = node.create_subscription(JointState, 'torque/gravity', lambda _: None, 1)
-    until(lambda: topic.wanted)
+    until(lambda: topic.has_subscriber)
     node.destroy_subscription(third)
 
 

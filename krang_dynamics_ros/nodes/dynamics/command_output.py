@@ -1,4 +1,4 @@
-"""The node's end of the pipes to the process that publishes its commands."""
+"""Effort commands of the dynamics node: its link to the sender process, and its services."""
 
 from __future__ import annotations
 
@@ -33,37 +33,37 @@ from ..run import stop_requested
 from ..topics import OUTPUT
 from .command_sender import Config, Frame
 
-REPORT_TIMEOUT = 0.5  # s: a sender that has reported nothing for so long, while commands go out, hangs
+REPORT_TIMEOUT = 0.5  # s without a report while commands are sent: the sender hangs
 START_TIMEOUT = 30.0  # s, until its first report
 CLOSE_TIMEOUT = 0.6  # s
-PIPE_BYTES = 1 << 20  # commands of 60 joints at 1 kHz for two seconds: a sender that is late loses none
+PIPE_BYTES = 1 << 20  # two seconds of commands of 60 joints at 1 kHz: a delayed sender loses none
 
 
 def _environment() -> dict[str, str]:
-    """Return the environment of the process: no module of the working folder may stand in the way of Python's own."""
+    """Return the environment of the process, in which modules of the working folder cannot hide those of Python."""
     package = str(Path(__file__).parents[3])
     paths = [package, *filter(None, [os.environ.get('PYTHONPATH')])]
     return os.environ | {'PYTHONSAFEPATH': '1', 'PYTHONPATH': os.pathsep.join(paths)}
 
 
 class SenderLink:
-    """A running `command_sender`: commands go in, what it sees comes out. Times are seconds by a steady clock."""
+    """A running `command_sender`: sends it commands and reads its reports. Times are seconds by a steady clock."""
 
     def __init__(self, config: Config, now: float) -> None:
         command = [sys.executable, '-m', 'krang_dynamics_ros.nodes.dynamics.command_sender', json.dumps(config)]
-        self._process = subprocess.Popen(  # noqa: S603 (our own module, a session of its own: signals to ours pass by)
+        self._process = subprocess.Popen(  # noqa: S603 (our own module; a new session, so that it gets no signals of ours)
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=True, env=_environment()
         )
         self._in, self._out = self._fd(self._process.stdin), self._fd(self._process.stdout)
         with suppress(OSError):  # more than the system grants
             fcntl.fcntl(self._in, fcntl.F_SETPIPE_SZ, PIPE_BYTES)
-        self._rest = b''
+        self._buffer = b''
         self._started, self._reported = now, -1.0
-        self.first_report = np.inf  # when it was ready
+        self.first_report = np.inf  # time at which it was ready
         self.subscribers: Sequence[Endpoint] = ()
-        self.own: set[str] = set()  # identities of its publisher
-        self.falls = ''  # why it takes the commands to zero by itself
-        self.sent: Array = np.zeros(config.joints)  # where it is on that way (k)
+        self.own: set[str] = set()  # GIDs of its publishers
+        self.falls = ''  # why it reduces the commands to zero on its own
+        self.sent: Array = np.zeros(config.joints)  # its last command in that fall (k)
         self.ended = False
         self.end = 'has died'
 
@@ -74,39 +74,39 @@ class SenderLink:
 
     @property
     def ready(self) -> bool:
-        """Whether it has reported who subscribes."""
+        """Whether it has reported the subscribers."""
         return self._reported > 0 and not self.ended and not self.falls
 
     @property
     def was_ready(self) -> bool:
-        """Whether it has ever reported who subscribes."""
+        """Whether it has reported the subscribers at least once."""
         return self._reported > 0
 
     def send(self, frame: Frame) -> None:
-        """Hand on a command."""
+        """Send a command."""
         try:
             os.write(self._in, frame.packed())
         except BlockingIOError:
             self.kill('read nothing for seconds')
         except BrokenPipeError:
-            return  # it has ended, and `poll` reads why
+            return  # it has ended; `poll` reads the reason
 
     def poll(self, now: float, live: bool) -> None:
-        """Take in what it reports; one that is silent while commands go out is ended, as it hangs."""
+        """Read its reports; kill it if it hangs: no report while commands are sent."""
         if self.ended:
             return
         with suppress(BlockingIOError):
             while raw := os.read(self._out, 1 << 16):
-                self._rest += raw
+                self._buffer += raw
             self.ended = True
-        *lines, self._rest = self._rest.split(b'\n')
+        *lines, self._buffer = self._buffer.split(b'\n')
         for line in lines:
-            self._take(json.loads(line), now)
+            self._on_report(json.loads(line), now)
         silent = now - max(self._reported, self._started)
         if not self.falls and silent > (REPORT_TIMEOUT if live and self._reported > 0 else START_TIMEOUT):
-            self.kill(f'said nothing for {silent:.2g} s')
+            self.kill(f'sent no report for {silent:.2g} s')
 
-    def _take(self, report: dict[str, Any], now: float) -> None:
+    def _on_report(self, report: dict[str, Any], now: float) -> None:
         self._reported, self.first_report = now, min(self.first_report, now)
         if 'falls' in report:
             self.falls, self.sent = report['falls'], np.array(report['sent'])
@@ -115,14 +115,14 @@ class SenderLink:
             self.own = set(report['own'])
 
     def kill(self, why: str) -> None:
-        """End it at once: it hangs."""
+        """Kill the process at once."""
         self.end = why
         with suppress(OSError):
             self._process.kill()
         self.ended = True
 
     def close(self) -> None:
-        """End the pipe: commands that still go out are taken to zero; wait a moment for the end of the process."""
+        """Close the pipes, so that it reduces commands to zero and exits; wait for it, at most `CLOSE_TIMEOUT`."""
         for pipe in (self._process.stdin, self._process.stdout):
             with suppress(OSError):
                 if pipe is not None:
@@ -132,28 +132,28 @@ class SenderLink:
 
 
 TOPIC = 'effort_commands'
-TICK = 0.01  # s: how often commands are looked after when no joint state comes
-LOOK_ROUND = 1.0  # s
-REACH_TIMEOUT = 5.0  # s, for a process that replaces a dead one to reach the controller once it runs
-RESTART_AFTER, RETRY_AFTER = 1.0, 10.0  # s, for a process that has died, and for one that does not even start
-UNSTARTED = 'the process that sends commands cannot be started'
+TICK = 0.01  # s, period of commands without joint states
+PUBLISHERS_PERIOD = 1.0  # s, of the check for other publishers
+REACH_TIMEOUT = 5.0  # s in which a replacement process must find the controller, after its first report
+RESTART_AFTER, RETRY_AFTER = 1.0, 10.0  # s, delay after a process died, and after one that could not start
+UNSTARTED = 'the sender process cannot be started'
 LEVELS = {'ok': OK, 'warning': WARN, 'error': ERROR}
 
 
 class CommandOutput:
-    """Carries events to the supervisor and commands to the process that sends them; it decides nothing."""
+    """Passes events to the supervisor, and its commands to the sender process; makes no decisions."""
 
     def __init__(self, node: Node, supervisor: CommandSupervisor) -> None:
         self._node, self._supervisor, self._commands = node, supervisor, supervisor.commands
         self._link: SenderLink | None = None
         self._sending = False  # whether the last frame was a command
-        self._replacing = False  # whether a process is to reach the controller of one that died
-        self._unstarted = ''  # why no process could be started
-        self._told = ''  # the fault that the log has
+        self._replacing = False  # whether a replacement process must find the controller of the dead one
+        self._unstarted = ''  # why the process could not be started
+        self._logged = ''  # the last fault in the log
         self._mirrored = False
         self._clients: dict[str, Any] = {}
-        self._own: set[str] = set()  # identities of the publishers of all senders so far: DDS forgets a dead one late
-        self._asked: set[str] = set()  # identities of endpoints whose node was asked for its joints
+        self._own: set[str] = set()  # GIDs of the publishers of all senders so far: DDS reports dead ones for a while
+        self._asked: set[str] = set()  # GIDs of endpoints whose node was asked for its joints
         node.create_service(SetBool, f'{TOPIC}/enable', self._on_enable)
         if supervisor.ignored_file_value:
             node.get_logger().warning(
@@ -165,10 +165,10 @@ class CommandOutput:
             self._start_sender()
             steady = Clock(clock_type=ClockType.STEADY_TIME)
             node.create_timer(TICK, self._on_tick, clock=steady)
-            node.create_timer(LOOK_ROUND, self._look_round, clock=steady)
+            node.create_timer(PUBLISHERS_PERIOD, self._check_publishers, clock=steady)
 
     def _sender_config(self) -> Config:
-        """Return what the process needs; a publisher that is made and destroyed here says what QoS overrides make."""
+        """Return the configuration of the process; QoS overrides are read from a temporary publisher."""
         node = self._node
         options = QoSOverridingOptions.with_default_policies()
         publisher = node.create_publisher(Float64MultiArray, TOPIC, OUTPUT, qos_overriding_options=options)
@@ -194,13 +194,13 @@ class CommandOutput:
 
     # Torques and ticks ---------------------------------------------------------------------------------------------
 
-    def follow(self, torques: Torques) -> None:
-        """Take in the torques of a joint state."""
+    def on_torques(self, torques: Torques) -> None:
+        """Pass the torques of a joint state to the supervisor, and send its command."""
         if self._commands.joint_names:
             self._send(self._supervisor.on_torques(torques))
 
     def _on_tick(self) -> None:
-        self._look_after_sender(time.monotonic())
+        self._poll_sender(time.monotonic())
         self._send(self._supervisor.tick())
         self._log()
 
@@ -215,15 +215,15 @@ class CommandOutput:
             link.send(Frame(False, 0.0, 0.0, commands.sent))
         self._sending = command is not None and not commands.idle
 
-    def _look_after_sender(self, now: float) -> None:
-        """Take in what the sender reports; start another one where it has ended."""
+    def _poll_sender(self, now: float) -> None:
+        """Process the reports of the sender; start another one if it has ended."""
         link, supervisor = self._link, self._supervisor
         if link is None:
             self._start_again(now)
             return
         link.poll(now, not self._commands.idle)
         if link.falls:
-            self._commands.sender_took_over(f'the process that sends took over: {link.falls}', link.sent)
+            self._commands.sender_took_over(f'the sender process reduces commands on its own: {link.falls}', link.sent)
         if link.ended:
             self._on_sender_ended(link, now)
         elif link.ready and (not self._replacing or self._reached(link, now)):
@@ -235,10 +235,10 @@ class CommandOutput:
         if link.falls and not link.sent.any():
             self._commands.sender_ended()
         elif not self._commands.idle and not self._replacing:
-            self._commands.sender_lost(f'the process that sends commands {link.end}')
+            self._commands.sender_lost(f'the sender process {link.end}')
             self._replacing = True
         if not link.was_ready:
-            self._note_unstarted('it ended at once; what it printed says why')
+            self._note_unstarted('it ended at once; see its output')
         self._start_again(now)
 
     def _start_again(self, now: float) -> None:
@@ -249,7 +249,7 @@ class CommandOutput:
             self._start_sender()
 
     def _reached(self, link: SenderLink, now: float) -> bool:
-        """Tell whether a process that replaces a dead one has reached the controller; begin to fall if so."""
+        """Return whether a replacement process has found the controller, or timed out; start the fall or switch off."""
         bound = self._supervisor.watch.bound
         if bound is not None and bound.gid in {endpoint.gid for endpoint in link.subscribers}:
             self._commands.sender_found(now)
@@ -260,16 +260,16 @@ class CommandOutput:
         self._replacing = False
         return True
 
-    # Whom they are for ---------------------------------------------------------------------------------------------
+    # Controller ----------------------------------------------------------------------------------------------------
 
-    def _look_round(self) -> None:
-        """See which other nodes give commands to the same controller."""
+    def _check_publishers(self) -> None:
+        """Find other nodes that publish commands."""
         if self._link is not None:
             self._own |= self._link.own
-        mine = f'{self._node.get_namespace().rstrip("/")}/{self._config.node}'
+        own_name = f'{self._node.get_namespace().rstrip("/")}/{self._config.node}'
         found = named_publishers(self._node, TOPIC)
         starting = self._link is None or not self._link.ready
-        others = [name for gid, name in found if gid not in self._own and not (starting and name == mine)]
+        others = [name for gid, name in found if gid not in self._own and not (starting and name == own_name)]
         self._supervisor.on_other_publishers(sorted(others))
 
     def _ask_for_joints(self) -> None:
@@ -287,7 +287,7 @@ class CommandOutput:
 
     def _on_joints(self, node: str, done: Any) -> None:
         joints = None
-        with suppress(Exception):  # a node that has no such parameter, or that is gone
+        with suppress(Exception):  # the node has no such parameter, or is gone
             values = [parameter_value_to_python(value) for value in done.result().values]
             joints = tuple(values[0]) if values and isinstance(values[0], list) else None
         self._supervisor.on_controller_joints(node, joints)
@@ -308,56 +308,56 @@ class CommandOutput:
             if self._unstarted:
                 raise ArgumentError(f'{UNSTARTED}: {self._unstarted}')
             if self._link is None or not self._link.ready:
-                raise ArgumentError('the process that sends commands is starting; try again in a second')
-            self._look_round()
-        answer, self._told = self._supervisor.enable(), ''
+                raise ArgumentError('the sender process is starting; try again in a second')
+            self._check_publishers()
+        answer, self._logged = self._supervisor.enable(), ''
         return answer
 
     def _log(self) -> None:
         fault = self._commands.fault
-        if fault and fault != self._told:
+        if fault and fault != self._logged:
             self._node.get_logger().error(f'effort_commands ended by a fault: {fault}; enable them again')
-        self._told = fault
+        self._logged = fault
         self._mirror()
 
     def _mirror(self) -> None:
-        """Let the ROS parameter say what the commands are."""
+        """Update the ROS parameter `command_enabled`."""
         live = self._commands.live
         if live != self._mirrored:
             self._mirrored = live
             self._node.set_parameters([Parameter('command_enabled', value=live)])
 
-    # The end -------------------------------------------------------------------------------------------------------
+    # Shutdown ------------------------------------------------------------------------------------------------------
 
     def begin_stop(self) -> None:
-        """Let the commands fall, fast enough for a node that ends; the pose is followed as long as states come."""
+        """Let commands fall, fast enough for a shutdown; they follow the pose while joint states come."""
         self._commands.end(time.monotonic())
 
     def resume_commands(self) -> None:
-        """Let commands be enabled again."""
+        """Allow enabling again."""
         self._commands.closing = False
 
     @property
     def stopped(self) -> bool:
-        """Whether nothing goes out any more, or the process that sends takes it to zero without a node that ends."""
+        """Whether commands are off, or during a shutdown, the sender process reduces them to zero on its own."""
         return self._commands.idle or (stop_requested() and self._link is not None and bool(self._link.falls))
 
     def close(self) -> None:
-        """End the process that sends; commands that still go out it takes to zero by itself."""
+        """Close the link; the sender process reduces commands that are still sent to zero."""
         if self._link is not None:
             self._link.close()
 
     def statuses(self) -> Iterator[Status]:
-        """Say what goes out."""
+        """Yield the status of the commands."""
         if self._commands.joint_names:
-            level, words, values = self._supervisor.status()
+            level, message, values = self._supervisor.status()
             if self._unstarted:
-                level, words = 'error', f'{UNSTARTED}: {self._unstarted}'
-            yield Status('effort commands', LEVELS[level], words, values)
+                level, message = 'error', f'{UNSTARTED}: {self._unstarted}'
+            yield Status('effort commands', LEVELS[level], message, values)
 
 
 def _following(words: list[str], *options: str) -> list[str]:
-    """Return an option among these and the word that follows it, if it is there."""
+    """Return the first of these options with its value, or []."""
     for k, word in enumerate(words[:-1]):
         if word in options:
             return [word, words[k + 1]]

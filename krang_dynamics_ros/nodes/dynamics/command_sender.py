@@ -1,8 +1,8 @@
-"""The process that publishes `effort_commands`, so that zero is reached whatever becomes of the node.
+"""The process that publishes `effort_commands`, so that commands reach zero even if the node dies or hangs.
 
-The node gives it every command through a pipe. When the pipe ends, or is silent for `SILENCE` while commands go out, it
-takes the last command to zero by itself, and ends. What it sees, it says in lines of JSON: who subscribes, and what it
-does. It imports little, so that it starts fast and stays small.
+The node sends it every command through a pipe. If the pipe is closed, or silent for `SILENCE` while commands are sent,
+the process reduces the last command to zero on its own, and exits. It reports subscribers and falls in lines of JSON.
+It imports little, so that it starts fast and stays small.
 """
 
 from __future__ import annotations
@@ -28,23 +28,23 @@ from std_msgs.msg import Float64MultiArray
 
 from ...live.fall import Fall
 
-SILENCE = 0.2  # s without a command, while commands go out: the node hangs
-LOOK = 0.02  # s between two looks at who subscribes, while commands go out; ten times as long while none do
+SILENCE = 0.2  # s without a command while commands are sent: the node hangs
+LOOK = 0.02  # s between two checks of the subscribers while commands are sent; ten times as long otherwise
 REPORT = 0.1  # s between two reports, if nothing has changed
-STEP = 0.01  # s between two commands on the way to zero
-ACKNOWLEDGED = 10.0  # s: for the last message to arrive, at a controller on a machine that is very busy
-MAX_ENDPOINTS = 100  # that are reported: those that were seen first
-HEAD = struct.Struct('<Bdd')  # whether commands go out; how long they would take to zero, and at least by the rates, s
+STEP = 0.01  # s between two commands of a fall
+ACKNOWLEDGED = 10.0  # s for the last message to arrive, even on a very busy machine
+MAX_ENDPOINTS = 100  # reported at most: the first ones
+HEAD = struct.Struct('<Bdd')  # whether commands are sent; duration of a fall, and its minimum by the rates, s
 UNKNOWN = '_NODE_NAME_UNKNOWN_'
 
 
 class Config(NamedTuple):
-    """What the node tells the process at its start."""
+    """Configuration that the node gives to the process at its start."""
 
     node: str
     namespace: str
     topic: str
-    joints: int  # how many numbers a command has
+    joints: int  # numbers in a command
     depth: int
     history: int
     reliability: int
@@ -53,7 +53,7 @@ class Config(NamedTuple):
 
 
 class Frame(NamedTuple):
-    """A command (k), how long it would take to zero, and at least by the rates (s); not `live`: nothing goes out."""
+    """A command (k), the duration of its fall, and the minimum by the rates (s). If not `live`, commands are off."""
 
     live: bool
     fall_seconds: float
@@ -67,55 +67,55 @@ class Frame(NamedTuple):
 
     @classmethod
     def of(cls, raw: bytes) -> Frame:
-        """Return the frame that these bytes are."""
+        """Return the frame in these bytes."""
         live, fall_seconds, rate_seconds = HEAD.unpack_from(raw)
         return cls(bool(live), fall_seconds, rate_seconds, np.frombuffer(raw, '<f8', offset=HEAD.size))
 
 
 class CommandSender:
-    """Publishes what comes through the pipe, and takes it to zero when nothing comes any more."""
+    """Publishes the commands from the pipe, and reduces the last one to zero when the pipe is closed or silent."""
 
     def __init__(self, node: Node, config: Config) -> None:
         self._node, self._config = node, config
         before = {gid for gid, _ in self._endpoints(node.get_publishers_info_by_topic)}
         self._publisher = node.create_publisher(Float64MultiArray, config.topic, _profile(config))
         self._message = Float64MultiArray()
-        name = node.get_fully_qualified_name()  # a publisher of another node may be found at the same moment
+        name = node.get_fully_qualified_name()  # others may appear at the same time
         publishers = self._endpoints(node.get_publishers_info_by_topic)
         self._own = sorted({gid for gid, owner in publishers if owner == name} - before)
         self._size = HEAD.size + 8 * config.joints
         self._frame = Frame(False, 0.0, 0.0, np.zeros(config.joints))
-        self._heard = self._looked = self._reported = time.monotonic()
+        self._received = self._looked = self._reported = time.monotonic()
         self._subscribers: list[list[str]] | None = None
-        self._seen: list[str] = []  # identities of subscribers, in the order in which they came
-        self._rest, self._unsaid = b'', b''
+        self._seen: list[str] = []  # GIDs of subscribers, in order of appearance
+        self._buffer, self._unsent = b'', b''
         self.stop_requested = False
 
     def run(self) -> None:
-        """Go on until the pipe ends, or until the commands were taken to zero."""
+        """Run until the pipe is closed or a fall has reached zero."""
         poller = select.poll()
         poller.register(sys.stdin.fileno(), select.POLLIN | select.POLLHUP)
         ended = False
         while not ended and not (self.stop_requested and not self._frame.live):
             ended = bool(poller.poll(1000 * LOOK)) and not self._read()
             now = time.monotonic()
-            silent = now - self._heard
+            silent = now - self._received
             if self._frame.live and (ended or silent > SILENCE):
-                self._fall('the node has ended' if ended else f'the node said nothing for {silent:.2g} s')
+                self._fall('the node has ended' if ended else f'the node sent nothing for {silent:.2g} s')
                 return
-            self._look(now)
+            self._check_subscribers(now)
 
     def wait_until_received(self) -> None:
-        """Stay until the last message has arrived: one that is lost with this process would be the zero."""
+        """Wait until the last message, the zero, has been received: it would be lost with this process."""
         self._publisher.wait_for_all_acked(Duration(seconds=ACKNOWLEDGED))
 
     def _read(self) -> bool:
-        """Take in what the pipe has; return whether it goes on."""
+        """Read the pipe and publish its commands; return whether the pipe is open."""
         raw = os.read(sys.stdin.fileno(), 1 << 16)
-        self._rest += raw
-        while len(self._rest) >= self._size:
-            self._frame, self._rest = Frame.of(self._rest[: self._size]), self._rest[self._size :]
-            self._heard = time.monotonic()
+        self._buffer += raw
+        while len(self._buffer) >= self._size:
+            self._frame, self._buffer = Frame.of(self._buffer[: self._size]), self._buffer[self._size :]
+            self._received = time.monotonic()
             if self._frame.live:
                 self._publish(self._frame.command)
         return bool(raw)
@@ -131,43 +131,43 @@ class CommandSender:
             command = fall.at(now)
             self._publish(command)
             if now - reported >= REPORT:
-                self._say({'falls': why, 'sent': command.tolist()})
+                self._report({'falls': why, 'sent': command.tolist()})
                 reported = now
             time.sleep(STEP)
             now = time.monotonic()
 
-    def _look(self, now: float) -> None:
+    def _check_subscribers(self, now: float) -> None:
         if now - self._looked < (LOOK if self._frame.live else 10 * LOOK) and self._subscribers is not None:
             return
         self._looked = now
         subscribers = self._subscribers_now()
-        if self._unsaid:  # the node hangs
+        if self._unsent:  # the node hangs
             self._flush()
         elif subscribers != self._subscribers or now - self._reported >= REPORT:
             self._subscribers, self._reported = subscribers, now
-            self._say({'subscribers': subscribers, 'own': self._own})
+            self._report({'subscribers': subscribers, 'own': self._own})
 
     def _subscribers_now(self) -> list[list[str]]:
-        """Return who subscribes: of too many the latest are left out, so none that was there seems to leave."""
+        """Return the subscribers, at most `MAX_ENDPOINTS`, the earliest ones, so that none of them seems to leave."""
         found = {endpoint[0]: endpoint[1] for endpoint in self._endpoints(self._node.get_subscriptions_info_by_topic)}
         self._seen = [gid for gid in self._seen if gid in found] + [gid for gid in found if gid not in self._seen]
         return [[gid, found[gid]] for gid in self._seen[:MAX_ENDPOINTS]]
 
     def _endpoints(self, look: Any) -> list[list[str]]:
-        """Return identity and full name of the nodes of endpoints; the name is empty while it is not known."""
+        """Return GID and full node name of endpoints; the name is '' while unknown."""
         found = []
         for info in look(self._config.topic):
             name = f'{info.node_namespace.rstrip("/")}/{info.node_name}'[:200]
             found.append([bytes(info.endpoint_gid).hex(), '' if UNKNOWN in name else name])
         return sorted(found)
 
-    def _say(self, what: dict[str, Any]) -> None:
-        self._unsaid += json.dumps(what).encode() + b'\n'
+    def _report(self, report: dict[str, Any]) -> None:
+        self._unsent += json.dumps(report).encode() + b'\n'
         self._flush()
 
     def _flush(self) -> None:
         with suppress(OSError):  # the node has ended, or hangs
-            self._unsaid = self._unsaid[os.write(sys.stdout.fileno(), self._unsaid) :]
+            self._unsent = self._unsent[os.write(sys.stdout.fileno(), self._unsent) :]
 
 
 def _profile(config: Config) -> QoSProfile:

@@ -1,4 +1,4 @@
-"""The robot's description by a topic, as robot_state_publisher and ros2_control hand it on."""
+"""Robot descriptions from a topic, as published for robot_state_publisher and ros2_control."""
 
 from __future__ import annotations
 
@@ -24,40 +24,40 @@ from ..parameters import given_to
 from ..run import Stopping
 
 LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
-LOOK = 0.02  # s: how often a description that waits for commands to end is looked after
+LOOK = 0.02  # s, period of the check whether commands have ended
 INSTEAD = ('robot_file', 'robot_description')
 
 
 class Described(NamedTuple):
-    """A robot, and the text that it was read from."""
+    """A robot, and its description text."""
 
     text: str
     model: Model
 
 
 class StoppingNode(Stopping, Protocol):
-    """A node that stops its commands before another robot is built, and goes on if that cannot be."""
+    """A node that stops its commands before another robot is built, and can resume them."""
 
     def resume_commands(self) -> None:
-        """Let commands be enabled again."""
+        """Allow enabling again."""
 
 
 class DescriptionInput:
-    """Waits for URDFs. Another one than that in use is handed on, or refused if it cannot be used.
+    """Subscription to URDFs. A new robot is passed to a callback, or refused if it is not valid.
 
-    Commands fall to zero first: to read and to build a robot takes seconds.
+    Commands fall to zero first, because building a robot takes seconds.
     """
 
     def __init__(
-        self, node: StoppingNode, settings: Settings, in_use: Described | None, take: Callable[[Described], None]
+        self, node: StoppingNode, settings: Settings, in_use: Described | None, on_robot: Callable[[Described], None]
     ) -> None:
         given = [name for name in INSTEAD if settings[name]]
         if given:
             raise ArgumentError(f'{given[0]} and robot_description_topic are both given, must be one of the two')
         self._stopping, self._node = node, cast(Node, node)
-        self._settings, self._in_use, self._take = settings, in_use, take
+        self._settings, self._in_use, self._on_robot = settings, in_use, on_robot
         self._refused = ''
-        self._waiting: str | None = None  # a description that is read when no command goes out any more
+        self._waiting: str | None = None  # a description that is read when commands are off
         self._timer: Timer | None = None
         subscription = self._node.create_subscription(
             String, settings['robot_description_topic'], self._on_description, LATCHED
@@ -81,7 +81,7 @@ class DescriptionInput:
             self._read(text)
 
     def _keep(self) -> None:
-        """Go on with the robot in use."""
+        """Keep the present robot."""
         self._waiting = None
         self._stopping.resume_commands()
 
@@ -90,11 +90,11 @@ class DescriptionInput:
             model = self._model(text)
         except KrangDynamicsError as error:
             self._refused = str(error)
-            goes_on = 'no torque' if self._in_use is None else 'the robot before is kept'
-            self._node.get_logger().error(f'{self.topic} is refused, {goes_on}: {error}')
+            effect = 'no torque' if self._in_use is None else 'the present robot is kept'
+            self._node.get_logger().error(f'{self.topic} is refused, {effect}: {error}')
             self._keep()
         else:
-            self._take(Described(text, model))
+            self._on_robot(Described(text, model))
 
     def _model(self, text: str) -> Model:
         options = {'base_link': self._settings['base_link'], 'strict': self._settings['strict_description']}
@@ -102,13 +102,13 @@ class DescriptionInput:
         model = model_of(adapted.of_description(read_description(text, **options)), self._settings['backend'])
         settings = Settings(given_to(self._node))
         settings.declare(MODEL)
-        Engine(settings, model)  # raises an error of ours if the node's parameters do not go with this robot
+        Engine(settings, model)  # raises our errors if the parameters do not fit this robot
         return model
 
     def statuses(self) -> Iterator[Status]:
-        """Say what is wrong: none came yet, or the last one could not be used."""
+        """Yield a status if no description was received yet, or if the last one was refused."""
         if self._in_use is None:
-            words = self._refused or 'none so far'
-            yield Status('robot description', ERROR, f'no torque: {self.topic}: {words}')
+            reason = self._refused or 'none received yet'
+            yield Status('robot description', ERROR, f'no torque: {self.topic}: {reason}')
         elif self._refused:
-            yield Status('robot description', WARN, f'the robot before is kept, for {self.topic}: {self._refused}')
+            yield Status('robot description', WARN, f'the present robot is kept; {self.topic}: {self._refused}')

@@ -1,4 +1,4 @@
-"""`wrench/<hand>/compensated` and `wrench/<hand>/zero`."""
+"""Subscriptions of `dynamics_node`, and `wrench/<hand>/compensated` and `wrench/<hand>/zero`."""
 
 from __future__ import annotations
 
@@ -31,17 +31,17 @@ from ..topics import INPUT, WrenchTopic, why_refused
 
 
 class WristTopics:
-    """One hand's sensor, without bias, tool and payload; and the service that makes what it reads now nothing."""
+    """Compensated readings of a hand's sensor, and the service that zeroes the sensor."""
 
     def __init__(self, node: Node, engine: Engine, hand: str, now: Callable[[], int]) -> None:
-        """`now` is the clock that arrivals go by, ns."""
+        """`now` is the clock of arrivals, ns."""
         self._node, self._engine, self._hand, self._now = node, engine, hand, now
         self._compensated = WrenchTopic(node, f'wrench/{hand}/compensated')
         node.create_service(Trigger, f'wrench/{hand}/zero', self._on_zero)
 
     def publish(self, reading: WrenchMessage) -> None:
-        """Send the latest reading without what is not contact, if it can be known."""
-        if not self._compensated.wanted:
+        """Publish the contact wrench of the latest reading, if it is known."""
+        if not self._compensated.has_subscriber:
             return
         contact = self._engine.inputs.compensated(self._hand, self._now())
         if contact is not None:
@@ -61,15 +61,15 @@ class WristTopics:
         return response
 
 
-ONCE = QoSProfile(depth=10)  # reliable: what a hand took up is told once
-PERIOD = 0.05  # s: parameters are not for a thousand changes a second; of good messages, the last one counts
+ONCE = QoSProfile(depth=10)  # reliable: a payload is published once
+PERIOD = 0.05  # s: limits the rate of parameter changes; the last valid message counts
 
 
 class PayloadInput:
-    """Subscriptions, one a hand."""
+    """Subscriptions to the payloads of the hands."""
 
     def __init__(self, node: Node, payloads: Payloads, inputs: RobotInputs, now: Callable[[], int]) -> None:
-        """`now` is the clock that arrivals go by, ns."""
+        """`now` is the clock of arrivals, ns."""
         self._node, self._payloads, self._inputs, self._now = node, payloads, inputs, now
         self._waiting: dict[str, dict[str, Any]] = {}
         for hand in payloads.refusals:
@@ -92,7 +92,7 @@ class PayloadInput:
         values = self._payloads.parameter_values(hand, frame, PayloadSpec(mass, com, inertia), self._positions())
         if values is not None:
             self._waiting[hand] = values
-        elif refusals.count == refused:  # it is what the parameters say, or it waits for the joints' positions
+        elif refusals.count == refused:  # equal to the parameters, or it waits for joint positions
             self._waiting.pop(hand, None)
 
     def _positions(self) -> Array | None:
@@ -100,7 +100,7 @@ class PayloadInput:
         return states.position if states.complete(self._now()) else None
 
     def _set(self) -> None:
-        """Set the parameters of what has come, a hand's as one set."""
+        """Set the parameters of received payloads, atomically for each hand."""
         if (q := self._positions()) is not None:
             self._waiting |= self._payloads.waiting_values(q)
         waiting, self._waiting = self._waiting, {}
@@ -115,15 +115,15 @@ _wrench = partial(deserialize_message, message_type=WrenchStamped)
 
 
 class DynamicsInputs:
-    """Subscriptions. `on_torques` is called with the torques of each joint state that makes all joints known.
+    """Subscriptions. `on_torques` is called with the torques of each joint state after which all joints are known.
 
-    Joint states and wrenches come as bytes, and are read as those of a bag are: rclpy takes ten times as long.
+    Joint states and wrenches are received as bytes and read like those of a bag: rclpy needs ten times as long.
     """
 
     def __init__(
         self, node: Node, engine: Engine, on_torques: Callable[[Torques, int], None], wrists: bool = True
     ) -> None:
-        """`wrists` says whether the node listens to wrist sensors, and offers `wrench/<hand>/zero`."""
+        """With `wrists`, subscribe to wrist sensors and offer `wrench/<hand>/zero`."""
         self._engine, self._on_torques = engine, on_torques
         subscribe = partial(
             node.create_subscription,
@@ -145,14 +145,14 @@ class DynamicsInputs:
         supervisor = engine.supervisor
         supervisor.arrivals, supervisor.stamps = lambda: self.now() / 1e9, lambda: self.clock() / 1e9
         back = JumpThreshold(min_forward=None, min_backward=Duration(nanoseconds=-1), on_clock_change=True)
-        self._jumps = self._clock.create_jump_callback(back, post_callback=self._on_jump)
+        self._jump_handle = self._clock.create_jump_callback(back, post_callback=self._on_jump)
 
     def now(self) -> int:
-        """The clock that arrivals go by, ns: simulated time, or else the steady clock, which nobody can set back."""
+        """Return the clock of arrivals, ns: simulated time, or the steady clock, which cannot be set back."""
         return int(self._clock.now().nanoseconds) if self._simulated else time.monotonic_ns()
 
     def clock(self) -> int:
-        """The clock that stamps go by, ns. That of the system is read without rclpy, in a tenth of the time."""
+        """Return the clock of stamps, ns; the system clock is read without rclpy, in a tenth of the time."""
         return int(self._clock.now().nanoseconds) if self._simulated else time.time_ns()
 
     def _on_jump(self, _: TimeJump) -> None:

@@ -1,4 +1,4 @@
-"""`wrench/<hand>/estimated`, `contact`, `contact/<hand>`, `contact/learn`, and what diagnostics say of them."""
+"""Publishers of `dynamics_node`: torques, matrices, estimated wrenches and contact, with their diagnostics."""
 
 from __future__ import annotations
 
@@ -22,26 +22,26 @@ from .command_output import CommandOutput
 
 
 class ExternalTopics:
-    """External torques, wrenches at the hands and contact. Only what has a subscriber is computed."""
+    """External torques, wrenches at the hands and contact, computed only for subscribers."""
 
     def __init__(self, node: Node, engine: Engine, torque: Topic) -> None:
-        """`torque` is the topic of the external torques themselves."""
+        """`torque` is the topic of the external torques."""
         self._node, self._external, self._hands, self._torque = node, engine.external, engine.inputs.hands, torque
         self._states = engine.inputs.states
         changed = self._on_subscribers
         self._estimated = {name: WrenchTopic(node, f'wrench/{name}/estimated', changed) for name in self._hands}
         self._contact = Topic(node, Bool, 'contact', changed)
         self._contacts = {name: Topic(node, Bool, f'contact/{name}', changed) for name in self._hands}
-        self._wrenches_wanted = self._contact_wanted = self._observes = False
-        self._last: Torques | None = None  # since the last report
+        self._wrenches_subscribed = self._contact_subscribed = self._observes = False
+        self._last: Torques | None = None  # latest since the last report
         self._estimates: dict[str, HandWrenchEstimate] = {}
         self._touched: Contact | None = None
         node.create_service(SetBool, 'contact/learn', self._on_learn)
 
     def compute(self, torques: Torques) -> None:
-        """Compute what somebody listens to."""
-        wrenches, contact = self._wrenches_wanted, self._contact_wanted
-        observes = wrenches or contact or self._torque.wanted or self._external.learner is not None
+        """Compute the outputs that have subscribers."""
+        wrenches, contact = self._wrenches_subscribed, self._contact_subscribed
+        observes = wrenches or contact or self._torque.has_subscriber or self._external.learner is not None
         if observes and not self._observes:  # states that passed without a subscriber are no gap in the stamps
             self._external.observer.forget()
         self._observes = observes
@@ -52,15 +52,15 @@ class ExternalTopics:
         self._touched = self._external.contact(torques) if contact else None
 
     def _on_subscribers(self) -> None:
-        self._wrenches_wanted = any(topic.wanted for topic in self._estimated.values())
-        self._contact_wanted = any(topic.wanted for topic in (self._contact, *self._contacts.values()))
+        self._wrenches_subscribed = any(topic.has_subscriber for topic in self._estimated.values())
+        self._contact_subscribed = any(topic.has_subscriber for topic in (self._contact, *self._contacts.values()))
 
     def publish(self, stamp: int) -> None:
-        """Publish what was computed and could be told, with the stamp (ns) of its joint state."""
-        if not self._wrenches_wanted and not self._contact_wanted:
+        """Publish the results that are known, with the stamp (ns) of their joint state."""
+        if not self._wrenches_subscribed and not self._contact_subscribed:
             return
         for name, estimate in self._estimates.items():
-            if estimate.wrench is not None and self._estimated[name].wanted:
+            if estimate.wrench is not None and self._estimated[name].has_subscriber:
                 hand = self._hands[name]
                 by_world = 1.0 if hand.sense == 'applied_on_robot' else -1.0
                 self._estimated[name].send(by_world * estimate.wrench, hand.link, stamp)
@@ -72,7 +72,7 @@ class ExternalTopics:
     def _on_learn(self, request: SetBool.Request, response: SetBool.Response) -> SetBool.Response:
         if request.data:
             self._external.begin_learning()
-            response.success, response.message = True, 'move the robot freely; nothing may touch it until this ends'
+            response.success, response.message = True, 'move the robot, without contact until the free run ends'
             return response
         try:
             thresholds = self._external.end_learning()
@@ -87,65 +87,65 @@ class ExternalTopics:
     # Diagnostics ------------------------------------------------------------------------------------------------------
 
     def statuses(self) -> Iterator[Status]:
-        """Return what is so now; what nobody listens to is fine."""
+        """Yield the present statuses; outputs without subscribers are OK."""
         last, self._last = self._last, None
         yield self._torque_status(last)
         for name, topic in self._estimated.items():
-            yield self._wrench_status(name, topic.wanted and last is not None)
-        yield self._contact_status(last is not None and self._contact_wanted)
+            yield self._wrench_status(name, topic.has_subscriber and last is not None)
+        yield self._contact_status(last is not None and self._contact_subscribed)
 
     def _torque_status(self, last: Torques | None) -> Status:
         observer, external = self._external.observer, self._external
         values: dict[str, object] = {'effort source': observer.efforts.source, 'gain (1/s)': observer.gain}
         if last is None:
-            return Status('external torque', OK, 'nobody listens, or no joint states', values)
+            return Status('external torque', OK, 'no subscriber, or no joint states', values)
         missing, left = external.without_effort(last.state), observer.unsettled(last.state)
         values |= {'without effort': ', '.join(missing), 'settles for (s)': f'{left:.2f}'}
         if self._states.is_too_old and observer.efforts.source != 'external':
             behind = listed(self._states.delayed_joints())
             return Status(
-                'external torque', WARN, f'none: {behind} cannot be brought to one instant with the others', values
+                'external torque', WARN, f'none: {behind} cannot be aligned in time with the others', values
             )
         if last.state.dq is None and observer.efforts.source != 'external':
             return Status('external torque', WARN, 'none: no velocities', values)
         if missing:
-            return Status('external torque', WARN, f'left out, without effort: {", ".join(missing)}', values)
+            return Status('external torque', WARN, f'joints without effort are omitted: {", ".join(missing)}', values)
         if left and observer.gap:
-            why = f'stamps {observer.gap:.2g} s apart, must be within {observer.max_gap:g} s (state_timeout)'
-            return Status('external torque', WARN, f'begun anew, settles for {left:.2f} s: {why}', values)
-        return Status('external torque', OK, f'settles for {left:.2f} s' if left else 'told', values)
+            reason = f'stamps {observer.gap:.2g} s apart, must be within {observer.max_gap:g} s (state_timeout)'
+            return Status('external torque', WARN, f'restarted, settles for {left:.2f} s: {reason}', values)
+        return Status('external torque', OK, f'settles for {left:.2f} s' if left else 'known', values)
 
-    def _wrench_status(self, name: str, heard: bool) -> Status:
+    def _wrench_status(self, name: str, active: bool) -> Status:
         title, estimate = f'estimated wrench {name}', self._estimates.get(name)
-        if not heard:
-            return Status(title, OK, 'nobody listens, or no joint states')
+        if not active:
+            return Status(title, OK, 'no subscriber, or no joint states')
         if self._external.silent:
             silent = ', '.join(self._external.silent)
-            return Status(title, WARN, f'none: the sensor that explains says nothing: {silent}')
+            return Status(title, WARN, f'none: no readings of the sensor that is subtracted: {silent}')
         if estimate is None:
             return Status(title, WARN, 'none: the external torques are not known yet')
         smallest = f'{estimate.min_singular_value:.4f}'
         values = {'smallest singular value (m)': smallest, 'weakest direction': estimate.weakest_direction}
         if estimate.wrench is None:
-            words = f'none: not observable along {estimate.weakest_direction}: {estimate.min_singular_value:.3g} m'
-            return Status(title, WARN, words, values)
-        return Status(title, OK, 'told', values)
+            message = f'none: not observable along {estimate.weakest_direction}: {estimate.min_singular_value:.3g} m'
+            return Status(title, WARN, message, values)
+        return Status(title, OK, 'known', values)
 
-    def _contact_status(self, heard: bool) -> Status:
+    def _contact_status(self, active: bool) -> Status:
         if self._external.learner is not None:
-            return Status('contact', OK, f'learning from a free run: {self._external.learner.states} states so far')
+            return Status('contact', OK, f'learning from a free run: {self._external.learner.states} states')
         if not self._external.detector.ready:
-            return Status('contact', OK, 'none is told: no thresholds, contact/learn learns them from a free run')
-        if not heard:
-            return Status('contact', OK, 'nobody listens, or no joint states')
+            return Status('contact', OK, 'not detected: no thresholds; contact/learn learns them from a free run')
+        if not active:
+            return Status('contact', OK, 'no subscriber, or no joint states')
         if self._touched is None:
-            return Status('contact', WARN, 'none is told: the external torques are not known yet')
+            return Status('contact', WARN, 'not detected: the external torques are not known yet')
         joints = ', '.join(self._touched.joints)
         return Status('contact', OK, f'at {joints}' if joints else 'none', {'beyond the threshold': joints})
 
 
 def _send(topic: Topic, value: bool) -> None:
-    if topic.wanted:
+    if topic.has_subscriber:
         topic.message.data = value
         topic.publish()
 
@@ -154,7 +154,7 @@ LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
 
 
 class DynamicsOutputs:
-    """Topics. What nobody listens to is neither computed nor sent."""
+    """Publishers. Results without subscribers are not computed."""
 
     def __init__(self, node: Node, settings: Settings, engine: Engine) -> None:
         self._engine, self._dynamics, model = engine, engine.dynamics, engine.model
@@ -167,30 +167,30 @@ class DynamicsOutputs:
         self._inertia = NumbersTopic(node, 'dynamics/inertia', self._dynamics.n)
         self._coriolis = NumbersTopic(node, 'dynamics/coriolis', self._dynamics.n)
         self._com = PointTopic(node, 'center_of_mass', self._dynamics.base)
-        if not settings['robot_description_topic']:  # else somebody else says it
+        if not settings['robot_description_topic']:  # else another node publishes it
             self._description = node.create_publisher(String, 'robot_description', LATCHED)
             self._description.publish(String(data=model.urdf))
 
     def publish(self, torques: Torques, stamp: int) -> None:
-        """Publish what somebody listens to and can be known, with the stamp (ns) of the joint state it comes from.
+        """Publish the results that have subscribers and are known, with the stamp (ns) of their joint state.
 
-        All is computed first: messages that go out close together wake those who listen once.
+        All results are computed first: messages published close together wake a subscriber only once.
         """
         self.external.compute(torques)
-        known = [(topic, torques.term(term)) for term, topic in self._torques.items() if topic.wanted]
-        if self._total.wanted:
+        known = [(topic, torques.term(term)) for term, topic in self._torques.items() if topic.has_subscriber]
+        if self._total.has_subscriber:
             known.append((self._total, torques.total(self._engine.summed)))
-        if self._robot.wanted:
+        if self._robot.has_subscriber:
             known.append((self._robot, self._engine.firmware.torque(torques.state.q, torques.state.dq)))
-        self.commands.follow(torques)
+        self.commands.on_torques(torques)
         for topic, torque in known:
             if torque is not None:
                 topic.send(torque, stamp)
         self.external.publish(stamp)
         q, dq = torques.state.q, torques.state.dq
-        if self._com.wanted:
+        if self._com.has_subscriber:
             self._com.send(self._dynamics.center_of_mass(q), stamp)
-        if self._inertia.wanted:
+        if self._inertia.has_subscriber:
             self._inertia.send(self._dynamics.A(q))
-        if self._coriolis.wanted and dq is not None:
+        if self._coriolis.has_subscriber and dq is not None:
             self._coriolis.send(self._dynamics.C(q, dq))

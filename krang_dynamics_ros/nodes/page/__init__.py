@@ -1,1 +1,1 @@
-"""The parts of `viewer_node`: what the page is told, and what it asks the other nodes for."""
+"""The parts of `viewer_node`: inputs of the page, and its requests to other nodes."""

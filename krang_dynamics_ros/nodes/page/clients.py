@@ -1,4 +1,4 @@
-"""Services of other nodes, called without waiting: every call is answered, or given up with a word."""
+"""Service calls to other nodes without blocking: each call gets an answer or a failure."""
 
 from __future__ import annotations
 
@@ -16,23 +16,23 @@ from std_srvs.srv import Trigger
 from ...core.parameters import NONE, named
 from ...live.controller_watch import NAMELESS
 
-SERVICE_TIMEOUT = 4.0  # s: an answer that takes longer will not come
+SERVICE_TIMEOUT = 4.0  # s for an answer
 
-Done = Callable[[str], None]  # is told why not; nothing if it was done
+Done = Callable[[str], None]  # gets the reason of a failure, '' after success
 
 
 @dataclass
 class Call:
-    """One that waits for its answer."""
+    """A call that waits for its answer."""
 
     client: Client
     future: Any
     until: float
-    lost: Done
+    on_failure: Done
 
 
 class Calls:
-    """The clients of a node, and the calls that are on their way. All answers come on the node's own thread."""
+    """The service clients of a node, and the pending calls. Answers come on the thread of the node."""
 
     def __init__(self, node: Node) -> None:
         self._node = node
@@ -40,22 +40,22 @@ class Calls:
         self._waiting: list[Call] = []
 
     def expect(self, kind: Any, service: str) -> Client:
-        """Look for a service from now on."""
+        """Return the client of a service; create it at the first call."""
         if service not in self._known:
             self._known[service] = self._node.create_client(kind, service)
         return self._known[service]
 
     def ready(self, service: str) -> bool:
-        """Tell whether somebody offers a service now."""
+        """Return whether a service is available now."""
         return service in self._known and bool(self._known[service].service_is_ready())
 
-    def ask(self, kind: Any, service: str, request: Any, then: Callable[[Any], None], lost: Done) -> None:
-        """Call a service; `lost` is told if nobody offers it, or answers."""
+    def ask(self, kind: Any, service: str, request: Any, then: Callable[[Any], None], on_failure: Done) -> None:
+        """Call a service; `on_failure` is called if it is not available or does not answer."""
         client = self.expect(kind, service)
         if not client.service_is_ready():
-            lost(f'nobody offers {service}')
+            on_failure(f'no service {service}')
             return
-        call = Call(client, client.call_async(request), time.monotonic() + SERVICE_TIMEOUT, lost)
+        call = Call(client, client.call_async(request), time.monotonic() + SERVICE_TIMEOUT, on_failure)
         self._waiting.append(call)
 
         def answered(future: Any) -> None:
@@ -66,21 +66,21 @@ class Calls:
         call.future.add_done_callback(answered)
 
     def give_up(self) -> None:
-        """Give up what waits for too long; call it about once a second."""
+        """Drop calls without an answer in time; call it about once a second."""
         for call in [call for call in self._waiting if time.monotonic() > call.until]:
             self._waiting.remove(call)
             call.client.remove_pending_request(call.future)
-            call.lost(f'{call.client.srv_name} does not answer')
+            call.on_failure(f'{call.client.srv_name} does not answer')
 
     def forget(self, service: str) -> None:
-        """Look for a service no longer."""
+        """Destroy the client of a service."""
         if client := self._known.pop(service, None):
             self._waiting = [call for call in self._waiting if call.client is not client]
             self._node.destroy_client(client)
 
 
 class ParametersOf:
-    """The parameters of another node, by its name."""
+    """The parameters of another node."""
 
     def __init__(self, calls: Calls, name: str) -> None:
         self._calls = calls
@@ -89,21 +89,21 @@ class ParametersOf:
         calls.expect(SetParametersAtomically, self._set)
 
     @property
-    def there(self) -> bool:
-        """Whether that node is there, and can be asked and told."""
+    def available(self) -> bool:
+        """Whether the parameter services of that node are available."""
         return self._calls.ready(self._get) and self._calls.ready(self._set)
 
-    def get(self, names: Sequence[str], then: Callable[[list[Any]], None], lost: Done) -> None:
-        """Ask for values; `then` gets all of them, or an empty list if the node does not have every one."""
+    def get(self, names: Sequence[str], then: Callable[[list[Any]], None], on_failure: Done) -> None:
+        """Get values; `then` is called with all of them, or with [] if the node lacks any."""
 
         def answered(response: Any) -> None:
             values = [parameter_value_to_python(value) for value in response.values]
             then(values if len(values) == len(names) and None not in values else [])
 
-        self._calls.ask(GetParameters, self._get, GetParameters.Request(names=list(names)), answered, lost)
+        self._calls.ask(GetParameters, self._get, GetParameters.Request(names=list(names)), answered, on_failure)
 
     def set(self, values: Mapping[str, Any], done: Done) -> None:
-        """Set values, all of them or none."""
+        """Set values atomically."""
         parameters = [Parameter(name, value=value).to_parameter_msg() for name, value in values.items()]
         request = SetParametersAtomically.Request(parameters=parameters)
         self._calls.ask(
@@ -112,42 +112,42 @@ class ParametersOf:
         )  # fmt: skip
 
     def close(self) -> None:
-        """Look for that node no longer."""
+        """Destroy the clients."""
         self._calls.forget(self._get)
         self._calls.forget(self._set)
 
 
 class DynamicsClient:
-    """What the dynamics node says of itself: its hands' links, gravity, what is in the total, what the hands hold."""
+    """Parameters of the dynamics node: the links of its hands, gravity, total terms and payloads."""
 
     def __init__(self, node: Node, name: str) -> None:
         self._calls = Calls(node)
         self._parameters = ParametersOf(self._calls, name)
-        self._asking = False
+        self._pending = False
         self.hands: dict[str, str] | None = None
         self.terms: list[str] | None = None
         self.gravity: list[float] = []  # m/s^2, in the base's axes
         self.payloads: dict[str, float] = {}  # kg, by hand
 
     def poll(self) -> None:
-        """Ask again, unless an answer is on its way; call it about once a second."""
+        """Request the parameters, unless an answer is pending; call it about once a second."""
         self._calls.give_up()
-        if not self._parameters.there:
-            self._lost('')
-        elif not self._asking:
+        if not self._parameters.available:
+            self._on_failure('')
+        elif not self._pending:
             self._ask(['total_terms', 'end_effectors', 'gravity'], self._on_terms)
 
     def _ask(self, names: list[str], then: Callable[[list[Any]], None]) -> None:
         def answered(values: list[Any]) -> None:
-            self._asking = False
-            if values:  # or it is some other node of this name
+            self._pending = False
+            if values:  # else it is a different node with this name
                 then(values)
 
-        self._asking = True
-        self._parameters.get(names, answered, self._lost)
+        self._pending = True
+        self._parameters.get(names, answered, self._on_failure)
 
-    def _lost(self, _: str) -> None:
-        self._asking, self.terms, self.payloads = False, None, {}
+    def _on_failure(self, _: str) -> None:
+        self._pending, self.terms, self.payloads = False, None, {}
 
     def _on_terms(self, values: list[Any]) -> None:
         self.terms, hands, self.gravity = named(values[0]), named(values[1]), list(values[2])
@@ -156,7 +156,7 @@ class DynamicsClient:
             return
         for hand in hands:
             self._calls.expect(Trigger, _zero(hand))
-        names = [f'{hand}.{what}' for what in ('link', 'payload.mass') for hand in hands]
+        names = [f'{hand}.{key}' for key in ('link', 'payload.mass') for hand in hands]
         self._ask(names, lambda values: self._on_hands(hands, values))
 
     def _on_hands(self, hands: list[str], values: list[Any]) -> None:
@@ -173,12 +173,12 @@ class DynamicsClient:
 
         self._parameters.set({'total_terms': list(terms) or NONE}, answered)
 
-    def tell(self, hand: str, mass: float, done: Done) -> None:
-        """Say that a hand holds a bag (kg)."""
+    def set_payload(self, hand: str, mass: float, done: Done) -> None:
+        """Set the payload of a hand to a bag (kg)."""
         self._parameters.set(bag(hand, mass), done)
 
     def zero(self, hand: str, then: Callable[[bool, str], None]) -> None:
-        """Make what a hand's sensor reads now nothing; `then` gets whether it was done, and the node's words."""
+        """Zero the sensor of a hand; `then` gets the success and the message of the node."""
         self._calls.ask(
             Trigger, _zero(hand), Trigger.Request(),
             lambda response: then(response.success, response.message), lambda reason: then(False, reason),
@@ -200,7 +200,7 @@ FRICTION = ('coulomb', 'viscous')  # parameters of the simulator, N m and N m s/
 
 
 class SimulatorClient:
-    """What can be asked of a simulator."""
+    """Services and parameters of the simulator."""
 
     def __init__(self, node: Node) -> None:
         self._calls = Calls(node)
@@ -212,24 +212,24 @@ class SimulatorClient:
         self.bags: dict[str, float] = {}  # kg, by hand
 
     @property
-    def there(self) -> bool:
-        """Whether there is a simulator now."""
+    def available(self) -> bool:
+        """Whether a simulator is running."""
         return self._calls.ready('reset')
 
     def command(self, name: str, done: Done) -> None:
-        """Do `pause`, `resume` or `reset`."""
+        """Call `pause`, `resume` or `reset`."""
         self._calls.ask(
             Trigger, name, Trigger.Request(), lambda response: done('' if response.success else response.message), done
         )
 
     def poll(self, publishers: Sequence[str], hands: Sequence[str]) -> None:
-        """Ask the one who publishes the robot's state, by the name of its node, what it adds and what hands carry."""
+        """Request friction and payloads from the node that publishes the joint states of the simulator."""
         self._calls.give_up()
-        one = publishers[0] if len(publishers) == 1 else NAMELESS
-        name = one if self.there and one != NAMELESS else ''
+        publisher = publishers[0] if len(publishers) == 1 else NAMELESS
+        name = publisher if self.available and publisher != NAMELESS else ''
         if name != self._name:
             self._begin(name)
-        if self._parameters is None or not self._parameters.there:
+        if self._parameters is None or not self._parameters.available:
             return
         self._parameters.get(FRICTION, self._on_friction, _ignored)
         if hands:
@@ -243,23 +243,23 @@ class SimulatorClient:
         self._parameters = ParametersOf(self._calls, name) if name else None
 
     def _on_friction(self, values: list[Any]) -> None:
-        self.friction = _in_words(*values) if values else ''
+        self.friction = _friction_text(*values) if values else ''
 
     def _on_bags(self, hands: Sequence[str], values: list[Any]) -> None:
         self.bags = dict(zip(hands, values, strict=False))
 
     def hang(self, hand: str, mass: float, done: Done) -> None:
-        """Hang a bag (kg) on a hand, which the dynamics node is not told."""
+        """Hang a bag (kg) on a simulated hand, without changing the dynamics node."""
         if self._parameters is None:
-            done('there is no simulator')
+            done('no simulator is running')
         else:
             self._parameters.set(bag(hand, mass), done)
 
 
 def _ignored(_: str) -> None:
-    """Ask again at the next turn."""
+    """Ignore a failure: the next poll asks again."""
 
 
-def _in_words(coulomb: float, viscous: float) -> str:
+def _friction_text(coulomb: float, viscous: float) -> str:
     parts = [f'{coulomb:g} N m'] * bool(coulomb) + [f'{viscous:g} N m s/rad'] * bool(viscous)
     return ' and '.join(parts)

@@ -1,4 +1,4 @@
-"""Subscriptions that nobody is woken for. At 500 messages a second and 30 pictures, most are never looked at."""
+"""Polled subscriptions of the page: of 500 messages a second, only those for 30 pictures a second are read."""
 
 from __future__ import annotations
 
@@ -28,35 +28,35 @@ from ..endpoints import publishers
 
 
 class PolledTopics:
-    """A node of its own that no executor knows: what comes waits in the middleware until it is taken."""
+    """A separate node without an executor: messages wait in the middleware until they are read."""
 
     def __init__(self, node: Node) -> None:
-        """Listen in the namespace of a node. The name's underscore keeps it out of `ros2 node list`."""
+        """Use the namespace of `node`. The leading underscore hides the node from `ros2 node list`."""
         self._node = rclpy.create_node(
             f'_{node.get_name()}_polled', namespace=node.get_namespace(), enable_rosout=False,
             start_parameter_services=False,
         )  # fmt: skip
 
     def subscribe(self, kind: type, topic: str, depth: int = 1) -> PolledTopic:
-        """Return a topic of which the newest `depth` messages wait to be taken."""
+        """Subscribe to a topic; its newest `depth` messages are kept."""
         return PolledTopic(self._node, kind, topic, depth)
 
     def end(self, topic: PolledTopic) -> None:
-        """Listen to a topic no longer."""
+        """Unsubscribe from a topic."""
         self._node.destroy_subscription(topic.subscription)
 
     def forget(self) -> None:
-        """Listen to nothing."""
+        """Unsubscribe from all topics."""
         for subscription in list(self._node.subscriptions):
             self._node.destroy_subscription(subscription)
 
     def close(self) -> None:
-        """Hear no more."""
+        """Destroy the node."""
         self._node.destroy_node()
 
 
 class PolledTopic:
-    """One topic."""
+    """A subscription that is polled."""
 
     def __init__(self, node: Node, kind: type, topic: str, depth: int) -> None:
         qos = QoSProfile(depth=depth, reliability=ReliabilityPolicy.BEST_EFFORT)
@@ -64,22 +64,22 @@ class PolledTopic:
         self._kind = kind
 
     def pop_all(self) -> list[Any]:
-        """Return the messages that have come since the last time, oldest first."""
+        """Return the messages since the last call, oldest first."""
         messages = []
         handle = self.subscription.handle
         with handle:
-            while (taken := handle.take_message(self._kind, False)) is not None:
-                messages.append(taken[0])
+            while (received := handle.take_message(self._kind, False)) is not None:
+                messages.append(received[0])
         return messages
 
 
 MAX_STATUSES = 200  # of a message: a node of ours has twenty
-MAX_WORDS = 2000  # characters of a status
-SILENT = 3.0  # s without diagnostics, which come once a second
+MAX_CHARS = 2000  # characters of a status
+SILENT = 3.0  # s without diagnostics (period: 1 s)
 
 
 class HealthListener:
-    """The latest lines of every node that is heard."""
+    """The latest diagnostics of every node."""
 
     def __init__(self, node: Node) -> None:
         self._lines: dict[str, tuple[float, list[Line]]] = {}
@@ -87,18 +87,18 @@ class HealthListener:
 
     def _on_diagnostics(self, message: DiagnosticArray) -> None:
         now = time.monotonic()
-        told: dict[str, list[Line]] = {}
+        by_node: dict[str, list[Line]] = {}
         for status in message.status[:MAX_STATUSES]:
             node, _, about = status.name.partition(': ')
             level = LEVELS[min(status.level[0], len(LEVELS) - 1)]
-            told.setdefault(node, []).append(Line(level, shown(about), shown_lines(status.message, MAX_WORDS)))
+            by_node.setdefault(node, []).append(Line(level, shown(about), shown_lines(status.message, MAX_CHARS)))
         self._lines = {node: (at, lines) for node, (at, lines) in self._lines.items() if now - at < SILENT}
-        self._lines |= {node: (now, lines) for node, lines in told.items()}
+        self._lines |= {node: (now, lines) for node, lines in by_node.items()}
 
-    def lines(self, node: str, what: str) -> list[Line]:
-        """Return what a node, by its full name, says; if it says nothing, that, of `what`."""
+    def lines(self, node: str, name: str) -> list[Line]:
+        """Return the diagnostics of a node (full name); without any, a line that `name` is silent."""
         at, lines = self._lines.get(node.lstrip('/'), (0.0, []))
-        return lines if time.monotonic() - at < SILENT else [Line('silent', what, 'says nothing')]
+        return lines if time.monotonic() - at < SILENT else [Line('silent', name, 'no diagnostics')]
 
 
 TOPIC = 'robot_description'
@@ -106,16 +106,17 @@ LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
 
 
 class DescriptionListener:
-    """A URDF, and since when it is the one.
+    """The robot description (URDF), and the time since which it is in use.
 
-    While several nodes publish one, a robot whose joints are heard stays. The node that is left is asked again.
+    While several nodes publish descriptions, a robot with fresh joint states is kept. When a single publisher is left,
+    its description is requested again.
     """
 
     def __init__(self, node: Node, in_use: Callable[[], bool]) -> None:
-        """`in_use` tells whether anything is heard of the joints of the robot that `text` describes."""
+        """`in_use` returns whether joint states of the present robot are fresh."""
         self._node, self._in_use = node, in_use
         self.text, self.since = '', 0.0
-        self.sources: list[str] = []  # who publishes one
+        self.sources: list[str] = []  # nodes that publish one
         self._subscription: Any = None
         self._subscribe()
 
@@ -129,49 +130,49 @@ class DescriptionListener:
         if message.data != self.text and (alone or not self.text or not self._in_use()):
             self.text, self.since = message.data, time.monotonic()
 
-    def look_round(self) -> None:
-        """See who is there; call it about once a second."""
+    def check_publishers(self) -> None:
+        """Update the publishers; call it about once a second."""
         before, self.sources = self.sources, publishers(self._node, TOPIC)
         if len(self.sources) == 1 and len(before) > 1:
-            self._subscribe()  # what it says was passed over, or is what we have
+            self._subscribe()  # its description was ignored, or is the present one
 
     @property
     def several(self) -> bool:
-        """Whether it is not clear who speaks for the robot."""
+        """Whether several nodes publish descriptions."""
         return len(self.sources) > 1
 
 
-FRESH = 0.5  # s: what was said longer ago is not shown as so
+FRESH = 0.5  # s: older data is not shown
 PARTS = 10  # messages: a state may come in parts from several publishers
 NOTHING = np.empty(0)
 
 
 class RobotListener:
-    """Joint states, torques and wrenches of one robot, taken in when somebody asks."""
+    """Joint states, torques and wrenches of a robot, read on request."""
 
     def __init__(
         self, topics: PolledTopics, dynamics: Dynamics, hands: dict[str, str], joint_states: str = 'joint_states'
     ) -> None:
         names = dynamics.joint_names
         self._states, self._state_topic = JointStates(names, FRESH), topics.subscribe(JointState, joint_states, PARTS)
-        self._drawn = np.zeros(len(names))  # a joint that is not known is drawn where it was last
+        self._drawn = np.zeros(len(names))  # an unknown joint is drawn at its last position
         self._torques = {term: JointTorques(names, FRESH) for term in ALWAYS}
         self._torque_topics = {term: topics.subscribe(JointState, f'torque/{term}') for term in self._torques}
         self._links, self._link_of = frozenset(dynamics.link_names), hands
         self._hands = self._sensors()
         self._wrench_topics = [topics.subscribe(WrenchStamped, f'wrench/{name}') for name in hands]
         self._topics, self._names = topics, names
-        self._estimates: list[WrenchInput] = []  # as if the estimated wrenches were a sensor's
+        self._estimates: list[WrenchInput] = []  # estimated wrenches, handled like readings
         self._estimate_topics: list[PolledTopic] = []
 
     def _sensors(self) -> list[WrenchInput]:
         return [WrenchInput(name, link, timeout=FRESH, links=self._links) for name, link in self._link_of.items()]
 
-    def observe(self, wanted: bool) -> None:
-        """Listen to what the world does to the robot; or do not, for the node computes it only while somebody does."""
-        if wanted == (OBSERVED in self._torques):
+    def observe(self, enabled: bool) -> None:
+        """Subscribe to external torques and estimated wrenches, or unsubscribe: they are computed for subscribers."""
+        if enabled == (OBSERVED in self._torques):
             return
-        if wanted:
+        if enabled:
             self._torques[OBSERVED] = JointTorques(self._names, FRESH)
             self._torque_topics[OBSERVED] = self._topics.subscribe(JointState, f'torque/{OBSERVED}')
             self._estimates = self._sensors()
@@ -184,9 +185,9 @@ class RobotListener:
         del self._torques[OBSERVED]
         self._estimates, self._estimate_topics = [], []
 
-    def listen(self) -> None:
-        """Take in what has come."""
-        now = time.monotonic_ns()  # stamps are the dynamics node's business; here only the time of arrival counts
+    def update(self) -> None:
+        """Read all received messages."""
+        now = time.monotonic_ns()  # only arrivals count here; the dynamics node checks stamps
         for message in self._state_topic.pop_all():
             position, velocity = np.asarray(message.position), np.asarray(message.velocity)
             self._states.update(message.name, position, velocity, NOTHING, 0, now)
@@ -200,11 +201,11 @@ class RobotListener:
 
     @property
     def alive(self) -> bool:
-        """Whether anything is known of the joints now."""
+        """Whether any joint has fresh data."""
         return len(self._states.missing(time.monotonic_ns())) < len(self._states.joint_names)
 
-    def heard(self) -> LatestMessages:
-        """Return what is fresh."""
+    def latest(self) -> LatestMessages:
+        """Return the fresh data."""
         now = time.monotonic_ns()
         known = self.alive
         unknown = np.isnan(self._states.position)
@@ -223,7 +224,7 @@ def _wrenches(hands: Sequence[WrenchInput], now: int) -> dict[str, Wrench]:
 
 
 def _fresh(torques: JointTorques, now: int, *, partial: bool) -> Array | None:
-    """Return torques (n); None, or where they may be `partial` NaN, if they are not known now."""
+    """Return torques (n); None if a joint is missing. If `partial`, missing joints are NaN."""
     missing, torque = torques.missing(now), np.asarray(torques.torque, dtype=float)
     if not missing:
         return torque

@@ -1,4 +1,4 @@
-"""Publishes which links are pulled on the page, and where to; the simulator computes the forces."""
+"""Publishes grip and target of the pulls on the page; the simulator computes the forces."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ...simulation.pulls import Pull
 
 
 class PullTopic:
-    """Topic `pull`: one message for each link that is pulled."""
+    """Topic `pull`: a message for each pulled link."""
 
     def __init__(self, node: Node) -> None:
         self._node, self._publisher = node, node.create_publisher(PolygonStamped, 'pull', 10)

@@ -1,4 +1,4 @@
-"""The hands of a simulated robot: what they carry, what pushes them and every other link, what their sensors read."""
+"""The hands of a simulated robot: payloads, pushes and pulls on any link, and sensor readings."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ class SimulatorHands:
     def __init__(self, node: Node, settings: Settings, simulation: Simulation) -> None:
         self._node, self._settings, self._simulation = node, settings, simulation
         self._links, self._random = frozenset(simulation.dynamics.link_names), np.random.default_rng()
-        self._hands = [self._pushed(name, link) for name, link in simulation.robot.end_effectors.items()]
-        self._grips: dict[str, WrenchInput] = {}  # links that are or were pushed anywhere
+        self._hands = [self._new_input(name, link) for name, link in simulation.robot.end_effectors.items()]
+        self._grips: dict[str, WrenchInput] = {}  # pushes on any link, by link
         for hand in self._hands:
             settings.declare(of_hand(hand.name))
             node.create_subscription(WrenchStamped, f'push/{hand.name}', partial(self._on_push, hand), INPUT)
         node.create_subscription(WrenchStamped, 'push', self._on_push_anywhere, INPUT)
-        self._pulls: dict[str, tuple[float, list[Pull]]] = {}  # by link: time of arrival, s, and what it said
+        self._pulls: dict[str, tuple[float, list[Pull]]] = {}  # by link: arrival (s) and pulls
         node.create_subscription(PolygonStamped, 'pull', self._on_pull, INPUT)
         self._sensors = {
             hand.name: node.create_publisher(WrenchStamped, f'wrench/{hand.name}', 10) for hand in self._hands
@@ -47,7 +47,7 @@ class SimulatorHands:
         settings.require(self._check)
         settings.on_change(self._apply)
 
-    def _pushed(self, name: str, link: str) -> WrenchInput:
+    def _new_input(self, name: str, link: str) -> WrenchInput:
         return WrenchInput(name, link, timeout=self._settings['timeout'], links=self._links)
 
     def _check(self, values: Mapping[str, Any]) -> None:
@@ -55,7 +55,7 @@ class SimulatorHands:
             wrist(values, hand.name, hand.link)
 
     def _apply(self) -> None:
-        """Let the hands carry and read what the parameters say."""
+        """Apply the parameters of payloads and sensors."""
         self._wrists = {hand.name: wrist(self._settings, hand.name, hand.link) for hand in self._hands}
         carried: dict[str, Inertia] = {}
         for hand in self._wrists.values():
@@ -68,19 +68,19 @@ class SimulatorHands:
             self._node.get_logger().warning(reason, throttle_duration_sec=1.0)
 
     def _on_push_anywhere(self, message: WrenchStamped) -> None:
-        """Take in a push on the link that the message's frame names."""
+        """Store a push on the link that is the frame of the message."""
         link = message.header.frame_id
         if link not in self._links:
-            self._node.get_logger().warning(f"push refused: '{shown(link)}' is no link", throttle_duration_sec=1.0)
+            self._node.get_logger().warning(f"push refused: '{shown(link)}' is not a link", throttle_duration_sec=1.0)
             return
-        self._on_push(self._grips.setdefault(link, self._pushed(link, link)), message)
+        self._on_push(self._grips.setdefault(link, self._new_input(link, link)), message)
 
     def _on_pull(self, message: PolygonStamped) -> None:
-        """Replace the pulls on the link that the message's frame names."""
+        """Replace the pulls on the link that is the frame of the message."""
         link = message.header.frame_id
         try:
             if link not in self._links:
-                raise ArgumentError(f"'{shown(link)}' is no link")
+                raise ArgumentError(f"'{shown(link)}' is not a link")
             self._pulls[link] = time.monotonic(), pulls_of(link, [(p.x, p.y, p.z) for p in message.polygon.points])
         except ArgumentError as error:
             self._node.get_logger().warning(f'pull refused: {error}', throttle_duration_sec=1.0)
@@ -92,17 +92,17 @@ class SimulatorHands:
             hand.forget()
 
     def pushes(self) -> list[Wrench]:
-        """Return the wrenches of the WORLD that are pushed on links now."""
+        """Return the present pushes on links: wrenches of the WORLD."""
         now = time.monotonic_ns()
         return [wrench for hand in (*self._hands, *self._grips.values()) if (wrench := hand.wrench(0, now))]
 
     def pulls(self) -> list[Pull]:
-        """Return what pulls links now."""
+        """Return the present pulls on links."""
         oldest = time.monotonic() - self._settings['timeout']
         return [pull for since, pulls in self._pulls.values() if since >= oldest for pull in pulls]
 
     def publish(self, contacts: Sequence[Wrench], stamp: Time) -> None:
-        """Publish what the sensors read while the WORLD does this to the robot."""
+        """Publish the readings of the sensors for these contacts, wrenches of the WORLD."""
         for name, sensor in self._wrists.items():
             read = sensor.reading(self._simulation, contacts, self._random)
             self._sensors[name].publish(wrench_message(sensor.link, stamp, read.tolist()))

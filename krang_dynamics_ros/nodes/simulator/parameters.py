@@ -29,7 +29,7 @@ PARAMETERS = (
         'timeout', 0.1, 'maximum age of torques (simulated time), pushes and pulls, s', least=0.001, most=10.0
     ),
     ParameterSpec(
-        'command_joints', NONE, 'joints that take `effort_commands`, in this order, and hold the last value for ever, '
+        'command_joints', NONE, 'joints of `effort_commands`, in this order; they keep the last command, '
         'as an effort controller does', once=True,
     ),
     ParameterSpec('brakes', False, 'stop all joints while there are no torques; without brakes they swing freely'),
@@ -48,7 +48,7 @@ PARAMETERS = (
 
 
 def of_hand(name: str) -> list[ParameterSpec]:
-    """Return the parameters of one hand, and of the sensor in its wrist."""
+    """Return the parameters of a hand and of its wrist sensor."""
     return [
         ParameterSpec(
             f'{name}.sensor.bias', [0.0] * 6, 'reading of its sensor without any load, N and N m', live=True, count=6,
@@ -71,12 +71,12 @@ def gravity_of(robot: Robot) -> ParameterSpec:
 
 
 def documented() -> list[ParameterSpec]:
-    """Return what the documents list."""
+    """Return every parameter once, for the documents."""
     return [*PARAMETERS, gravity_of(load_robot()), *of_hand('<hand>')]
 
 
 def wrist(values: Mapping[str, Any] | Settings, name: str, link: str) -> SimulatedWrist:
-    """Return the sensor of a hand and what hangs on it, or raise `ArgumentError` if that cannot be."""
+    """Return the wrist sensor of a hand with tool and payload, or raise `ArgumentError`."""
     bias, noise = values[f'{name}.sensor.bias'], values[f'{name}.sensor.noise']
     if min(noise) < 0:
         raise ArgumentError(f'{name}.sensor.noise: {list(noise)}, must not be negative')
