@@ -169,7 +169,7 @@ def test_no_joint_states_is_said_with_those_that_there_are(number: int, folder: 
     [
         (('-o', 'there'), 'there: exists, must be a new folder; name another one, or remove it'),
         (('-o', 'nowhere/drive'), 'nowhere: no such folder, must exist'),
-        (('--arm', 'there/my.urdf'), 'is a robot, must be a ROS parameter file'),
+        (('--arm', 'there/my.urdf'), 'is a robot description, must be a ROS parameter file'),
         (('--seconds', 'long'), 'long, must be a number from 0.1'),
     ],
 )

@@ -159,7 +159,7 @@ BROKEN = {
         'links.R4l.inertial.mass: -7.35, must not be',
     ),
     'no mass': ('<robot name="r"><link name="a"/><link name="b"/><joint name="j" type="continuous"><parent link="a"/>'
-                '<child link="b"/></joint></robot>', 'none that moves has a mass'),
+                '<child link="b"/></joint></robot>', 'no moving link has a mass'),
     'not XML': ('<robot', 'must be well-formed XML'),
     'impossible inertia': (urdf_text(krang()).replace('izz="1.2332"', 'izz="12"', 1), 'links.R1.inertial.inertia'),
 }  # fmt: skip
