@@ -29,7 +29,7 @@ def run(*words: object, cwd: Path = ROOT) -> subprocess.CompletedProcess[str]:
 @pytest.mark.parametrize('name', ['arm_2r.yaml', 'krang.urdf'])
 def test_a_robot_as_params_is_refused_in_one_line(name: str) -> None:
     path = next(ROOT.rglob(f'[cu]*/**/{name}'))
-    with pytest.raises(ArgumentError, match='is a robot description, must be a ROS parameter file; `krang new_arm') as refused:
+    with pytest.raises(ArgumentError, match='robot description, must be a ROS parameter file; `krang new_arm') as refused:
         read_parameters(path)
     assert '\n' not in str(refused.value)
 
@@ -160,7 +160,7 @@ class TestNodeArguments:
             ('port:=9', 'krang viewer_node --ros-args port:=9'),
             ('--ros-args -p port:=9 -- fly', 'unknown argument fly'),
             ('--arm nowhere.yaml', 'nowhere.yaml: No such file or directory'),
-            ('--arm urdf/krang.urdf', 'is a robot description, must be a ROS parameter file; `krang new_arm urdf/krang.urdf'),
+            ('--arm urdf/krang.urdf', 'must be a ROS parameter file; `krang new_arm urdf/krang.urdf'),
         ],
     )
     def test_what_is_not_an_argument_ends_the_node(self, words: str, message: str) -> None:
