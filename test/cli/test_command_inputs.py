@@ -29,7 +29,7 @@ def run(*words: object, cwd: Path = ROOT) -> subprocess.CompletedProcess[str]:
 @pytest.mark.parametrize('name', ['arm_2r.yaml', 'krang.urdf'])
 def test_a_robot_as_params_is_refused_in_one_line(name: str) -> None:
     path = next(ROOT.rglob(f'[cu]*/**/{name}'))
-    with pytest.raises(ArgumentError, match='robot description, must be a ROS parameter file; `krang new_arm') as refused:
+    with pytest.raises(ArgumentError, match='robot description, must be a ROS parameter file; `krang') as refused:
         read_parameters(path)
     assert '\n' not in str(refused.value)
 

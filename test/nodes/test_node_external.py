@@ -227,7 +227,7 @@ def test_states_that_passed_without_a_subscriber_are_no_gap(robot: Robot) -> Non
         for subscription in list(world.client.node.subscriptions):
             if 'diagnostics' not in subscription.topic_name:
                 world.client.node.destroy_subscription(subscription)
-        world.client.until(lambda: 'nobody listens' in world.status('external torque').message, why='no subscriber')
+        world.client.until(lambda: 'no subscriber' in world.status('external torque').message, why='no subscriber')
         world.go_on(0.5)
         world.client.diagnostics.pop('external torque')
         world.client.listen('torque/external')
