@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from krang_dynamics_ros.core.parameters import ParameterSpec, markdown_table
+from krang_dynamics_ros.live.base import SPECS as OF_BASE
 from krang_dynamics_ros.live.external import documented as of_external
 from krang_dynamics_ros.live.firmware import documented as of_firmware
 from krang_dynamics_ros.live.parameters import documented as of_dynamics
@@ -22,6 +23,7 @@ def parameters() -> Iterator[tuple[str, Sequence[ParameterSpec]]]:
     yield 'dynamics_node.md', of_dynamics()
     yield 'external.md', of_external()
     yield 'firmware.md', of_firmware()
+    yield 'base.md', OF_BASE
     yield 'demo.md', of_simulator()
     yield 'demo.md', OF_VIEWER
     yield 'trajectory.md', OF_TRAJECTORY

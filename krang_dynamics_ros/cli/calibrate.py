@@ -138,7 +138,7 @@ class _Command:
         hands, hand = self._engine.inputs.hands, self._told.hand
         with Bag(path) as bag, suppress(KeyboardInterrupt):
             inputs = self._engine.inputs
-            topics = bag.topics(tuple(hands), '', bool(inputs.imu_joints), inputs.topics)
+            topics = bag.topics(tuple(hands), '', inputs.uses_imu, inputs.topics)
             note(*(f'{path}: {line}' for line in (*bag.notes, *topics.notes)))
             if hand not in topics.wrenches:
                 topic = inputs.topics.wrenches[hand]

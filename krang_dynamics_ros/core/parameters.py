@@ -51,6 +51,7 @@ class ParameterSpec:
     default_text: str = ''  # for the documents, where the default depends on the robot
     count: int | None = None  # how many entries a list must have
     once: bool = False  # whether a list must name each entry once
+    may_be_unset: bool = False  # whether NaN is a value, that of a number which is not set
     in_topics: bool = False  # whether entries become parts of the names of topics
 
     @property
@@ -107,7 +108,8 @@ class ParameterSpec:
 
     def _wanted(self, items: Sequence[Any]) -> str:
         """Say what entries must be, if they are not: finite, so many, numbers within the range."""
-        finite = all(math.isfinite(item) for item in items if isinstance(item, float))
+        unset = self.may_be_unset
+        finite = all(math.isfinite(x) or (unset and math.isnan(x)) for x in items if isinstance(x, float))
         if not finite or (self.count is not None and len(items) != self.count):
             return 'finite' if self.count is None else f'{self.count} finite numbers'
         least, most = self.least, self.most

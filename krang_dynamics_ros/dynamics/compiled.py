@@ -165,10 +165,10 @@ class CompiledDynamics(Dynamics):
         output = self._wrench_output()
         return output[:-1], float(output[-1])
 
-    def over(self, quantity: Quantity, q: Array, *dq: Array) -> Array:
+    def over(self, quantity: Quantity, q: Array, *dq: Array, base: Sequence[BaseMotion] | None = None) -> Array:
         """Return A, C, Q or C dq for many states, as `Dynamics.over`, in a single loop in C."""
-        if self._payload_off_hands:
-            return super().over(quantity, q, *dq)
+        if self._payload_off_hands or base is not None:
+            return super().over(quantity, q, *dq, base=base)
         return self._over(quantity, (self.n, self.n) if quantity in ('A', 'C') else (self.n,), q, *dq)
 
     def wrench_torques(self, q: Array, wrenches: WrenchRows) -> Array:

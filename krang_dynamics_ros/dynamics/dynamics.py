@@ -9,7 +9,7 @@ Units: m, kg, s, rad, N, N m. "Base" is the link without a parent. It does not m
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Literal
 
 import numpy as np
@@ -473,10 +473,24 @@ class Dynamics(PinocchioModel):
         given = pin.SE3(axes.rotation, about.translation)
         return np.array(given.actInv(link.act(pin.Force(weight))).vector)
 
-    def over(self, quantity: Quantity, q: Array, *dq: Array) -> Array:
-        """Return A, C, Q or C dq (m, n, n or m, n) of many states, from q (m, n) and dq (m, n)."""
-        values = [getattr(self, quantity)(*row) for row in zip(q, *dq, strict=True)]
+    def over(self, quantity: Quantity, q: Array, *dq: Array, base: Sequence[BaseMotion] | None = None) -> Array:
+        """Return A, C, Q or C dq of many states, a state per row: (m, n, n) or (m, n) from q (m, n) and dq (m, n).
+
+        `base` has the motion of the base at each state (m); None: `base_motion` at all of them.
+        """
+        rows, compute = zip(q, *dq, strict=True), getattr(self, quantity)
+        values = [compute(*row) for row in rows] if base is None else self._over_moving_base(compute, rows, base)
         return np.array(values).reshape(len(q), *[self.n] * (2 if quantity in ('A', 'C') else 1))
+
+    def _over_moving_base(
+        self, compute: Callable[..., Array], rows: Iterable[tuple[Array, ...]], base: Sequence[BaseMotion]
+    ) -> list[Array]:
+        now, values = self.base_motion, []
+        for motion, row in zip(base, rows, strict=True):
+            self.base_motion = motion
+            values.append(compute(*row))
+        self.base_motion = now
+        return values
 
     def wrench_torques(self, q: Array, wrenches: WrenchRows) -> Array:
         """Return J^T f (m, n) for many states, from q (m, n) and the wrenches at each state."""

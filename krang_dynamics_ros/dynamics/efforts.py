@@ -7,6 +7,7 @@ from typing import Literal, get_args
 
 import numpy as np
 
+from ..core.base_motion import BaseMotion
 from ..core.errors import ArgumentError
 from ..core.spatial import Array
 from .dynamics import Dynamics
@@ -54,28 +55,28 @@ class Efforts:
         effort = np.full(self._dynamics.n, np.nan) if state.effort is None else state.effort
         return np.asarray(self.torques(state.q[None], dq[None], effort[None])[0])
 
-    def torques(self, q: Array, dq: Array, effort: Array) -> Array:
+    def torques(self, q: Array, dq: Array, effort: Array, base: Sequence[BaseMotion] | None = None) -> Array:
         """Return the torques (m, n) of many states from their readings (m, n); external readings are only scaled.
 
-        A torque is NaN where its velocity is needed and NaN.
+        A torque is NaN where its velocity is needed and NaN. `base` has the motion of the base at each state (m).
         """
         scaled = np.asarray(effort * self.scale)
         if self.source == 'external':
             return scaled
-        return self._dynamics.drive.without_offset(scaled) + self.missing(q, dq)
+        return self._dynamics.drive.without_offset(scaled) + self.missing(q, dq, base)
 
-    def missing(self, q: Array, dq: Array) -> Array:
+    def missing(self, q: Array, dq: Array, base: Sequence[BaseMotion] | None = None) -> Array:
         """Return the sum (m, n) of the terms in `without`, for many states."""
         missing = np.zeros_like(q)
         for name in self.without:
-            missing = missing + self._term(name, q, dq)
+            missing = missing + self._term(name, q, dq, base)
         return missing
 
-    def _term(self, name: str, q: Array, dq: Array) -> Array:
+    def _term(self, name: str, q: Array, dq: Array, base: Sequence[BaseMotion] | None) -> Array:
         if name == 'gravity':
-            return self._dynamics.over('Q', q)
+            return self._dynamics.over('Q', q, base=base)
         if name == 'coriolis':
-            return self._dynamics.over('coriolis_torque', q, dq)
+            return self._dynamics.over('coriolis_torque', q, dq, base=base)
         return self._dynamics.friction.torque(dq)
 
 

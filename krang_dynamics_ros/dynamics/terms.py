@@ -7,13 +7,14 @@ No other code lists the terms.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import Protocol, cast, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ..core.base_motion import BaseMotion
 from ..core.spatial import Array
 from ..core.wrench import WrenchRows
 from .drives import PreslidingState
@@ -29,6 +30,7 @@ class StateRows(Protocol):
     q: Array  # (m, n)
     dq: Array  # (m, n), NaN where unknown
     wrenches: WrenchRows
+    base: Sequence[BaseMotion] | None  # (m) motion of the base; None: that of the dynamics
 
 
 @runtime_checkable
@@ -86,12 +88,12 @@ ALL = (
     Term(
         'gravity', 'Q(q)', 'the torque that holds the robot up', '#2563eb',
         lambda dynamics: lambda state: dynamics.Q(state.q),
-        lambda dynamics: lambda rows: dynamics.over('Q', rows.q),
+        lambda dynamics: lambda rows: dynamics.over('Q', rows.q, base=rows.base),
     ),
     Term(
         'coriolis', 'C(q, dq) dq', 'Coriolis and centrifugal torque', '#0d9488',
         lambda dynamics: lambda state: dynamics.coriolis_torque(state.q, state.velocity),
-        lambda dynamics: lambda rows: dynamics.over('coriolis_torque', rows.q, rows.dq),
+        lambda dynamics: lambda rows: dynamics.over('coriolis_torque', rows.q, rows.dq, base=rows.base),
         needs_velocity=True,
     ),
     Term(

@@ -24,7 +24,7 @@ def assumptions(settings: Settings, model: Model) -> Iterator[str]:
     yield f'robot: {robot.name}, joints {listed(robot.joint_names)}'
     if fixed := named(settings['fixed_joints']):
         yield f'fixed joints: {listed(fixed)}'
-    yield f'gravity: {list(settings["gravity"])} m/s^2 in the axes of {robot.base}, {_mounting(settings)}'
+    yield f'gravity: {_gravity(settings, robot.base)}'
     yield f'joint states: topic {settings["joint_states_topic"]}'
     yield f'effort: {_effort(settings)}; {_scales(settings, model)}'
     if adds := named(settings['robot.adds']):
@@ -33,6 +33,18 @@ def assumptions(settings: Settings, model: Model) -> Iterator[str]:
         sense = settings[f'{name}.sense'].replace('_', ' ')
         tool = f', tool {settings[f"{name}.tool.mass"]:g} kg' if settings[f'{name}.tool.mass'] else ''
         yield f'hand {name}: link {settings[f"{name}.link"]}, wrench {settings[f"{name}.wrench_topic"]}, {sense}{tool}'
+
+
+def _gravity(settings: Settings, base: str) -> str:
+    if settings['base_motion'] == 'fixed':
+        return f'{list(settings["gravity"])} m/s^2 in the axes of {base}, {_mounting(settings)}'
+    size, link = np.linalg.norm(settings['gravity']), settings['imu.link'] or 'the frame of its header'
+    what = (
+        f'{size:g} m/s^2 by the orientation'
+        if settings['base_motion'] == 'orientation'
+        else 'by acceleration and turning'
+    )
+    return f'{what} of the IMU on {settings["imu_topic"]}, in {link}'
 
 
 def _mounting(settings: Settings) -> str:

@@ -255,9 +255,12 @@ class CommandSupervisor:
     def _silence(self, now: float) -> str:
         if self._fresh(now):
             return ''
+        arrival = int(self.arrivals() * 1e9)
+        if why := self._inputs.base_fault(arrival):
+            return f'the motion of the base is not known: {why}'
         if self._latest is None:
             return 'not all joints are known; publish joint states first'
-        missing = self._inputs.states.missing(int(self.arrivals() * 1e9))
+        missing = self._inputs.states.missing(arrival)
         which = f': {", ".join(missing[:5])}' if missing else ''
         age = f'no complete joint state for {now - self._at:.2g} s'
         return f'{age}, must be at most {self._settings["state_timeout"]:g} s{which}'

@@ -58,7 +58,8 @@ class Engine:
     def _apply(self) -> None:
         """Apply the values of the parameters to the dynamics."""
         self.summed = named(self._settings['total_terms'])
-        self.dynamics.gravity = np.array(self._settings['gravity'])
+        if self.inputs.base is None:
+            self.dynamics.gravity = np.array(self._settings['gravity'])
         parameters.set_joints(self.dynamics, self._settings)
 
     def _forget(self) -> None:
@@ -71,6 +72,8 @@ class Engine:
         """Store a joint state, as `RobotInputs.on_joint_state`; return the torques if all joints are known."""
         self.payloads.advance(now)
         state = self.inputs.on_joint_state(names, position, velocity, effort, stamp, now)
+        if state is not None and state.base is not None:
+            self.dynamics.base_motion = state.base
         return None if state is None else self._terms.of(state)
 
     def on_joint_states(
@@ -82,7 +85,8 @@ class Engine:
         wrenches: Sequence[tuple[int, Any]],
     ) -> tuple[Array, WrenchRows] | None:
         """Store many joint states at once, as `RobotInputs.on_rows`; None if they must be given singly."""
-        return self.inputs.on_rows(names, columns, RowTimes(stamp, now), wrenches) if self.payloads.steady else None
+        singly = not self.payloads.steady or self.inputs.base is not None
+        return None if singly else self.inputs.on_rows(names, columns, RowTimes(stamp, now), wrenches)
 
     def on_payload(self, hand: str, frame: str, payload: PayloadSpec, now: int) -> None:
         """Set the payload of a hand, given in the frame of a link, or of the hand if `frame` is ''.
@@ -103,6 +107,8 @@ class Engine:
             self.inputs.hands[hand].refusals.note(reason)
         elif kind == 'payload':
             self.payloads.refusals[hand].note(reason)
+        elif kind == 'imu' and self.inputs.base is not None:
+            self.inputs.base.refusals.note(f'imu: {reason}')
         else:
             self.inputs.joint_state_count += kind == 'joint_states'
             self.inputs.states.refusals.note(reason if kind == 'joint_states' else f'{kind}: {reason}')

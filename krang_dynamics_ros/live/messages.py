@@ -59,12 +59,17 @@ class WrenchMessage(NamedTuple):
     arrival: int
 
 
-class ImuMessage(NamedTuple):
-    """Orientation (w, x, y, z) and pitch rate (rad/s) of the base, and the first entry of the covariance of each."""
+Quaternion = tuple[float, float, float, float]  # w, x, y, z
 
-    quaternion: tuple[float, float, float, float]
-    rate: float
-    covariances: tuple[float, float]
+
+class ImuMessage(NamedTuple):
+    """Readings of an IMU in the axes of a link: orientation in a world with z up, rad/s, specific force in m/s^2."""
+
+    frame: str
+    quaternion: Quaternion
+    angular_velocity: Three
+    linear_acceleration: Three
+    covariances: Three  # the first entry of the covariance of each; -1: it is not given
     stamp: int
     arrival: int
 
@@ -162,11 +167,15 @@ def wrench_of(message: Any) -> tuple[str, Three, Three]:
     return message.header.frame_id, (f.x, f.y, f.z), (m.x, m.y, m.z)
 
 
-def imu_of(message: Any) -> tuple[tuple[float, float, float, float], float, tuple[float, float]]:
-    """Return the orientation (w, x, y, z), the pitch rate (rad/s), and the first entry of the covariance of each."""
-    o = message.orientation
-    covariances = (float(message.orientation_covariance[0]), float(message.angular_velocity_covariance[0]))
-    return (o.w, o.x, o.y, o.z), message.angular_velocity.y, covariances
+def imu_of(message: Any) -> tuple[str, Quaternion, Three, Three, Three]:
+    """Return the fields of an `ImuMessage` without its times, from an Imu."""
+    o, w, f = message.orientation, message.angular_velocity, message.linear_acceleration
+    covariances = (
+        float(message.orientation_covariance[0]),
+        float(message.angular_velocity_covariance[0]),
+        float(message.linear_acceleration_covariance[0]),
+    )
+    return message.header.frame_id, (o.w, o.x, o.y, o.z), (w.x, w.y, w.z), (f.x, f.y, f.z), covariances
 
 
 def payload_of(message: Any) -> tuple[str, float, Three, Six]:

@@ -18,8 +18,10 @@ from ..dynamics.factory import Model
 from ..dynamics.state import LazyWrenches, Parts, State
 from ..robot.robot import Limits, Robot
 from . import parameters
+from .base import base_input
 from .imu import pitch
 from .joints import JointTracker
+from .messages import ImuMessage
 from .standstill import Standstill
 from .state_checks import JointBounds
 from .wrenches import RowTimes, Weigh, WrenchInput, WristSensor, contact_rows, contact_wrenches, latest
@@ -46,6 +48,10 @@ class RobotInputs:
         joints, timeout = model.dynamics.joint_names, settings['state_timeout']
         self.states = JointTracker(joints, joint_bounds(model.robot), timeout, self.imu_joints)
         self.checks = self.states.checks  # for commands
+        self.base = base_input(settings, model.dynamics)  # None: it is fixed
+        if self.base is not None:
+            joint_delays, base = self.checks.delays, self.base
+            self.checks.delays = lambda: (*joint_delays(), base.delay)
         self.hands = {name: self._hand(name) for name in named(settings['end_effectors'])}
         self._standstill = {name: Standstill(joints, ZERO_SECONDS) for name in self.hands}
         settings.require(self._check)
@@ -96,7 +102,7 @@ class RobotInputs:
         used = self.states.update(names, position, velocity, effort, stamp, now)
         if self.states.timeline.time_resets != resets:
             self._forget_readings(stamp, now)
-        if not used or not self.states.complete(now):
+        if not used or not self.states.complete(now) or (self.base is not None and self.base.fault(stamp, now)):
             return None
         states = self.states
         parts = _Parts(states, partial(self._state, stamp, now)) if states.in_parts else None
@@ -107,12 +113,15 @@ class RobotInputs:
         q, velocities, effort = numbers
         wrenches = LazyWrenches(lambda: contact_wrenches(self.hands.values(), self._weigh(q), stamp, now))
         dq = velocities if math.isfinite(velocities @ velocities) else None
-        return State(q, dq, wrenches, effort, time, velocities, parts)
+        base = None if self.base is None else self.base.motion
+        return State(q, dq, wrenches, effort, time, velocities, parts, base)
 
     def _forget_readings(self, stamp: int, now: int) -> None:
         """Forget readings from the future, after time went back."""
         for hand in self.hands.values():
             hand.time_went_back(stamp, now)
+        if self.base is not None:
+            self.base.time_went_back(stamp, now)
 
     def on_rows(
         self, names: Sequence[str], columns: Sequence[Array], times: RowTimes, wrenches: Sequence[tuple[int, Any]]
@@ -149,7 +158,7 @@ class RobotInputs:
         wrench_input, states = self.hands[hand], self.states
         if not wrench_input.update(frame, force, moment, stamp, now) or wrench_input.reading is None:
             return False
-        if states.complete(now):
+        if states.complete(now) and not self.base_fault(now):
             dq = states.velocity if states.moving else None
             self._standstill[hand].add(now, wrench_input.reading, states.position, dq)
         return True
@@ -157,10 +166,11 @@ class RobotInputs:
     def compensated(self, hand: str, now: int) -> Array | None:
         """Return a hand's latest reading (6) without bias, tool and payload, in its own frame and sense.
 
-        None while a joint is unknown, because the direction of the weight is unknown then; None if it is not finite.
+        None while a joint or the motion of the base is unknown, because the direction of the weight is unknown then;
+        None if it is not finite.
         """
         wrench_input = self.hands[hand]
-        if wrench_input.reading is None or not self.states.complete(now):
+        if wrench_input.reading is None or not self.states.complete(now) or self.base_fault(now):
             return None
         wrench = contact_wrenches([wrench_input], self._weigh(self.states.position), 0, wrench_input.arrival)[hand]
         vector = wrench.vector
@@ -181,24 +191,33 @@ class RobotInputs:
     @property
     def max_age(self) -> float:
         """Maximum age of any input, s."""
-        return max([self.states.timeout, *(hand.timeout for hand in self.hands.values())])
+        of_base = 0.0 if self.base is None else self.base.max_age
+        return max([self.states.timeout, of_base, *(hand.timeout for hand in self.hands.values())])
 
     def _weigh(self, q: Array) -> Weigh:
         return partial(self._model.dynamics.weights, q)
 
-    def on_imu(
-        self, quaternion: Sequence[float], rate: float, covariances: tuple[float, float], stamp: int, now: int
-    ) -> None:
-        """Store the orientation of the base (w, x, y, z) and its pitch rate (rad/s).
+    @property
+    def uses_imu(self) -> bool:
+        """Whether messages of the IMU are used."""
+        return bool(self.imu_joints) or self.base is not None
 
-        `covariances` are the first entries of the covariances of orientation and rate; -1 means "not measured".
-        """
+    def base_fault(self, now: int) -> str:
+        """Return why the motion of the base is unknown now; '' if it is known, or the base is fixed."""
+        return '' if self.base is None else self.base.fault(self.states.newest, now)
+
+    def on_imu(self, message: ImuMessage) -> None:
+        """Store the motion of the base, or the angle of the joint that turns it."""
+        if self.base is not None:
+            self.base.update(message)
+            return
+        covariances, stamp, now = message.covariances, message.stamp, message.arrival
         try:
-            angle = pitch(quaternion, covariances[0])
+            angle = pitch(message.quaternion, covariances[0])
         except ArgumentError as error:
             self.states.refusals.note(str(error))
             return
-        velocity = rate if covariances[1] != -1 else math.nan
+        velocity = message.angular_velocity[1] if covariances[1] != -1 else math.nan
         resets = self.states.timeline.time_resets
         self.states.on_joint(self.imu_joints[0], angle, velocity, stamp, now)
         if self.states.timeline.time_resets != resets:
@@ -207,6 +226,8 @@ class RobotInputs:
     def forget(self, now: int) -> None:
         """Forget all messages: the clock has jumped."""
         self.states.on_clock_jump(now)
+        if self.base is not None:
+            self.base.forget()
         for name, hand in self.hands.items():
             hand.forget()
             self._standstill[name].forget()

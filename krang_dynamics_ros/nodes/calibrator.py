@@ -21,7 +21,7 @@ from sensor_msgs.msg import Imu, JointState
 from ..calibration.samples import Sampler
 from ..core.errors import ArgumentError, KrangDynamicsError
 from ..live.engine import Engine
-from ..live.messages import imu_of, stamp_of, wrench_of
+from ..live.messages import ImuMessage, imu_of, stamp_of, wrench_of
 from .topics import INPUT
 
 DISCOVERY = 4.0  # s: nodes announce themselves every 3 s, and the first announcement may be lost
@@ -76,6 +76,7 @@ def _plain(value: Any) -> Any:
 SHOW = 0.2  # s between two updates of the table
 GLOBAL = (
     'robot_file', 'robot_description', 'gravity', 'end_effectors', 'imu_joint', 'state_timeout', 'robot.gravity',
+    'base_motion', 'imu.link', 'imu.cutoff',
 )  # fmt: skip
 OF_HAND = (
     'link', 'sense', 'moment_about', 'tool.mass', 'tool.com', 'payload.mass', 'payload.com', 'payload.inertia',
@@ -138,7 +139,7 @@ class _Subscriptions:
         topics = engine.inputs.topics
         node.create_subscription(JointState, topics.joint_states, self._on_joint_state, INPUT)
         node.create_subscription(WrenchStamped, topics.wrenches[sampler.hand.name], self._on_wrench, INPUT)
-        if engine.inputs.imu_joints:
+        if engine.inputs.uses_imu:
             node.create_subscription(Imu, topics.imu, self._on_imu, INPUT)
 
     def _now(self) -> int:
@@ -158,7 +159,7 @@ class _Subscriptions:
 
     def _on_imu(self, message: Imu) -> None:
         if (stamp := self._stamp(message, 'imu')) is not None:
-            self._engine.inputs.on_imu(*imu_of(message), stamp, self._now())
+            self._engine.inputs.on_imu(ImuMessage(*imu_of(message), stamp, self._now()))
 
     def _stamp(self, message: Any, kind: str) -> int | None:
         """Return the stamp of a message (ns); note a refusal and return None if it is not a valid time."""

@@ -150,7 +150,7 @@ class Computer:
         found = {'position': core.q, 'velocity': core.dq, 'effort': core.effort}
         found |= {'smooth_position': q, 'smooth_velocity': dq, 'acceleration': ddq}
         found |= {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
-        found['measured'] = self._efforts.torques(core.q, core.dq, core.effort)
+        found['measured'] = self._efforts.torques(core.q, core.dq, core.effort, core.base)
         known = np.nan if self._efforts.source == 'external' else 1.0
         return found | {'residual': known * (found['measured'] - found['model'])}
 

@@ -105,6 +105,7 @@ class _Work:
         refused = {'joint states': inputs.states.refusals}
         refused |= {f'wrench {name}': hand.refusals for name, hand in inputs.hands.items()}
         refused |= {f'payload {name}': refusals for name, refusals in payloads.refusals.items()}
+        refused |= {} if inputs.base is None else {'imu': inputs.base.refusals}
         for refusals in refused.values():
             refusals.count = 0
         timeline = inputs.states.timeline
@@ -163,13 +164,15 @@ class _Work:
         missing = [name for name, there in zip(names, known, strict=True) if not there]
         if inputs.states.refusals.count:
             return f'all joint states were refused: {inputs.states.refusals.reason}'
+        if inputs.base is not None and not missing:
+            return f'the motion of the base was never known: {inputs.base.fault(0, inputs.base.arrival)}'
         return f'never all joints were known at once; missing: {", ".join(missing[:10])}'
 
 
 def topics_for(job: Job, engine: Engine, recording: Bag | TableFile) -> Topics:
     """Return the topics of a recording that a job listens to."""
     inputs = engine.inputs
-    return recording.topics(tuple(inputs.hands), job.joint_states, bool(inputs.imu_joints), inputs.topics)
+    return recording.topics(tuple(inputs.hands), job.joint_states, inputs.uses_imu, inputs.topics)
 
 
 def table_path(folder: Path, kind: str, number: int | None) -> Path:

@@ -9,6 +9,7 @@ from itertools import chain
 import numpy as np
 from numpy.typing import NDArray
 
+from ..core.base_motion import BaseMotion
 from ..core.inertia import Inertia
 from ..core.spatial import Array
 from ..core.wrench import WrenchFrame, WrenchRows
@@ -40,6 +41,7 @@ class States:
     payload: Sequence[Mapping[str, Inertia]]  # (m), by link: one object for all states that have the same
     resets: NDArray[np.int64]  # (m), how often everything began anew before
     torques: dict[str, Array] = field(default_factory=dict)  # (m, n), of the terms that remember states before
+    base: Sequence[BaseMotion] | None = None  # (m) motion of the base; None: it is fixed
 
     def __len__(self) -> int:
         return len(self.stamp)
@@ -49,7 +51,8 @@ class States:
         torques = {term: torque[rows] for term, torque in self.torques.items()}
         wrenches = {place: vectors[rows] for place, vectors in self.wrenches.items()}
         arrays = (self.stamp[rows], self.arrival[rows], self.q[rows], self.dq[rows], self.effort[rows])
-        return States(*arrays, wrenches, self.payload[rows], self.resets[rows], torques)
+        base = None if self.base is None else self.base[rows]
+        return States(*arrays, wrenches, self.payload[rows], self.resets[rows], torques, base)
 
 
 def joined(parts: Sequence[States]) -> States:
@@ -66,7 +69,8 @@ def joined(parts: Sequence[States]) -> States:
     torques = {term: np.concatenate([part.torques[term] for part in parts]) for term in parts[0].torques}
     payload = [*chain.from_iterable(part.payload for part in parts)]
     resets = np.concatenate([part.resets for part in parts])
-    return States(stamp, arrival, q, dq, effort, wrenches, payload, resets, torques)
+    base = None if parts[0].base is None else [*chain.from_iterable(part.base or () for part in parts)]
+    return States(stamp, arrival, q, dq, effort, wrenches, payload, resets, torques, base)
 
 
 def blocks(parts: Iterable[States]) -> Iterator[States]:
@@ -158,6 +162,7 @@ class Singles:
         self._times: list[tuple[int, int, int]] = []  # stamp, arrival, resets
         self._columns: list[tuple[Array, ...]] = []  # position, velocity, effort, terms
         self._payload: list[Mapping[str, Inertia]] = []
+        self._base: list[BaseMotion] = []
         self._wrenches: dict[WrenchFrame, dict[int, Array]] = {}  # by row
 
     def __len__(self) -> int:
@@ -173,6 +178,8 @@ class Singles:
         found = (state.q, state.velocities, state.effort, *terms)
         self._columns.append(tuple(self._unknown if x is None else x.copy() for x in found))
         self._payload.append(self._engine.payloads.carried)
+        if state.base is not None:
+            self._base.append(state.base)
         for wrench in state.wrenches:
             rows = self._wrenches.setdefault(WrenchFrame(wrench.link, wrench.axes, wrench.about), {})
             rows[row] = rows.get(row, 0.0) + wrench.vector
@@ -186,7 +193,7 @@ class Singles:
             for place, rows in self._wrenches.items():
                 wrenches[place][[*rows]] = [*rows.values()]
             terms = dict(zip(self._terms, torques, strict=True))
-            yield States(stamp, arrival, q, dq, effort, wrenches, self._payload, resets, terms)
+            yield States(stamp, arrival, q, dq, effort, wrenches, self._payload, resets, terms, self._base or None)
             self._begin()
 
 
@@ -203,6 +210,6 @@ def deliver(engine: Engine, message: Message) -> Torques | None:
         engine.on_payload(message.hand, message.frame, told, message.arrival)
     elif isinstance(message, RefusedMessage):
         engine.refuse(message.kind, message.hand, message.reason)
-    elif engine.inputs.imu_joints:
-        engine.inputs.on_imu(*message)
+    elif engine.inputs.uses_imu:
+        engine.inputs.on_imu(message)
     return None

@@ -11,23 +11,11 @@ from krang_dynamics_ros.core.errors import ArgumentError
 from krang_dynamics_ros.core.spatial import rotation_from_rpy
 from krang_dynamics_ros.live.engine import Engine, engine_of
 from krang_dynamics_ros.live.imu import pitch
-from krang_dynamics_ros.live.messages import ImuMessage
 from krang_dynamics_ros.processing.replay import deliver
 
+from ..imu import pitching, quaternion
+
 S = 10**9  # ns
-
-
-def quaternion(R: np.ndarray) -> tuple[float, float, float, float]:
-    """Return (w, x, y, z) by the eigenvector of Bar-Itzhack's matrix, which is good at every angle."""
-    (xx, xy, xz), (yx, yy, yz), (zx, zy, zz) = R
-    K = np.array([
-        [xx - yy - zz, yx + xy, zx + xz, zy - yz],
-        [yx + xy, yy - xx - zz, zy + yz, xz - zx],
-        [zx + xz, zy + yz, zz - xx - yy, yx - xy],
-        [zy - yz, xz - zx, yx - xy, xx + yy + zz],
-    ])  # fmt: skip
-    x, y, z, w = np.linalg.eigh(K)[1][:, -1].tolist()
-    return w, x, y, z
 
 
 def leaning(roll: float, angle: float, heading: float) -> tuple[float, float, float, float]:
@@ -72,10 +60,10 @@ def known(engine: Engine, now: int) -> Any:
 def test_a_roll_is_counted_and_gives_no_torque_live_as_in_a_recording() -> None:
     engine = engine_of({'imu_joint': 'q_imu'})
     refusals = engine.inputs.states.refusals
-    assert deliver(engine, ImuMessage(leaning(60, 0, 0), 0.0, (0.0, 0.0), S, S)) is None
+    assert deliver(engine, pitching(leaning(60, 0, 0), 0.0, (0.0, 0.0), S, S)) is None
     assert known(engine, S) is None
     assert refusals.count == 1
     assert refusals.reason.startswith('imu: roll 60.0 degrees')
-    deliver(engine, ImuMessage(leaning(2, 20, 0), 0.0, (0.0, 0.0), S, S))
+    deliver(engine, pitching(leaning(2, 20, 0), 0.0, (0.0, 0.0), S, S))
     assert known(engine, S + 1).state.q[0] == pytest.approx(np.radians(20))
     assert refusals.count == 1

@@ -16,6 +16,7 @@ from krang_dynamics_ros.live.alignment import DEPTH, Alignment
 from krang_dynamics_ros.live.engine import Engine, engine_of
 from krang_dynamics_ros.live.messages import JointStateMessage
 
+from ..imu import pitching
 from ..parts import BEGIN, BODY, LEFT, RIGHT, Publisher, motion, published
 
 ALL = slice(0, 17)
@@ -109,7 +110,7 @@ def test_one_joint_by_an_imu_is_a_part(krang: Dynamics) -> None:
             q, dq, _ = motion(krang, t - 0.0013)
             angle, stamp = q[0] / 2, BEGIN + round((t - 0.0013) * 1e9)
             quaternion = (np.cos(angle), 0.0, np.sin(angle), 0.0)
-            robot.inputs.on_imu(quaternion, dq[0], (0.0, 0.0), stamp, WARM + round(t * 1e9))
+            robot.inputs.on_imu(pitching(quaternion, dq[0], (0.0, 0.0), stamp, WARM + round(t * 1e9)))
         torques = robot.on_joint_state(
             krang.joint_names, *motion(krang, t), BEGIN + round(t * 1e9), WARM + round(t * 1e9)
         )

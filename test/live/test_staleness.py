@@ -20,6 +20,8 @@ from krang_dynamics_ros.live.parameters import MODEL
 from krang_dynamics_ros.live.state_checks import JointBounds
 from krang_dynamics_ros.live.wrenches import WrenchInput
 
+from ..imu import pitching
+
 MS = 1_000_000
 HOUR = 3_600_000
 UNSTAMPED = 0
@@ -289,15 +291,15 @@ def test_an_imu_stands_for_its_joint_alone(model: Model, robot: Robot) -> None:
         return inputs.on_joint_state(robot.joint_names, zeros, zeros, NOTHING, now * MS, now * MS)
 
     assert state(5000) is None  # what a joint state says of that joint does not count
-    inputs.on_imu(TILTED, 0.5, (0.0, 0.0), 5000 * MS, 5000 * MS)
+    inputs.on_imu(pitching(TILTED, 0.5, (0.0, 0.0), 5000 * MS, 5000 * MS))
     known = state(5001)
     assert known is not None
     assert (known.q[0], known.dq[0]) == (pytest.approx(0.1), 0.5)
-    inputs.on_imu(UPRIGHT, 0.5, (-1.0, 0.0), 5010 * MS, 5010 * MS)  # says that it has no orientation
+    inputs.on_imu(pitching(UPRIGHT, 0.5, (-1.0, 0.0), 5010 * MS, 5010 * MS))  # says that it has no orientation
     assert inputs.states.refusals.count == 1
     assert 'orientation' in inputs.states.refusals.reason
     assert inputs.states.position[0] == pytest.approx(0.1)
-    inputs.on_imu(UPRIGHT, 0.5, (0.0, -1.0), 5020 * MS, 5020 * MS)  # says that it has no rate
+    inputs.on_imu(pitching(UPRIGHT, 0.5, (0.0, -1.0), 5020 * MS, 5020 * MS))  # says that it has no rate
     known = state(5021)
     assert known is not None
     assert known.q[0] == 0
@@ -307,10 +309,10 @@ def test_an_imu_stands_for_its_joint_alone(model: Model, robot: Robot) -> None:
 def test_an_imu_whose_time_goes_back_forgets_readings_of_later(model: Model) -> None:
     robot = Played(model, imu_joint='q_imu', wrench_timeout=1.0)
     robot.push(9000)
-    robot.engine.inputs.on_imu(UPRIGHT, 0.0, (0.0, 0.0), 9000 * MS, 9000 * MS)
+    robot.engine.inputs.on_imu(pitching(UPRIGHT, 0.0, (0.0, 0.0), 9000 * MS, 9000 * MS))
     assert robot.wrench_torque(9000).any()
-    robot.engine.inputs.on_imu(UPRIGHT, 0.0, (0.0, 0.0), 7500 * MS, 9010 * MS)
-    robot.engine.inputs.on_imu(UPRIGHT, 0.0, (0.0, 0.0), 8500 * MS, 9020 * MS)
+    robot.engine.inputs.on_imu(pitching(UPRIGHT, 0.0, (0.0, 0.0), 7500 * MS, 9010 * MS))
+    robot.engine.inputs.on_imu(pitching(UPRIGHT, 0.0, (0.0, 0.0), 8500 * MS, 9020 * MS))
     assert not robot.wrench_torque(8500, 9020).any()
 
 

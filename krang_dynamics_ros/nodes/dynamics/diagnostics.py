@@ -6,6 +6,8 @@ import time
 from collections.abc import Callable, Iterator
 
 from ...core.errors import MAX_LISTED
+from ...core.spatial import Array
+from ...live.base import BaseInput
 from ...live.engine import Engine
 from ...live.wrenches import WrenchInput
 from ..diagnostics import ERROR, OK, WARN, Status, age
@@ -39,6 +41,8 @@ class DynamicsHealth:
         """Yield the present statuses, and reset the counters."""
         elapsed = max(time.monotonic() - self._since, 1e-3)
         yield self._joint_states(elapsed)
+        if self._inputs.base is not None:
+            yield self._base(self._inputs.base)
         for hand in self._inputs.hands.values():
             yield self._wrench(hand)
             yield self._payload(hand)
@@ -82,6 +86,23 @@ class DynamicsHealth:
             'resets': states.timeline.resets,
             'in parts': 'yes' if states.in_parts else 'no',
             'behind the newest stamp': ', '.join(states.delayed_joints()),
+        })  # fmt: skip
+
+    def _base(self, base: BaseInput) -> Status:
+        fresh, why = self._newly_refused('base motion', base.refusals.count), self._inputs.base_fault(self._now())
+        level, words = OK, f'by the IMU: {base.mode}'
+        if why:
+            level, words = ERROR, f'no torque: {why}'
+        elif fresh:
+            level, words = WARN, f'{fresh} messages refused: {base.refusals.reason}'
+        motion = base.motion
+        return Status('base motion', level, words, {
+            'age (s)': age(self._now(), base.arrival),
+            'effective gravity (m/s^2)': '' if motion is None else _three(motion.gravity),
+            'angular velocity (rad/s)': '' if motion is None else _three(motion.angular_velocity),
+            'angular acceleration (rad/s^2)': '' if motion is None else _three(motion.angular_acceleration),
+            'refused in all': base.refusals.count,
+            'refused last because': base.refusals.reason,
         })  # fmt: skip
 
     def _wrench(self, hand: WrenchInput) -> Status:
@@ -146,3 +167,7 @@ class DynamicsHealth:
         fresh = count - self._refused.get(name, 0)
         self._refused[name] = count
         return fresh
+
+
+def _three(vector: Array) -> str:
+    return ', '.join(f'{x:.3f}' for x in vector)

@@ -23,7 +23,16 @@ from ...core.limits import MAX_BYTES
 from ...core.spatial import Array
 from ...dynamics.terms import Torques
 from ...live.engine import Engine
-from ...live.messages import JointStateReader, WrenchMessage, check_size, imu_of, payload_of, read_wrench, stamp_of
+from ...live.messages import (
+    ImuMessage,
+    JointStateReader,
+    WrenchMessage,
+    check_size,
+    imu_of,
+    payload_of,
+    read_wrench,
+    stamp_of,
+)
 from ...live.payloads import Payloads, PayloadSpec
 from ...live.robot_inputs import RobotInputs
 from ..endpoints import publishers
@@ -138,7 +147,7 @@ class DynamicsInputs:
             wrist = WristTopics(node, engine, hand, self.now)
             subscribe(WrenchStamped, names.wrenches[hand], partial(self._on_wrench, hand, wrist), raw=True)
         PayloadInput(node, engine.payloads, engine.inputs, self.now)
-        if engine.inputs.imu_joints:
+        if engine.inputs.uses_imu:
             subscribe(Imu, names.imu, self._on_imu, raw=True)
         self._clock = cast(ROSClock, node.get_clock())
         self._simulated = self._clock.ros_time_is_active
@@ -185,6 +194,6 @@ class DynamicsInputs:
             message = deserialize_message(raw, Imu)
             stamp = stamp_of(message)
         except (RuntimeError, ArgumentError) as error:
-            self._engine.inputs.states.refusals.note(f'imu: {why_refused(error)}')
+            self._engine.refuse('imu', '', why_refused(error))
             return
-        self._engine.inputs.on_imu(*imu_of(message), stamp, self.now())
+        self._engine.inputs.on_imu(ImuMessage(*imu_of(message), stamp, self.now()))
