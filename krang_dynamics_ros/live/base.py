@@ -232,10 +232,6 @@ class BaseInput:
     def _last_refusal(self) -> str:
         return f'; refused: {self.refusals.reason}' if self.refusals.count else ''
 
-    def at(self, state_stamp: int, now: int) -> BaseMotion | None:
-        """Return the motion for a joint state of this stamp (ns); None while it is unknown."""
-        return None if self.fault(state_stamp, now) else self.motion
-
 
 def base_input(settings: Settings, dynamics: Dynamics) -> BaseInput | None:
     """Return the input that the parameters ask for; None if the base is fixed."""
