@@ -135,10 +135,6 @@ class Terms:
             if isinstance(term, Remembers):
                 term.forget()
 
-    def of(self, state: State) -> Torques:
-        """Return the torques of a state, each computed on first access."""
-        return Torques(self, state)
-
     def finite(self, name: str, torque: Array | None) -> Array | None:
         """Return a torque (n), or None if its numbers or their squares are not finite; the reason goes to `faults`."""
         if torque is None or math.isfinite(torque @ torque):

@@ -141,7 +141,7 @@ class CommandSupervisor:
             commands.sum_limits = np.where(bounded, urdf, np.inf)
             commands.rates = parameters.rates(settings)
         if not commands.idle and self._latest is not None:
-            torques = self._terms.of(self._latest.state.with_new_wrenches())
+            torques = Torques(self._terms, self._latest.state.with_new_wrenches())
             commands.replace(self.clock(), self._contributions(torques, self.clock()))
         was, self._enabled = self._enabled, settings['command_enabled']
         if was and not self._enabled:

@@ -74,7 +74,7 @@ class Engine:
         state = self.inputs.on_joint_state(names, position, velocity, effort, stamp, now)
         if state is not None and state.base is not None:
             self.dynamics.base_motion = state.base
-        return None if state is None else self._terms.of(state)
+        return None if state is None else Torques(self._terms, state)
 
     def on_joint_states(
         self,

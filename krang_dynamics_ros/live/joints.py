@@ -27,6 +27,7 @@ class Layout(NamedTuple):
     known: bool  # whether it has any joint of the robot
     unknown: Array  # NaN for each joint of `ours`
     delay: Delay
+    fault: str = ''  # of the names: the message is refused
 
 
 class JointTable:
@@ -44,7 +45,7 @@ class JointTable:
         self.timeline.on_reset(self.forget)
         self._index = {name: k for k, name in enumerate(self.joint_names)}
         self._excluded = frozenset(excluded)
-        self._layouts: NamesCache[Layout | str] = NamesCache()
+        self._layouts: NamesCache[Layout] = NamesCache()
         self.forget()
 
     def forget(self) -> None:
@@ -61,14 +62,14 @@ class JointTable:
         if layout is None:
             layout = self._new_layout(key)
             self._layouts.put(key, layout)
-        if isinstance(layout, str):
-            self.refusals.note(layout)
+        if layout.fault:
+            self.refusals.note(layout.fault)
             return None
         return layout
 
-    def _new_layout(self, names: tuple[str, ...]) -> Layout | str:
+    def _new_layout(self, names: tuple[str, ...]) -> Layout:
         if fault := names_fault(names):
-            return fault
+            return self._layout((), [], [])._replace(fault=fault)
         theirs = [k for k, name in enumerate(names) if name in self._index and name not in self._excluded]
         ours = [self._index[names[k]] for k in theirs]
         return self._layout(names, ours, theirs)
@@ -155,7 +156,7 @@ class JointStates(JointTable):
         layout = self.layout_of(names)
         if layout is None:
             return False
-        n, positions, velocities, efforts = len(names), len(position), len(velocity), len(effort)
+        n, positions, velocities, efforts = len(names), position.size, velocity.size, effort.size
         if positions != n or velocities not in (0, n) or efforts not in (0, n):
             lengths = f'{n} names, {positions} positions, {velocities} velocities, {efforts} efforts'
             return self.refusals.note(f'arrays of unequal length: {lengths}')
@@ -218,7 +219,7 @@ class JointTracker(JointStates):
         self.repeated = 0  # messages whose stamps did not advance: no new value
         self.velocity_cutoff = 0.0  # Hz, of velocities computed from positions; 0: use those of the messages
         self._bounds, self._refused = bounds, RefusedSamples(bounds)
-        self._alignment = Alignment(len(joint_names))
+        self.alignment = Alignment(len(joint_names))
         self._max_squared_step = float(bounds.margin.min()) ** 2 if len(joint_names) else 0.0
         self._alone: dict[str, Layout] = {}  # joints with a source of their own
         super().__init__(joint_names, timeout, excluded)
@@ -227,7 +228,7 @@ class JointTracker(JointStates):
         """Forget all joints."""
         super().forget()
         self._refused.forget()
-        self._alignment.forget()
+        self.alignment.forget()
 
     def on_joint(self, name: str, position: float, velocity: float, stamp: int, now: int) -> bool:
         """Store the position and velocity of a joint with a source of its own; its effort stays unknown."""
@@ -241,7 +242,7 @@ class JointTracker(JointStates):
 
     def _delays(self) -> Iterator[Delay]:
         layouts = (*self._layouts.values(), *self._alone.values())
-        return (layout.delay for layout in layouts if isinstance(layout, Layout))
+        return (layout.delay for layout in layouts if not layout.fault)
 
     # One message ------------------------------------------------------------------------------------------------------
 
@@ -261,18 +262,18 @@ class JointTracker(JointStates):
                 return False
         if not self._follows(layout, columns, stamp, now):
             return False
-        if self._derives(layout):
+        if self.velocity_cutoff > 0 and self._derives(layout):
             columns = columns[0], self._velocities(layout, columns[0], stamp, now), columns[2]
         self._put(layout, columns, stamp, now)
         if stamp:
             layout.delay.observe(stamp, now)
-        if self._alignment.active or not layout.whole:
-            self._alignment.add(layout.ours, columns, stamp, now)
+        if self.alignment.active or not layout.whole:
+            self.alignment.add(layout.ours, columns, stamp, now)
         return True
 
     def _derives(self, layout: Layout) -> bool:
         """Return whether the velocities of a message are computed from positions."""
-        return self.velocity_cutoff > 0 and self.joint_names[layout.ours[0]] not in self._excluded
+        return self.joint_names[layout.ours[0]] not in self._excluded
 
     def _velocities(self, layout: Layout, q: Array, stamp: int, now: int) -> Array:
         """Return the velocities (k) of joints after a move to positions q (k)."""
@@ -316,7 +317,8 @@ class JointTracker(JointStates):
             return False
         if self._refused.any:
             self._refused.end(ours[~far])
-        if self.checks.compares and not far.any() and not self._derives(layout):
+        derived = self.velocity_cutoff > 0 and self._derives(layout)
+        if self.checks.compares and not far.any() and not derived:
             self.checks.observe(ours, moved, columns[1], seconds)
         return True
 
@@ -347,8 +349,9 @@ class JointTracker(JointStates):
         time. The first other message must be given to `update`; None if that is the very first.
         """
         layout = self._layouts.get(tuple(names))
-        unequal = any(x.shape[1] not in (0, len(names)) for x in columns)
-        if unequal or not isinstance(layout, Layout) or not layout.whole or self._alignment.active:
+        if layout is None or not layout.whole or self.alignment.active:
+            return None
+        if any(x.shape[1] not in (0, len(names)) for x in columns):
             return None
         numbers = np.full((3, len(stamp), len(self.joint_names)), np.nan)
         for column, values in zip(numbers, columns, strict=True):
@@ -393,22 +396,17 @@ class JointTracker(JointStates):
 
     # One instant ------------------------------------------------------------------------------------------------------
 
-    @property
-    def in_parts(self) -> bool:
-        """Whether joints come in parts, so that the latest samples have different times."""
-        return self._alignment.active
-
     def aligned(self) -> list[Aligned]:
         """Advance to the newest instant at which all joints are known; see `Alignment.next`."""
-        return self._alignment.next(self.timeout)
+        return self.alignment.next(self.timeout)
 
     @property
     def is_too_old(self) -> bool:
         """Whether that instant is too old, because a part lags too far behind the others."""
-        return self.in_parts and self._alignment.lag > self.timeout
+        return self.alignment.active and self.alignment.lag > self.timeout
 
     def delayed_joints(self) -> list[str]:
         """Return the joints that the others wait for."""
-        if not self.in_parts:
+        if not self.alignment.active:
             return []
-        return [name for name, behind in zip(self.joint_names, self._alignment.behind(), strict=True) if behind]
+        return [name for name, behind in zip(self.joint_names, self.alignment.behind(), strict=True) if behind]

@@ -231,6 +231,7 @@ READERS: dict[str, Callable[[Read, str, bytes, int], Message]] = {
 
 
 HEAD = 12  # offset of the frame and the names
+QUANTITIES = ('position', 'velocity', 'effort')
 
 
 class _Column(NamedTuple):
@@ -244,6 +245,7 @@ class _Layout(NamedTuple):
     head: bytes  # frame and names
     names: tuple[str, ...]
     columns: tuple[_Column, ...]  # positions, velocities, efforts
+    numbers: np.dtype[np.void]  # the same columns as fields of the whole message, read at once
 
 
 class JointStateReader:
@@ -318,8 +320,16 @@ def _layout(raw: bytes, frame: str, names: Sequence[str], columns: Sequence[Arra
         start = _aligned(at + 4, 8) if size else at + 4
         table.append(_Column(size, slice(at, at + 4), struct.pack('<I', size), start))
         end = start + 8 * size
-    layout = _Layout(head, tuple(names), tuple(table))
-    found = _numbers(raw, layout, 0) if end <= len(raw) else None
+    if end > len(raw):
+        return None
+    fields: Any = {
+        'names': QUANTITIES,
+        'formats': [('<f8', (column.size,)) for column in table],
+        'offsets': [column.start for column in table],
+        'itemsize': len(raw),
+    }
+    layout = _Layout(head, tuple(names), tuple(table), np.dtype(fields))
+    found = _numbers(raw, layout, 0)
     same = found is not None and all(
         np.array_equal(x, y, equal_nan=True) for x, y in zip(found[1:4], columns, strict=True)
     )
@@ -336,9 +346,10 @@ def _numbers(raw: bytes, layout: _Layout, arrival: int) -> JointStateMessage | N
     for column in layout.columns:
         if raw[column.head] != column.head_bytes:
             return None
-    position, velocity, effort = [np.frombuffer(raw, '<f8', column.size, column.start) for column in layout.columns]
+    numbers = np.frombuffer(raw, layout.numbers)[0]
     second, nanosecond = struct.unpack_from('<iI', raw, STAMP)
-    return JointStateMessage(layout.names, position, velocity, effort, stamp_from(second, nanosecond), arrival)
+    stamp = stamp_from(second, nanosecond)
+    return JointStateMessage(layout.names, numbers['position'], numbers['velocity'], numbers['effort'], stamp, arrival)
 
 
 def _column(table: NDArray[np.uint8], start: int, kind: str, count: int) -> Any:

@@ -105,7 +105,7 @@ class RobotInputs:
         if not used or not self.states.complete(now) or (self.base is not None and self.base.fault(stamp, now)):
             return None
         states = self.states
-        parts = _Parts(states, partial(self._state, stamp, now)) if states.in_parts else None
+        parts = _Parts(states, partial(self._state, stamp, now)) if states.alignment.active else None
         return self._state(stamp, now, states.numbers.copy(), stamp or states.newest or now, parts)
 
     def _state(self, stamp: int, now: int, numbers: Array, time: int, parts: Parts | None = None) -> State:

@@ -13,12 +13,11 @@ from numpy.typing import NDArray
 
 from ..core.spatial import Array
 from ..live.alignment import Aligned, Alignment
-from ..live.messages import JointStateMessage, RefusedMessage
+from ..live.messages import QUANTITIES, JointStateMessage, RefusedMessage
 from ..live.robot_inputs import InputTopics
 from .bag import NAMES, TYPES, Bag, Contents, topics_of
 from .recording import JointTrack, Recording, RecordingError
 
-QUANTITIES = ('position', 'velocity', 'effort')
 LONGEST = 0.1  # s between samples of a joint that comes in parts, as `state_timeout` of the node
 STILL = 1e-3  # rad or m: a joint that moves less all the time stands still
 

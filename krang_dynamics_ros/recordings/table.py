@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from ..core.errors import listed
 from ..core.optional import optional
 from ..core.spatial import Array
-from ..live.messages import JointStateRun
+from ..live.messages import QUANTITIES, JointStateRun
 from ..live.robot_inputs import InputTopics
 from .bag import Contents, Topics
 from .readers import TABLES
@@ -30,7 +30,6 @@ arrow = optional('pyarrow', 'reading tables')
 arrow_csv = optional('pyarrow.csv', 'reading tables')
 parquet = optional('pyarrow.parquet', 'reading tables')
 LATEST = (2**31 - 1) * 10**9  # ns: the last whole second that a stamp of ROS has room for
-QUANTITIES = ('position', 'velocity', 'effort')
 ROWS = 4096  # that are read at once
 CHUNK = 1 << 24  # bytes
 

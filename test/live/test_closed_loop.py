@@ -10,7 +10,7 @@ import pytest
 from krang_dynamics_ros import Robot, Wrench, dynamics_of
 from krang_dynamics_ros.core.inertia import Inertia
 from krang_dynamics_ros.dynamics.state import State
-from krang_dynamics_ros.dynamics.terms import Terms
+from krang_dynamics_ros.dynamics.terms import Terms, Torques
 from krang_dynamics_ros.live.engine import engine_of
 from krang_dynamics_ros.live.wrenches import Sense, WrenchInput
 from krang_dynamics_ros.robot.drive import Friction
@@ -38,7 +38,7 @@ def driven(
         force, moment = np.split(sim.dynamics.wrench_at_link(sim.q, push or Wrench('R10l', (0, 0, 0))), 2)
         hand.update('R10l', force.tolist(), moment.tolist(), 0, 0)
         wrench = hand.wrench(0, 0)
-        torque = Terms(known).of(State(sim.q, sim.dq, [wrench] if wrench else [])).total(terms)
+        torque = Torques(Terms(known), State(sim.q, sim.dq, [wrench] if wrench else [])).total(terms)
         assert torque is not None
         for _ in range(2):  # the torques of one joint state last until the next, as on a robot
             sim.step(torque, pushes)

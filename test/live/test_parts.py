@@ -143,7 +143,7 @@ def test_one_publisher_of_all_joints_costs_no_history(krang: Dynamics) -> None:
     for message in published(krang, [Publisher(ALL, 500)], 0.1):
         torques = robot.on_joint_state(*message)
         assert torques is not None
-        assert not robot.inputs.states.in_parts
+        assert not robot.inputs.states.alignment.active
         assert [*torques.state.instants] == [torques.state]
 
 

@@ -84,7 +84,7 @@ class DynamicsHealth:
             'stamp did not advance': states.repeated,
             'time went back': states.timeline.time_resets,
             'resets': states.timeline.resets,
-            'in parts': 'yes' if states.in_parts else 'no',
+            'in parts': 'yes' if states.alignment.active else 'no',
             'behind the newest stamp': ', '.join(states.delayed_joints()),
         })  # fmt: skip
 

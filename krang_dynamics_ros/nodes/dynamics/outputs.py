@@ -159,8 +159,9 @@ class DynamicsOutputs:
     def __init__(self, node: Node, settings: Settings, engine: Engine) -> None:
         self._engine, self._dynamics, model = engine, engine.dynamics, engine.model
         names, frame_id = self._dynamics.joint_names, settings['frame_id']
-        self._torques = {term: TorqueTopic(node, f'torque/{term}', names, frame_id) for term in TERMS}
-        self.external = ExternalTopics(node, engine, self._torques['external'])
+        torques = {term: TorqueTopic(node, f'torque/{term}', names, frame_id) for term in TERMS}
+        self._torques = tuple(torques.items())
+        self.external = ExternalTopics(node, engine, torques['external'])
         self._total = TorqueTopic(node, 'torque/total', names, frame_id)
         self._robot = TorqueTopic(node, 'torque/robot', names, frame_id)
         self.commands = CommandOutput(node, engine.supervisor)
@@ -177,7 +178,7 @@ class DynamicsOutputs:
         All results are computed first: messages published close together wake a subscriber only once.
         """
         self.external.compute(torques)
-        known = [(topic, torques.term(term)) for term, topic in self._torques.items() if topic.has_subscriber]
+        known = [(topic, torques.term(term)) for term, topic in self._torques if topic.has_subscriber]
         if self._total.has_subscriber:
             known.append((self._total, torques.total(self._engine.summed)))
         if self._robot.has_subscriber:
