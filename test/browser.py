@@ -225,8 +225,18 @@ class Browser:
         actions.w3c_actions.pointer_action.move_to_location(*at)
         actions.pause(0.3).click().perform()
 
-    def hold(self, start: tuple[int, int], end: tuple[int, int], *, ctrl: bool = False) -> None:
-        """Press the mouse at one place and drag it to another, without letting go; with the key Ctrl if asked."""
+    def hold(
+        self,
+        start: tuple[int, int],
+        end: tuple[int, int],
+        *,
+        ctrl: bool = False,
+        look: Callable[[], None] | None = None,
+    ) -> None:
+        """Press the mouse at one place and drag it to another, without letting go; with the key Ctrl if asked.
+
+        `look` is called after each of the ten parts of the way.
+        """
         driver = pytest.importorskip('selenium.webdriver')
         if ctrl:
             driver.ActionChains(self.driver).key_down(driver.Keys.CONTROL).perform()
@@ -236,6 +246,11 @@ class Browser:
         pointer.pointer_down()
         for k in range(1, 11):
             pointer.move_to_location(*(int(a + (b - a) * k / 10) for a, b in zip(start, end, strict=True)))
+            if look is not None:
+                actions.perform()
+                actions = driver.ActionChains(self.driver, duration=50)
+                pointer = actions.w3c_actions.pointer_action
+                look()
         actions.perform()
 
     def let_go(self, *, ctrl: bool = False) -> None:

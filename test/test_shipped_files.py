@@ -38,6 +38,7 @@ DIFFERENT = {
     ('demo.yaml', SIMULATOR, 'brakes', True): 'as those of the real robot, they close when torques stop',
     ('demo.yaml', SIMULATOR, 'viscous', 1.0): 'without friction the least error of compensation grows',
     ('demo.yaml', SIMULATOR, 'coulomb', 1.0): 'the same',
+    ('demo.yaml', SIMULATOR, 'coulomb_share', 0.02): 'a bag in a hand moves its arm, and not the trunk',
 }
 LAUNCHED = {'demo.launch.py': ['simulator_node', 'viewer_node'], 'dynamics.launch.py': ['dynamics_node']}
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -63,7 +64,9 @@ class World:
         self.client.set(total_terms=['gravity'], left__payload__mass=0.0)
         self.client.call('/krang_simulator/set_parameters', SetParameters, NO_BAG)
         self.page.until(lambda: not self.page.ticked('wrench'), 'gravity alone')
-        self.page.press('Resume')
+        self.page.until(lambda: not self.page.grey('Reset'), 'a simulator')
+        if not self.page.grey('Resume'):
+            self.page.press('Resume')
         for _ in range(3):  # a call to a service that has only just come may be lost
             self.page.press('Reset')
             with contextlib.suppress(AssertionError):
@@ -79,12 +82,15 @@ class World:
     def q(self) -> np.ndarray:
         return np.array(self.now('joint_states').position)
 
-    def pull(self, pixels: tuple[int, int]) -> float:
-        """Drag a ball, and return the force that comes of it (N); again if the robot moved from under the mouse."""
+    def pull(self, pixels: tuple[int, int], ball: int = 0, look: Callable[[], None] | None = None) -> float:
+        """Drag a ball, and return the force that comes of it (N); again if the robot moved from under the mouse.
+
+        Balls count from left to right; `look` is called on the way.
+        """
         for _ in range(3):
-            (x, y), *_ = self.page.until(lambda: self.page.balls()[:2], 'two balls')
+            x, y = self.page.until(lambda: self.page.balls()[:2], 'two balls')[ball]
             self.heard.clear()
-            self.page.hold((x, y), (x + pixels[0], y + pixels[1]))
+            self.page.hold((x, y), (x + pixels[0], y + pixels[1]), look=look)
             with contextlib.suppress(AssertionError):
                 return float(self.client.until(self.push, why='a push'))
             self.page.let_go()
@@ -100,6 +106,19 @@ class World:
         """How high the hands are (m), in the base's axes."""
         q, dynamics = self.q(), dynamics_of(robot)
         return np.array([dynamics.pose(q, link)[1][2] for link in robot.end_effectors.values()])
+
+    def settled(self, robot: Robot) -> np.ndarray:
+        """Return how high the hands are (m) once they have stood still for half a second."""
+        seen = [(time.monotonic(), self.heights(robot))]
+
+        def still() -> bool:
+            now, heights = time.monotonic(), self.heights(robot)
+            if np.abs(heights - seen[0][1]).max() > 1e-3:
+                seen[:] = [(now, heights)]
+            return now - seen[0][0] > 0.5
+
+        self.client.until(still, why='the hands to stand still')
+        return self.heights(robot)
 
     def well(self) -> bool:
         """Whether the coloured line says so, or else that this machine is busy."""

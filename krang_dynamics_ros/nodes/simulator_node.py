@@ -97,8 +97,10 @@ class SimulatorNode(Node):
             self.get_logger().warning(
                 f'joints {joints} move no mass: simulated with a rotor of {ROTOR:g} kg m^2 or kg each'
             )
-        for name in ('viscous', 'coulomb'):
-            setattr(simulation.dynamics, name, getattr(simulation.dynamics, name) + values[name])
+        efforts = [joint.limits and joint.limits.effort for joint in simulation.robot.moving_joints]
+        simulation.dynamics.viscous = simulation.dynamics.viscous + values['viscous']
+        by_share = values['coulomb_share'] * np.array([effort or 0.0 for effort in efforts])
+        simulation.dynamics.coulomb = simulation.dynamics.coulomb + values['coulomb'] + by_share
         simulation.set_joint_positions(list(simulation.robot.start), list(simulation.robot.start.values()))
         if names := named(values['start.names']):
             try:
@@ -119,7 +121,7 @@ class SimulatorNode(Node):
             self.get_logger().info(f'its firmware adds {listed(firmware.adds)} to every command')
 
     def _friction(self) -> str:
-        units = {'viscous': 'N m s/rad', 'coulomb': 'N m'}
+        units = {'viscous': 'N m s/rad', 'coulomb': 'N m', 'coulomb_share': 'of the effort limit'}
         return ', '.join(f'{name} {self._values[name]:g} {unit}' for name, unit in units.items() if self._values[name])
 
     def _create_topics(self) -> None:

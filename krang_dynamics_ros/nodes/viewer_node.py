@@ -137,8 +137,9 @@ class ViewerNode(Node):
         return [*self._controls.health(), *lines]
 
     def _loads(self) -> dict[str, Load]:
-        bags, payloads = self._simulator.bags, self._dynamics.payloads
-        return {hand: Load(bags.get(hand), payloads.get(hand)) for hand in self._dynamics.hands or ()}
+        bags, payloads, zeroed = self._simulator.bags, self._dynamics.payloads, self._controls.zeroed
+        hands = self._dynamics.hands or ()
+        return {hand: Load(bags.get(hand), payloads.get(hand), zeroed.get(hand, '')) for hand in hands}
 
     def _on_tick(self) -> None:
         self.page.act(self._controls)
@@ -148,9 +149,10 @@ class ViewerNode(Node):
         self._robot.update()
         latest, simulated, begin = self._robot.latest(), self._simulator.available, time.monotonic()
         if begin >= self._next_picture:
+            mode = self._health_of.mode(self._robots[0]) if len(self._robots) == 1 else ''
             self.page.show(
                 Snapshot(latest, self._dynamics.terms, self._health(simulated), simulated, self._obeyed,
-                         self._loads(), self._simulator.friction)
+                         self._loads(), mode, self._simulator.friction)
             )  # fmt: skip
             self._next_picture = begin + REST * (time.monotonic() - begin)
         self._pull.publish(self.page.pulls())

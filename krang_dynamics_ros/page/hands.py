@@ -85,15 +85,16 @@ class Hand:
         else:
             self._pulls.move(event.client_id, np.array(event.end_position) + self._grip)
 
-    def show(self, q: Array, reading: Wrench | None, estimate: Wrench | None, up: Array) -> None:
-        """Draw it at joint positions q, with what its sensor reads, and with what the joints tell of it."""
+    def show(self, q: Array, reading: Wrench | None, estimate: Wrench | None, pulled: float, up: Array) -> None:
+        """Draw it at joint positions q, with the readings of its sensor, the estimate, and the pull (N)."""
         _, origin = self._dynamics.pose(q, self.link)
         pull = self._pulls.of_link(self.link)
         middle = origin if pull is None else pull.target
         self._ball.position = middle
         self._ball.color = IDLE if not self._pulls.allowed else BALL if pull is None else PULLED
         self._label.position = middle + 1.4 * self._radius * up
-        words = self._draw_arrows(q, origin, reading, estimate) or ('drag me' if self._pulls.allowed else '')
+        words = self._draw_arrows(q, origin, reading, estimate) or (f'{pulled:.0f} N' if pull else '')
+        words = words or ('drag me' if self._pulls.allowed else '')
         if self._label.text != words:
             self._label.text = words
 

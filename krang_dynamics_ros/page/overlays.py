@@ -17,6 +17,7 @@ from .snapshot import LatestMessages
 POINTS = 24  # of an arc
 WHOLE = 1.5 * np.pi  # rad: the arc of a joint at its limit
 LOW, HALF, FULL = np.array([34, 139, 230]), np.array([240, 180, 30]), np.array([220, 38, 38])
+TRACK = (205, 210, 218)
 STEPS = 50  # of the limit: an arc is drawn anew only when it is longer or shorter by one, for that is dear
 
 
@@ -38,9 +39,23 @@ class Rings:
             for _, joint, _ in self._joints
         }
         self._steps = dict.fromkeys(self._arcs, 0)
+        self._tracks = [  # the whole way to both limits
+            scene.add_line_segments(
+                f'{node_of(joint.child)}/torque_track', self._track(joint), TRACK, thickness=0.15 * thick, visible=False
+            )
+            for _, joint, _ in self._joints
+        ]
+
+    @property
+    def any(self) -> bool:
+        """Whether the limit of some joint is known."""
+        return bool(self._joints)
 
     def show(self, torque: Array | None) -> None:
         """Draw torques (n), or nothing."""
+        for track in self._tracks:
+            if track.visible != (torque is not None):
+                track.visible = torque is not None
         for k, joint, limit in self._joints:
             share = 0.0 if torque is None or np.isnan(torque[k]) else float(np.clip(torque[k] / limit, -1, 1))
             steps = round(share * STEPS)
@@ -54,6 +69,9 @@ class Rings:
         if share:
             arc.points = self._arc(joint, share).astype(np.float32)
             arc.colors = color(share).astype(np.uint8)
+
+    def _track(self, joint: Joint) -> Array:
+        return np.concatenate([self._arc(joint, share) for share in (-1.0, 1.0)]).astype(np.float32)
 
     def _arc(self, joint: Joint, share: float) -> Array:
         """Return segments (POINTS, 2, 3) in the axes of the joint's link."""
@@ -109,7 +127,11 @@ class Overlays:
                 'what pushes it', False,
                 hint='told from measured efforts: a column of external torque, and an arrow at each hand',
             )  # fmt: skip
-            self._rings_box = gui.add_checkbox('torque arcs', False, hint='total, blue to red at the limit')
+            self._rings_box = gui.add_checkbox(
+                'torque rings',
+                True,
+                hint='the total as a share of the limit: blue to red, a full ring at the limit',
+            )
             self._mass_box = gui.add_checkbox('centre of mass', False, hint='of all links, in the base frame')
             self._collision_box = gui.add_checkbox('collision shapes', False, hint='what the links collide as, in red')
 
@@ -128,6 +150,11 @@ class Overlays:
     def observing(self) -> bool:
         """Whether somebody wants to see what pushes the robot."""
         return bool(self._pushes_box.value)
+
+    @property
+    def has_rings(self) -> bool:
+        """Whether rings of torque are shown."""
+        return self._rings.any and bool(self._rings_box.value)
 
     def draw(self, q: Array, heard: LatestMessages) -> None:
         """Draw what is switched on, at joint positions (n)."""

@@ -1,4 +1,4 @@
-// What viser's own page cannot do; `front.py` puts it into the head of the page, before viser's scripts.
+// What viser's own page cannot do; `server.py` puts it into the head of the page, before viser's scripts.
 (() => {
   // Dark mode is the browser's.
   const dark = matchMedia('(prefers-color-scheme: dark)');
@@ -45,6 +45,43 @@
   window.addEventListener('keydown', event => { if (event.key === 'Enter') handOn(event.target); }, true);
   window.addEventListener('focusout', event => handOn(event.target), true);
   setInterval(() => typed.forEach((text, input) => { if (input.value !== text) setValue.call(input, text); }), 50);
+
+  // The tour: which step this window shows, and that it was closed. A rule shows it, for the card itself is written anew.
+  const rule = document.head.appendChild(document.createElement('style'));
+  const stored = (store, key, value) => {
+    try { return value === undefined ? store.getItem(key) : store.setItem(key, value); } catch { return null; }
+  };
+  let step = Number(stored(sessionStorage, 'krang-tour-step')) || 1, closed = !!stored(localStorage, 'krang-tour-closed');
+  const showStep = () => {
+    rule.textContent = closed ? '.tour { display: none } .tour-open { display: block !important }'
+        : `.tour section[data-step="${step}"] { display: block }`;
+  };
+  const turnTo = number => { stored(sessionStorage, 'krang-tour-step', step = number); showStep(); };
+  const close = value => { closed = value; stored(localStorage, 'krang-tour-closed', value ? 'yes' : ''); showStep(); };
+  const onTour = {
+    back: () => turnTo(step - 1), next: () => turnTo(step + 1), close: () => close(true), open: () => close(false),
+  };
+  showStep();
+  document.addEventListener('click', event => {
+    const {tour, prepare} = event.target.closest?.('button')?.dataset ?? {};
+    if (tour) onTour[tour]();
+    if (prepare) say({prepare});
+  });
+  setInterval(() => {  // another robot may have fewer steps
+    const steps = document.querySelectorAll('.tour section').length;
+    if (steps && step > steps) turnTo(1);
+  }, 1000);
+
+  // The robot's name is the title of the page; the legend of the rings stands at the lower edge of the picture.
+  setInterval(() => {
+    const {robot, rings} = document.querySelector('.beat')?.dataset ?? {}, canvas = document.querySelector('canvas');
+    if (robot && document.title !== robot) document.title = robot;
+    const old = document.querySelector('.legend');
+    if (rings === undefined || !canvas) return old?.remove();
+    const legend = old ?? document.body.appendChild(Object.assign(document.createElement('div'),
+        {className: 'legend', innerHTML: 'idle <i></i> limit', title: 'torque rings'}));
+    legend.style.left = `${canvas.getBoundingClientRect().left + 8}px`;
+  }, 500);
 
   // Rows of the table: the one under the pointer lights up its link, a click puts it into the plot.
   let over = '';

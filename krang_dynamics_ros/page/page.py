@@ -14,11 +14,11 @@ import viser
 
 from ..core.errors import TakenError
 from ..core.spatial import Array
-from ..core.text import to_markdown
+from ..core.text import shown, to_markdown
 from ..dynamics.dynamics import Dynamics
 from ..robot.mesh_files import MeshFiles
 from ..robot.robot import Robot
-from ..simulation.pulls import Pull
+from ..simulation.pulls import Pull, pull_wrench
 from . import snapshot as texts
 from .camera import Views, to_camera
 from .figure import Figure
@@ -29,6 +29,7 @@ from .pulls import Pulls, Touch
 from .server import Access, Said, guarded_server, quietly_stop
 from .snapshot import Snapshot
 from .torques import Torques
+from .tour import WITH_HANDS, WITHOUT_HANDS, Moment, Tour
 
 RIGHT = 330  # pixels
 SELDOM = 5  # one picture in so many brings the text and the curves up to date as well
@@ -54,6 +55,8 @@ class Page:
         self._torques: Torques
         self._hands: list[Hand] = []
         self._count, self._seen = 0, False
+        self._now, self._name = Snapshot(), ''
+        self._tour, self._done = Tour(), set[str]()  # steps that were done, of every robot
         self._server.gui.configure_theme(show_logo=False, show_share_button=False)
         self._server.on_client_disconnect(self._on_disconnect)
         self._views = Views(self._server)
@@ -72,12 +75,14 @@ class Page:
             self._pulls.let_go(client)
 
     def _on_said(self, said: Said) -> None:
-        self._asked.put(lambda _: self._hear(said))
+        self._asked.put(lambda controls: self._hear(said, controls))
 
-    def _hear(self, said: Said) -> None:
+    def _hear(self, said: Said, controls: Controls) -> None:
         """Do what our script in the page says; on the thread of `act`."""
         if self._figure is None:
             return
+        if said.get('prepare', '').isdecimal():
+            self._tour.prepare(int(said['prepare']), self._now, controls)
         if 'plot' in said:
             self._torques.plot.toggle(said['plot'])
         if 'over' in said:
@@ -112,7 +117,9 @@ class Page:
         Where no hands are named, one grips it at the ends of its tree.
         """
         grips = hands or {link: link for link in leaves(robot, dynamics)}
-        self._name, self._up, self._dynamics = to_markdown(dynamics.name), up, dynamics
+        self._name, self._up, self._dynamics = dynamics.name, up, dynamics
+        self._tour = Tour(WITH_HANDS if hands else WITHOUT_HANDS, self._done)
+        self._server.gui.set_panel_label(shown(dynamics.name))
         scene = self._server.scene
         self._begin()
         scene.configure_default_lights(cast_shadow=True)
@@ -132,14 +139,14 @@ class Page:
     def _add_panels(self, robot: Robot, figure: Figure, hands: Mapping[str, str], plotted: str) -> None:
         """Add what stands on both sides, from top to bottom; the plot begins with what moves the link `plotted`."""
         gui, limits = self._server.gui, limits_of(robot)
-        self._health = gui.add_html('')
-        gui.add_html(texts.not_drawn(figure.missing))
+        self._health, self._card = gui.add_html(''), gui.add_html('')
         self._panel = Panel(gui, self._asked.put)
-        self._intro = gui.add_markdown('')
         self._loads = [LoadFolder(gui, hand, self._asked.put) for hand in hands]
         self._shown = Overlays(self._server, robot, self._dynamics, figure)
         self._shown.add_looks(gui, self._views)
         self._panel.add_sliders(gui, groups_of(robot), limits)
+        self._intro, self._diagnostics = gui.add_markdown(''), gui.add_html('')
+        gui.add_html(texts.not_drawn(figure.missing))
         self._torques = Torques(gui, self._dynamics, limits, plotted)
 
     def _look_at_it(self, figure: Figure) -> None:
@@ -153,7 +160,8 @@ class Page:
 
     def act(self, controls: Controls) -> None:
         """Do what was asked for on the page since the last time."""
-        _change(self._beat, texts.beat(int(time.monotonic())))
+        rings = self._figure is not None and self._shown.has_rings
+        _change(self._beat, texts.beat(int(time.monotonic()), self._name, rings=rings))
         with contextlib.suppress(queue.Empty):
             while True:
                 self._asked.get_nowait()(controls)
@@ -172,7 +180,7 @@ class Page:
         if self._figure is None or self._pulls is None:
             return
         self._count += 1
-        self._pulls.allowed = now.simulated
+        self._now, self._pulls.allowed = now, now.simulated
         self._torques.remember(now.heard)
         if self._seen and not self._server.get_clients():
             return  # nobody has the page open
@@ -188,17 +196,36 @@ class Page:
             self._seen = True
             self._look_at_it(figure)
         self._shown.draw(q, now.heard)
-        self._touch.show()
+        forces = self._forces(now)
+        self._touch.show(forces)
         for hand in self._hands:
-            hand.show(q, now.heard.readings.get(hand.name), now.heard.estimates.get(hand.name), self._up)
+            readings = now.heard.readings.get(hand.name), now.heard.estimates.get(hand.name)
+            hand.show(q, *readings, forces.get(hand.link, 0.0), self._up)
 
     def _write(self, now: Snapshot) -> None:
-        _change(self._intro, texts.intro(self._name, now, hands=bool(self._loads)))
+        _change(self._intro, texts.intro(to_markdown(self._name), now))
         _change(self._health, texts.health(now.health))
-        self._panel.show(now.heard.q, now.terms, simulated=now.simulated, obeyed=now.obeyed)
+        _change(self._diagnostics, texts.diagnostics(now.health))
+        self._panel.show(now)
+        self._write_tour(now)
         for load in self._loads:
             load.show(now.loads)
         self._torques.draw(now.heard)
+
+    def _write_tour(self, now: Snapshot) -> None:
+        moment = Moment(now, self._forces(now), self.observing, self._panel.posed)
+        self._tour.update(moment)
+        _change(self._card, self._tour.html(moment))
+
+    def _forces(self, now: Snapshot) -> dict[str, float]:
+        """Return the force (N) of the strongest pull on each link."""
+        q, dq = now.heard.q, now.heard.dq
+        if q is None or dq is None:
+            return {}
+        return {
+            link: max(float(np.linalg.norm(pull_wrench(self._dynamics, pull, q, dq).force)) for pull in pulls)
+            for link, pulls in self.pulls().items()
+        }
 
 
 def _axes(dynamics: Dynamics) -> list[Array]:

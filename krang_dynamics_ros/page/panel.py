@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from typing import Any, Literal, Protocol
 
 import numpy as np
 import viser
 
-from ..core.spatial import Array
+from ..core.text import to_html
 from ..dynamics.dynamics import Dynamics
 from ..dynamics.terms import SUMMED, TERMS
 from ..robot.robot import Limits, Robot
-from .snapshot import Load
+from .snapshot import Load, Snapshot
 
 
 class Controls(Protocol):
@@ -85,7 +85,7 @@ class LoadFolder:
 def _words(load: Load) -> str:
     hung = '' if load.hung is None else f'{load.hung:g} kg hang on it. '
     told = 'No dynamics node.' if load.known_mass is None else f'The node knows of {load.known_mass:g} kg.'
-    return hung + told
+    return hung + told + (f' Sensor: {to_html(load.zeroed)}.' if load.zeroed else '')
 
 
 MANY = 20  # joints: fewer are one group
@@ -153,6 +153,7 @@ def _title(names: list[str]) -> str:
 USER_HOLD_OFF = 1.0  # s: for so long what a user set is not overwritten by what is said to be so
 CLOSE = 0.01  # rad, m: a slider that is this near is right
 COMMANDS: tuple[tuple[str, Literal['gray'] | None], ...] = (('Reset', None), ('Pause', 'gray'), ('Resume', 'gray'))
+MODES = {'driven': 'runs', 'braked': 'brakes closed', 'slack': 'joints slack'}  # the others as they are
 KEYS = {'Reset': 'R', 'Pause': 'P', 'Resume': 'G'}
 
 
@@ -161,7 +162,7 @@ class Panel:
 
     def __init__(self, gui: viser.GuiApi, ask: Ask) -> None:
         self._ask = ask
-        self._touched = 0.0
+        self._touched, self.posed = 0.0, False  # when a control was used last, and whether a slider was
         self._sliders: dict[str, viser.GuiSliderHandle[float]] = {}  # in the order of positions
         self._terms_folder = gui.add_folder('torque/total is the sum of')
         with self._terms_folder:
@@ -169,12 +170,15 @@ class Panel:
                 term: gui.add_checkbox(term, False, disabled=True, hint=f'{TERMS[term].meaning}: {TERMS[term].formula}')
                 for term in SUMMED
             }
-        with gui.add_folder('simulation (keys R, P, G)'):
-            self._buttons = [gui.add_button(name, disabled=True, color=color) for name, color in COMMANDS]
+        self._simulation_folder = gui.add_folder('simulation')
+        with self._simulation_folder:
+            self._buttons = {
+                name: gui.add_button(name, disabled=True, color=color, hint=f'key {KEYS[name]}')
+                for name, color in COMMANDS
+            }
         for box in self._terms.values():
             box.on_update(self._on_terms)
-        for button in self._buttons:
-            name = button.label
+        for name, button in self._buttons.items():
             button.on_click(self._on_command(name))
             gui.add_command(name, hotkey=KEYS[name]).on_trigger(self._on_command(name))  # type: ignore[arg-type]
 
@@ -205,7 +209,7 @@ class Panel:
 
     def _on_command(self, name: str) -> Callable[[Any], None]:
         def asked(_: Any) -> None:
-            if not self._buttons[0].disabled:
+            if not self._buttons['Reset'].disabled:
                 self._ask(lambda controls: controls.command(name.lower()))
 
         return asked
@@ -213,23 +217,24 @@ class Panel:
     def _on_slider(self, joint: str) -> Callable[[Any], None]:
         def moved(event: Any) -> None:
             if self._by_user(event):
-                position = float(event.target.value)
+                position, self.posed = float(event.target.value), True
                 self._ask(lambda controls: controls.pose(joint, position))
 
         return moved
 
-    def show(self, q: Array | None, terms: Collection[str] | None, *, simulated: bool, obeyed: bool) -> None:
-        """Say what is so: positions (n), terms in the total (None: no dynamics node), whether there is a simulator.
-
-        `obeyed`: whether that simulator's motors give `torque/total`.
-        """
-        for control in (*self._buttons, *self._sliders.values()):
-            _enable(control, simulated)
+    def show(self, now: Snapshot) -> None:
+        """Show positions, terms in the total, and what the simulator does; grey out what has no effect."""
+        q, terms = now.heard.q, now.terms
+        for slider in self._sliders.values():
+            _enable(slider, now.simulated)
+        useful = {'Pause': now.mode != 'paused', 'Resume': now.mode in ('paused', '')}
+        for name, button in self._buttons.items():
+            _enable(button, now.simulated and useful.get(name, True))
         for box in self._terms.values():
             _enable(box, terms is not None)
-        label = 'motors get (torque/total)' if simulated and obeyed else 'torque/total is the sum of'
-        if self._terms_folder.label != label:
-            self._terms_folder.label = label
+        by_total = now.simulated and now.obeyed
+        _label(self._terms_folder, 'motors get (torque/total)' if by_total else 'torque/total is the sum of')
+        _label(self._simulation_folder, f'simulation: {MODES.get(now.mode, now.mode)}' if now.mode else 'simulation')
         if time.monotonic() - self._touched < USER_HOLD_OFF:
             return
         for term, box in self._terms.items():
@@ -237,6 +242,11 @@ class Panel:
         for slider, position in zip(self._sliders.values(), [] if q is None else q.tolist(), strict=q is not None):
             if abs(slider.value - position) > CLOSE:
                 _set(slider, min(max(position, slider.min), slider.max))
+
+
+def _label(folder: viser.GuiFolderHandle, words: str) -> None:
+    if folder.label != words:
+        folder.label = words
 
 
 def _enable(control: Any, enabled: bool) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -68,6 +68,8 @@ class Touch:
             '/pull/string', np.zeros((1, 2, 3)), STRING, thickness=0.5 * self._radius, visible=False
         )
         self._grip = scene.add_icosphere('/pull/grip', radius=self._radius, color=STRING, visible=False)
+        self._label = scene.add_label('/pull/label', '', anchor='bottom-center')
+        self._label.visible = False
         for drawn in figure.visual:
             drawn.handle.on_click(self._on_click(drawn.link, clicked))
             drawn.handle.on_drag('left', modifier=CTRL)(self._on_drag(drawn.link))
@@ -94,14 +96,15 @@ class Touch:
 
         return on_drag
 
-    def show(self) -> None:
-        """Draw a string from where a link is gripped to the mouse: one, however many pull."""
+    def show(self, forces: Mapping[str, float]) -> None:
+        """Draw a string from where a link is gripped to the mouse, with its force (N, by link); one of several."""
         pull = next((found for link in list(self._by.values()) if (found := self._pulls.of_link(link))), None)
-        for handle in (self._string, self._grip):
+        for handle in (self._string, self._grip, self._label):
             if handle.visible != (pull is not None):
                 handle.visible = pull is not None
         if pull is not None:
             rotation, origin = self._figure.pose_of(pull.link)
             grip = origin + rotation @ pull.grip
-            self._grip.position = grip
+            self._grip.position = self._label.position = grip
             self._string.points = np.array([[grip, pull.target]], dtype=np.float32)
+            self._label.text = f'{forces.get(pull.link, 0.0):.0f} N'

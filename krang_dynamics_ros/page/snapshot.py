@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from textwrap import shorten
 from typing import NamedTuple
 
 from ..core.spatial import Array
@@ -27,6 +26,7 @@ class Load(NamedTuple):
 
     hung: float | None = None
     known_mass: float | None = None
+    zeroed: str = ''  # what became of the last request to zero its sensor
 
 
 @dataclass(frozen=True)
@@ -50,36 +50,18 @@ class Snapshot:
     simulated: bool = False
     obeyed: bool = False  # whether a simulator's motors give torque/total
     loads: Mapping[str, Load] = field(default_factory=dict)  # by hand
+    mode: str = ''  # of the simulator: driven, braked, slack, paused, broken; empty: not known
     friction: str = ''  # what the simulator adds to that of the robot, in words
 
 
-HEAD = 110  # characters of the coloured bar, below which all is said in full
-
 SIMULATED = """
 You see **{robot}**, simulated.{obeyed}{friction}
-
-{tries}
 """
 
 OBEYED = """ Its motors get `torque/total`: to begin with *gravity*, just what each joint needs to bear what hangs on
 it. So the robot floats, and stays wherever you leave it."""
 
 FRICTION = " Besides its own it has the simulator's friction, {friction} at every joint, or it would not stay for long."
-
-WITH_HANDS = """
-1. **Drag an orange ball.** You push that hand, and it yields as if it weighed nothing. With Ctrl, drag any link.
-2. **Tick *wrench*** above and drag again. Now the sensor in the wrist is heard, and the hand holds against you.
-3. **Hang a bag** on a hand, below: it sinks, for nobody knows. Tell the node, and it holds.
-4. **Tick *what pushes it*** under *show*, and pull an elbow with Ctrl. The sensor in the wrist reads nothing, but the
-   motors feel it: the column *external* ends at the joint that you pull.
-5. **Untick *gravity*.** It falls (and through the floor: these equations know of none). Tick it, and press *Reset*.
-"""
-
-WITHOUT_HANDS = """
-1. **Open *pose*** and move a slider: the robot stays where you put it, and the torques follow.
-2. **Drag an orange ball**, or any link with Ctrl: you push it there. A click on a link marks its row.
-3. **Untick *gravity*.** It falls. Tick it, and press *Reset*.
-"""
 
 REAL = """
 You see **{robot}**, as its `joint_states` say, and what the dynamics node computes from them. There is no simulator
@@ -99,9 +81,13 @@ it is; click on a row to see its curve.</p>"""
 LEVEL_COLORS = {'ok': '#15803d', 'warn': '#b45309', 'error': '#b91c1c', 'silent': '#64748b'}
 
 
-def beat(number: int) -> str:
-    """Return HTML that nobody sees; the page's script takes the server for gone if the number does not change."""
-    return f'<i class="beat" data-beat="{number}"></i>'
+def beat(number: int, robot: str = '', *, rings: bool = False) -> str:
+    """Return hidden HTML for the page's script: the robot's name, and whether rings of torque are shown.
+
+    The script takes the server for gone if the number does not change.
+    """
+    legend = ' data-rings' if rings else ''
+    return f'<i class="beat" data-beat="{number}" data-robot="{to_html(robot)}"{legend}></i>'
 
 
 def not_drawn(reasons: Sequence[str]) -> str:
@@ -113,19 +99,28 @@ def not_drawn(reasons: Sequence[str]) -> str:
     return f'<p class="note">Not drawn: {first}{more}. Name the folder of its package by <code>mesh_folders</code>.</p>'
 
 
-def intro(robot: str, now: Snapshot, *, hands: bool) -> str:
-    """Return markdown: what one sees, and what to try. `robot` is its name, as Markdown."""
+def intro(robot: str, now: Snapshot) -> str:
+    """Return markdown that says what the page shows. `robot` is its name, as Markdown."""
     if not now.simulated:
         return REAL.format(robot=robot)
     friction = FRICTION.format(friction=now.friction) if now.friction else ''
-    tries = WITH_HANDS if hands else WITHOUT_HANDS
-    return SIMULATED.format(robot=robot, obeyed=OBEYED if now.obeyed else '', friction=friction, tries=tries)
+    return SIMULATED.format(robot=robot, obeyed=OBEYED if now.obeyed else '', friction=friction)
 
 
 def health(lines: Sequence[Line]) -> str:
-    """Return HTML: the worst line in a coloured bar, then all that are not fine, then the names of those that are."""
+    """Return HTML of a coloured bar that keeps its height: the worst line, and how many more are not fine."""
     worst = max(lines, key=lambda line: LEVELS.index(line.level))
-    head = 'all is well' if worst.level == 'ok' else shorten(f'{worst.about}: {worst.words}', HEAD, placeholder=' …')
+    more = sum(line.level != 'ok' for line in lines) - 1
+    words = f'{worst.about}: {worst.words}' + (f' (and {more} more, at the end of this panel)' if more > 0 else '')
+    head = 'all is well' if worst.level == 'ok' else words
+    return (
+        f'<div class="health" data-level="{worst.level}" title="{to_html(head)}">'
+        f'<div class="head" style="background:{LEVEL_COLORS[worst.level]}">{to_html(head)}</div></div>'
+    )
+
+
+def diagnostics(lines: Sequence[Line]) -> str:
+    """Return HTML of all lines that are not fine, and the names of those that are."""
     rows = ''.join(
         f'<div><span style="color:{LEVEL_COLORS[line.level]}">&#9679;</span> <b>{to_html(line.about)}</b>: '
         f'{to_html(line.words)}</div>'
@@ -136,8 +131,4 @@ def health(lines: Sequence[Line]) -> str:
         f'<span title="{to_html(line.words)}">{to_html(line.about)}</span>' for line in lines if line.level == 'ok'
     )
     rows += f'<div><span style="color:{LEVEL_COLORS["ok"]}">&#9679;</span> {fine}</div>' if fine else ''
-    return (
-        f'<div class="health" data-level="{worst.level}">'
-        f'<div class="head" style="background:{LEVEL_COLORS[worst.level]}">{to_html(head)}</div>'
-        f'<div class="rows">{rows}</div></div>'
-    )
+    return f'<div class="rows">{rows}</div>'

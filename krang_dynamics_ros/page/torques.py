@@ -113,10 +113,10 @@ def _cell(term: str, value: float | None, full: float, limit: float | None) -> s
     beyond = limit is not None and abs(value) > limit
     tip = 50 + 50 * max(-1.0, min(1.0, value / full))
     left, right = min(50.0, tip), max(50.0, tip)
-    color = (BEYOND if beyond else TERM_COLORS[term]) + '66'
+    color = BEYOND if beyond else TERM_COLORS[term]
     bar = f'linear-gradient(90deg,#0000 {left:.1f}%,{color} {left:.1f}% {right:.1f}%,#0000 {right:.1f}%)'
     mark = ' class="beyond"' if beyond else ''
-    return f'<td data-term="{term}"{mark} style="background:{bar}">{_number(value, 1)}</td>'
+    return f'<td data-term="{term}"{mark} style="background:{bar} bottom/100% 4px no-repeat">{_number(value, 1)}</td>'
 
 
 def _number(value: float, digits: int) -> str:

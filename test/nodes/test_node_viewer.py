@@ -57,20 +57,23 @@ def test_the_bars_are_the_nodes_numbers(world: World, robot: Robot) -> None:
     assert '±1200' in world.page.text
 
 
-def test_arcs_and_centre_of_mass_leave_the_robot_to_be_seen(world: World) -> None:
+def test_rings_of_torque_are_there_from_the_start_and_can_be_switched_off(world: World) -> None:
     def blue() -> int:
         r, _, b = np.moveaxis(world.page.picture(), -1, 0)
         return int(((b > 140) & (b - r > 80)).sum())
 
+    world.page.until(lambda: 'idle' in world.page.text and 'limit' in world.page.text, 'the legend')
     before = blue()
+    assert before > 50, 'rings of joints that bear little'
+    assert len(world.page.balls()) == 2
     with unfolded(world.page, 'show'):
-        for words in ('torque arcs', 'centre of mass'):
+        for words in ('torque rings', 'centre of mass'):
             world.page.tick(words)
-        world.page.until(lambda: blue() > before + 50, 'arcs of joints that bear little')
-        assert len(world.page.balls()) == 2
-        for words in ('torque arcs', 'centre of mass'):
+        world.page.until(lambda: blue() < before - 50, 'no rings')
+        world.page.until(lambda: 'idle' not in world.page.text, 'no legend')
+        for words in ('torque rings', 'centre of mass'):
             world.page.tick(words)
-        world.page.until(lambda: blue() < before + 20, 'no arcs')
+        world.page.until(lambda: blue() > before - 20, 'the rings again')
 
 
 def test_what_somebody_else_sets_shows_on_the_page(world: World) -> None:

@@ -18,7 +18,16 @@ from krang_dynamics_ros.core.errors import ArgumentError
 from krang_dynamics_ros.page.camera import FIELD, Window, frame_of, framed, to_camera
 from krang_dynamics_ros.page.panel import groups_of, leaves, limits_of, movers
 from krang_dynamics_ros.page.pulls import Pulls
-from krang_dynamics_ros.page.snapshot import LEVEL_COLORS, LatestMessages, Line, Snapshot, health, intro, not_drawn
+from krang_dynamics_ros.page.snapshot import (
+    LEVEL_COLORS,
+    LatestMessages,
+    Line,
+    Snapshot,
+    diagnostics,
+    health,
+    intro,
+    not_drawn,
+)
 from krang_dynamics_ros.page.torques import ALWAYS, BEYOND, OBSERVED, search_field, table
 from krang_dynamics_ros.robot.mesh_files import MAX_MESH_BYTES, MeshFiles, read_mesh
 from krang_dynamics_ros.robot.robot import Limits
@@ -222,15 +231,20 @@ def test_a_joint_without_a_limit_scales_to_its_largest_torque() -> None:
 def test_what_strangers_write_is_no_html() -> None:
     name = '<script>alert(1)</script>'
     assert name not in table([name], {name: Limits(None, None)}, LatestMessages(), {})
-    assert name not in health([Line('ok', name, name)])
+    for html in (health, diagnostics):
+        assert name not in html([Line('warn', name, name)]) + html([Line('ok', name, name)])
 
 
-def test_the_coloured_line_is_the_worst() -> None:
+def test_the_coloured_line_is_the_worst_and_the_rest_stands_below() -> None:
     lines = [Line('ok', 'wrench left', 'fresh'), Line('error', 'joint states', 'no torque'), Line('warn', 'x', 'y')]
     html = health(lines)
     assert 'data-level="error"' in html
     assert f'background:{LEVEL_COLORS["error"]}' in html
-    assert html.index('joint states: no torque') < html.index('wrench left')
+    assert 'joint states: no torque (and 1 more' in html
+    assert 'wrench left' not in html
+    rows = diagnostics(lines)
+    assert rows.index('no torque') < rows.index('wrench left')
+    assert '<b>x</b>: y' in rows
     assert 'all is well' in health(lines[:1])
 
 
@@ -308,7 +322,7 @@ def test_each_slider_of_many_in_groups_shows_its_own_joint(server: Any) -> None:
     panel = panel_module.Panel(server.gui, print)
     panel.add_sliders(server.gui, groups_of(robot), limits_of(robot))
     q = np.linspace(-0.9, 0.9, robot.n)
-    panel.show(q, None, simulated=True, obeyed=False)
+    panel.show(Snapshot(LatestMessages(q=q), simulated=True))
     assert {slider.label: slider.value for slider in panel._sliders.values()} == pytest.approx(
         dict(zip(robot.joint_names, q.tolist(), strict=True)), abs=0.01
     )
@@ -358,11 +372,11 @@ def test_many_joints_can_be_searched() -> None:
 
 
 def test_the_intro_says_what_is_known_and_no_more() -> None:
-    assert 'motors get' in intro('x', Snapshot(simulated=True, obeyed=True), hands=True)
-    assert 'motors get' not in intro('x', Snapshot(simulated=True), hands=True)
-    assert 'friction, 1 N m at every' in intro('x', Snapshot(simulated=True, friction='1 N m'), hands=False)
-    assert 'friction' not in intro('x', Snapshot(simulated=True), hands=False)
-    assert 'no simulator' in intro('x', Snapshot(obeyed=True, friction='1 N m'), hands=True)
+    assert 'motors get' in intro('x', Snapshot(simulated=True, obeyed=True))
+    assert 'motors get' not in intro('x', Snapshot(simulated=True))
+    assert 'friction, 1 N m at every' in intro('x', Snapshot(simulated=True, friction='1 N m'))
+    assert 'friction' not in intro('x', Snapshot(simulated=True))
+    assert 'no simulator' in intro('x', Snapshot(obeyed=True, friction='1 N m'))
 
 
 @pytest.mark.parametrize('window', [Window(), Window(0.4), Window(2.5), Window(0.46, 0.42)])

@@ -196,7 +196,7 @@ def _zero(hand: str) -> str:
 
 
 COMMANDS = ('pause', 'resume', 'reset')
-FRICTION = ('coulomb', 'viscous')  # parameters of the simulator, N m and N m s/rad
+FRICTION = ('coulomb', 'coulomb_share', 'viscous')  # parameters of the simulator: N m, of the limit, N m s/rad
 
 
 class SimulatorClient:
@@ -260,6 +260,6 @@ def _ignored(_: str) -> None:
     """Ignore a failure: the next poll asks again."""
 
 
-def _friction_text(coulomb: float, viscous: float) -> str:
-    parts = [f'{coulomb:g} N m'] * bool(coulomb) + [f'{viscous:g} N m s/rad'] * bool(viscous)
-    return ' and '.join(parts)
+def _friction_text(coulomb: float, share: float, viscous: float) -> str:
+    words = {f'{coulomb:g} N m': coulomb, f'{share:.0%} of its effort limit': share, f'{viscous:g} N m s/rad': viscous}
+    return ' and '.join(part for part, value in words.items() if value)

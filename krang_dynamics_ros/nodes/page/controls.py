@@ -26,6 +26,7 @@ class PageControls:
         self._pose = node.create_publisher(JointState, 'pose', 10)
         self._refused: dict[str, tuple[float, str]] = {}  # end of display and reason, by request
         self.limits: Mapping[str, Limits] = {}
+        self.zeroed: dict[str, str] = {}  # what became of the last request to zero the sensor of a hand
 
     def health(self) -> list[Line]:
         """Return lines for recent refusals."""
@@ -72,9 +73,11 @@ class PageControls:
     def zero_sensor(self, hand: str) -> None:
         """Zero the sensor of a hand through the dynamics node, and show the answer."""
         done = self._answer(f'zero of {hand}')
+        self.zeroed[hand] = 'zeroing ...'
 
         def answered(success: bool, message: str) -> None:
             done('' if success else message)
+            self.zeroed[hand] = message if success else f'not zeroed, {message}'
             if success:
                 self._notify(f'Sensor of {hand} zeroed', message)
 

@@ -83,6 +83,7 @@ class HealthListener:
 
     def __init__(self, node: Node) -> None:
         self._lines: dict[str, tuple[float, list[Line]]] = {}
+        self._modes: dict[str, str] = {}  # of simulators
         node.create_subscription(DiagnosticArray, '/diagnostics', self._on_diagnostics, 10)
 
     def _on_diagnostics(self, message: DiagnosticArray) -> None:
@@ -92,8 +93,16 @@ class HealthListener:
             node, _, about = status.name.partition(': ')
             level = LEVELS[min(status.level[0], len(LEVELS) - 1)]
             by_node.setdefault(node, []).append(Line(level, shown(about), shown_lines(status.message, MAX_CHARS)))
+            if about == 'simulation':
+                self._modes[node] = next((shown(pair.value) for pair in status.values if pair.key == 'mode'), '')
         self._lines = {node: (at, lines) for node, (at, lines) in self._lines.items() if now - at < SILENT}
         self._lines |= {node: (now, lines) for node, lines in by_node.items()}
+        self._modes = {node: mode for node, mode in self._modes.items() if node in self._lines}
+
+    def mode(self, node: str) -> str:
+        """Return the mode of a simulator (full name) from its diagnostics; empty: not known."""
+        at, _ = self._lines.get(node.lstrip('/'), (0.0, []))
+        return self._modes.get(node.lstrip('/'), '') if time.monotonic() - at < SILENT else ''
 
     def lines(self, node: str, name: str) -> list[Line]:
         """Return the diagnostics of a node (full name); without any, a line that `name` is silent."""

@@ -35,6 +35,10 @@ PARAMETERS = (
     ParameterSpec('brakes', False, 'stop all joints while there are no torques; without brakes they swing freely'),
     ParameterSpec('viscous', 0.0, 'viscous friction added to every joint, N m s/rad', least=0.0, most=MAX_QUANTITY),
     ParameterSpec('coulomb', 0.0, 'Coulomb friction added to every joint, N m', least=0.0, most=MAX_QUANTITY),
+    ParameterSpec(
+        'coulomb_share', 0.0, 'further Coulomb friction of every joint, as a share of its effort limit: the gear of a '
+        'large drive has more', least=0.0, most=1.0,
+    ),
     ParameterSpec('start.names', NONE, 'joints with a start position of their own'),
     ParameterSpec('start.positions', [0.0], 'their start positions, rad or m'),
     ParameterSpec(

@@ -1,0 +1,219 @@
+"""The tour of the page: a card with one step at a time, what to do and what to see; a step that was done is ticked."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from types import MappingProxyType
+from typing import Literal, NamedTuple
+
+from ..core.text import to_html
+from .panel import BAG, Controls
+from .snapshot import Load, Snapshot
+
+PULLED = 5.0  # N: a weaker pull may be a click
+
+Bags = Literal['any', 'none', 'told', 'hung']
+
+
+class Moment(NamedTuple):
+    """What a step may look at: the robot, the forces of pulls (N) by link, and the switches of the page."""
+
+    now: Snapshot
+    pulls: Mapping[str, float] = MappingProxyType({})
+    observing: bool = False  # whether *what pushes it* is shown
+    posed: bool = False  # whether a slider was moved
+
+    @property
+    def pulled(self) -> bool:
+        """Whether something is pulled hard enough to see what follows."""
+        return max(self.pulls.values(), default=0.0) > PULLED
+
+
+@dataclass(frozen=True)
+class Step:
+    """A step: HTML of what to do and of what to see, and what must be so before it."""
+
+    title: str
+    do: str
+    see: str
+    done: Callable[[Moment], bool]
+    with_terms: frozenset[str] = frozenset({'gravity'})  # in the total
+    without_terms: frozenset[str] = frozenset()
+    bags: Bags = 'none'
+
+
+class Need(NamedTuple):
+    """Something that must be done before a step: in words, and as a request."""
+
+    words: str
+    act: Callable[[Controls], None]
+
+
+WRENCH = frozenset({'wrench'})
+
+PULL_HAND = Step(
+    'Pull a hand',
+    'Drag an <b>orange ball</b> a little, and let go. (With Ctrl, drag any link.)',
+    'The hand follows as if it weighed nothing, and stays where you leave it: its motors give just what gravity takes. '
+    'The rings and the bars of its joints follow.',
+    lambda moment: moment.pulled,
+    without_terms=WRENCH,
+)  # fmt: skip
+RESIST = Step(
+    'Let the hand resist',
+    'Tick <b>wrench</b> below, then drag the same ball.',
+    'The hand stays nearly where it is. The sensor in the wrist reads your force (the arrow, in N), and the motors '
+    'hold against it (the column <i>wrench</i>).',
+    lambda moment: moment.pulled and 'wrench' in (moment.now.terms or ()),
+)
+HANG = Step(
+    'Hang a bag on it',
+    'Open the folder <b>bag, sensor</b> of a hand below, and press <b>Hang it on</b>.',
+    'The hand sinks, and the arm hangs down: the dynamics node does not know of the bag.',
+    lambda moment: _untold(moment.now) and 'wrench' not in (moment.now.terms or ()),
+    without_terms=WRENCH,
+)
+TELL = Step(
+    'Tell the node of the bag',
+    'Press <b>Tell the node</b> in the same folder. Then drag the ball up, and let go.',
+    'The hand stays where you leave it, bag and all. The arrow is the weight of the bag, which the sensor reads.',
+    lambda moment: moment.pulled and any(load.hung and load.hung == load.known_mass for load in _loads(moment.now)),
+    without_terms=WRENCH,
+    bags='hung',
+)
+OBSERVE = Step(
+    'See what pushes it',
+    'Open <b>show</b> below, and tick <b>what pushes it</b>. Then drag an elbow with Ctrl.',
+    'The column <i>external</i>, computed from the efforts of the motors: it ends at the joint that you pull. The '
+    'sensor in the wrist reads nothing of it.',
+    lambda moment: moment.observing and moment.pulled,
+    bags='told',
+)
+FALL = Step(
+    'Switch gravity off',
+    'Untick <b>gravity</b>. To go on, tick it again, and press <b>Reset</b>.',
+    'The robot falls, also through the floor: these equations know of none.',
+    lambda moment: moment.now.terms is not None and 'gravity' not in moment.now.terms,
+    with_terms=frozenset(),
+    bags='any',
+)
+POSE = Step(
+    'Put a joint',
+    'Open <b>pose</b> below, and move a slider.',
+    'The robot stays where you put it. Rings and bars change: another pose takes other torques.',
+    lambda moment: moment.posed,
+)
+PULL_LINK = Step(
+    'Pull a link',
+    'Drag an <b>orange ball</b>, or any link with Ctrl, and let go.',
+    'It follows, and stays where you leave it. The number is your force.',
+    lambda moment: moment.pulled,
+    without_terms=WRENCH,
+)
+
+WITH_HANDS = (PULL_HAND, RESIST, HANG, TELL, OBSERVE, FALL)
+WITHOUT_HANDS = (POSE, PULL_LINK, FALL)
+
+
+def _loads(now: Snapshot) -> Iterator[Load]:
+    yield from now.loads.values()
+
+
+def _untold(now: Snapshot) -> bool:
+    return any(load.hung and load.hung != load.known_mass for load in _loads(now))
+
+
+def needs(step: Step, now: Snapshot) -> list[Need]:
+    """Return what must be done before a step, so that it does what it says."""
+    found = []
+    if now.mode == 'paused':
+        found.append(Need('press <b>Resume</b>', lambda controls: controls.command('resume')))
+    if now.mode == 'broken':
+        found.append(Need('press <b>Reset</b>', lambda controls: controls.command('reset')))
+    return [*found, *_terms_needed(step, now), *_bags_needed(step.bags, now.loads)]
+
+
+def _terms_needed(step: Step, now: Snapshot) -> Iterator[Need]:
+    present = now.terms or ()
+    missing, extra = step.with_terms.difference(present), step.without_terms.intersection(present)
+    words = [f'tick <b>{term}</b>' for term in sorted(missing)] + [f'untick <b>{term}</b>' for term in sorted(extra)]
+    if words and now.terms is not None:
+        wanted = [term for term in present if term not in extra] + sorted(missing)
+        yield Need(', '.join(words), lambda controls: controls.choose_terms(wanted))
+
+
+def _bags_needed(bags: Bags, loads: Mapping[str, Load]) -> Iterator[Need]:
+    for hand, load in loads.items():
+        name = to_html(hand)
+        if bags == 'none' and load.hung:
+            yield Need(f'take the bag off <i>{name}</i> (0 kg)', partial(_hang, hand, 0.0))
+        if load.hung is None or load.known_mass is None:
+            continue
+        mass = 0.0 if bags == 'none' else load.hung
+        if (bags == 'none' and load.known_mass) or (bags == 'told' and load.known_mass != load.hung):
+            yield Need(
+                f'tell the node what <i>{name}</i> holds ({mass:g} kg)',
+                partial(_tell, hand, mass),
+            )
+    if bags == 'hung' and loads and not any(load.hung for load in loads.values()):
+        first = next(iter(loads))
+        yield Need(f'hang a bag on <i>{to_html(first)}</i>', partial(_hang, first, BAG))
+
+
+def _hang(hand: str, mass: float, controls: Controls) -> None:
+    controls.hang(hand, mass)
+
+
+def _tell(hand: str, mass: float, controls: Controls) -> None:
+    controls.tell_payload(hand, mass)
+
+
+@dataclass
+class Tour:
+    """The steps of a robot, and which were done. Every browser shows the step that its person has come to."""
+
+    steps: Sequence[Step] = ()
+    done: set[str] = field(default_factory=set)  # titles
+
+    def update(self, moment: Moment) -> None:
+        """Tick the steps that are done at this moment."""
+        self.done |= {step.title for step in self.steps if moment.now.simulated and step.done(moment)}
+
+    def prepare(self, number: int, now: Snapshot, controls: Controls) -> None:
+        """Do what must be done before a step, counted from 1."""
+        if 0 < number <= len(self.steps):
+            for need in needs(self.steps[number - 1], now):
+                need.act(controls)
+
+    def html(self, moment: Moment) -> str:
+        """Return the card; nothing where nothing can be tried."""
+        if not moment.now.simulated or not moment.now.obeyed or not self.steps:
+            return ''
+        sections = ''.join(self._section(k, step, moment) for k, step in enumerate(self.steps, 1))
+        return f'<div class="tour">{sections}</div><button class="tour-open" data-tour="open">Show the tour</button>'
+
+    def _section(self, number: int, step: Step, moment: Moment) -> str:
+        done, last = step.title in self.done, len(self.steps)
+        first = '' if step.done(moment) else _first(needs(step, moment.now), number)
+        dots = ''.join(
+            f'<i class="{"done" if other.title in self.done else ""}{" here" if other is step else ""}"></i>'
+            for other in self.steps
+        )
+        back = '<button data-tour="back">Back</button>' if number > 1 else '<span></span>'
+        onward = '<button data-tour="next">Next</button>' if number < last else '<button data-tour="close">End</button>'
+        return (
+            f'<section data-step="{number}"{" data-done" if done else ""}><header><b>{number}. {step.title}</b>'
+            f'<span class="tick">{"&#10003; done" if done else ""}</span>'
+            f'<button data-tour="close" title="close the tour">&#215;</button></header>'
+            f'<p>{step.do}</p><p class="see"><b>You should see:</b> {step.see}</p>{first}'
+            f'<footer>{back}<span class="dots">{dots}</span>{onward}</footer></section>'
+        )
+
+
+def _first(found: Sequence[Need], number: int) -> str:
+    if not found:
+        return ''
+    words = ', '.join(need.words for need in found)
+    return f'<p class="first"><b>First</b> {words}. <button data-prepare="{number}">Do it for me</button></p>'

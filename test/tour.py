@@ -1,0 +1,109 @@
+"""Walks the tour of the page to its end, as its card says, and sees that each step does what it says."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from krang_dynamics_ros import Robot
+
+from .world import UNKNOWN, World
+
+CARD = """
+const card = [...document.querySelectorAll('.tour section')].find(section => section.checkVisibility());
+return card ? [Number(card.dataset.step), 'done' in card.dataset, card.innerText] : [0, false, '']
+"""
+UP, LEFT = 110, 1  # pixels; the ball of the left hand, which is on the right for a person who faces the robot
+
+
+class TourWalk:
+    """A person who follows the card; `look` is called at each moment that is worth a picture."""
+
+    def __init__(self, world: World, robot: Robot, look: Callable[[], None] = lambda: None) -> None:
+        self._world, self._robot, self._page, self._look = world, robot, world.page, look
+
+    @property
+    def _card(self) -> tuple[int, bool, str]:
+        number, done, text = self._page.script(CARD)
+        return int(number), bool(done), str(text)
+
+    def _begin(self, number: int, words: str) -> None:
+        """Turn to a step, and let the page do what must be so before it."""
+        if self._card[0] != number:
+            self._page.press('Next')
+        self._page.until(lambda: self._card[0] == number and words in self._card[2], f'step {number}: {words}')
+        assert 'You should see:' in self._card[2]
+        if 'Do it for me' in self._card[2]:
+            self._page.press('Do it for me')
+            self._page.until(lambda: 'Do it for me' not in self._card[2], f'step {number} to be ready')
+        self._look()
+
+    def _end(self, number: int) -> None:
+        self._page.until(lambda: self._card[:2] == (number, True), f'step {number} to be ticked')
+        self._look()
+
+    def _height(self) -> float:
+        """Return how high the left hand is, m."""
+        return float(self._world.heights(self._robot)[0])
+
+    def _lift(self) -> float:
+        """Drag the ball of the left hand up and let go; return how far it has gone (m) while it is pulled."""
+        before = self._height()
+        assert self._world.pull((0, -UP), LEFT, self._look) > 0
+        self._look()
+        settled = self._world.settled(self._robot)[0]
+        self._look()
+        self._page.let_go()
+        return float(settled - before)
+
+    def walk(self) -> None:
+        """Go from the first step to the last."""
+        world, page = self._world, self._page
+        self._begin(1, 'Pull a hand')
+        yielded = self._lift()
+        assert yielded > 0.1
+        self._end(1)
+
+        self._begin(2, 'Let the hand resist')
+        page.tick('wrench')
+        world.client.until(lambda: 'wrench' in world.terms(), why='wrench in the total')
+        assert abs(self._lift()) < 0.3 * yielded
+        self._end(2)
+
+        self._begin(3, 'Hang a bag on it')
+        before = world.settled(self._robot)
+        page.unfold('left hand: bag, sensor')
+        page.press('Hang it on')
+        world.client.until(lambda: before[0] - self._height() > 0.1, why='the left hand to sink')
+        self._end(3)
+        sunk = world.settled(self._robot)
+        assert abs(sunk[1] - before[1]) < 0.05, 'the trunk stays where it is'
+
+        self._begin(4, 'Tell the node of the bag')
+        page.press('Tell the node')
+        page.until(lambda: 'The node knows of 2 kg' in page.text, 'the node to know')
+        assert self._lift() > 0.1
+        raised = self._height()
+        assert abs(world.settled(self._robot)[0] - raised) < 0.05, 'the hand stays, bag and all'
+        self._end(4)
+        page.unfold('left hand: bag, sensor')
+
+        self._begin(5, 'See what pushes it')
+        page.unfold('show')
+        page.tick('what pushes it')
+        x, y = page.trunk()
+        page.hold((x, y), (x + 100, y - 40), ctrl=True)
+        page.until(lambda: set(page.numbers('external').values()) - {UNKNOWN}, 'the column')
+        self._end(5)
+        page.let_go(ctrl=True)
+        page.tick('what pushes it')
+        page.unfold('show')
+
+        self._begin(6, 'Switch gravity off')
+        before = world.heights(self._robot)
+        page.tick('gravity')
+        world.client.until(lambda: np.abs(world.heights(self._robot) - before).max() > 0.1, why='the robot to fall')
+        self._end(6)
+        page.tick('gravity')
+        page.press('Reset')
