@@ -16,7 +16,7 @@ from .snapshot import LatestMessages
 
 POINTS = 24  # of an arc
 WHOLE = 1.5 * np.pi  # rad: the arc of a joint at its limit
-LOW, HALF, FULL = np.array([34, 139, 230]), np.array([240, 180, 30]), np.array([220, 38, 38])
+LOW, HALF, FULL = np.array([34, 139, 230]), np.array([222, 205, 50]), np.array([220, 38, 38])
 TRACK = (205, 210, 218)
 STEPS = 50  # of the limit: an arc is drawn anew only when it is longer or shorter by one, for that is dear
 
