@@ -16,7 +16,7 @@ from .snapshot import LatestMessages
 
 POINTS = 24  # of an arc
 WHOLE = 1.5 * np.pi  # rad: the arc of a joint at its limit
-LOW, HALF, FULL = np.array([34, 139, 230]), np.array([222, 205, 50]), np.array([220, 38, 38])
+LOW, HALF, FULL = np.array([34, 139, 230]), np.array([130, 80, 200]), np.array([220, 38, 38])
 TRACK = (205, 210, 218)
 STEPS = 50  # of the limit: an arc is drawn anew only when it is longer or shorter by one, for that is dear
 
@@ -100,7 +100,7 @@ def _radius(joint: Joint, figure: Figure) -> float:
 
 
 def color(share: float) -> Array:
-    """Return red, green, blue (0 to 255) of a share of a limit: blue, at half yellow, red from the limit on."""
+    """Return red, green, blue (0 to 255) of a share of a limit: blue, at half violet, red from the limit on."""
     size = min(abs(share), 1.0)
     low, high, part = (LOW, HALF, 2 * size) if size < 0.5 else (HALF, FULL, 2 * size - 1)
     return np.asarray(low + (high - low) * part).round().astype(int)

@@ -433,10 +433,11 @@ def test_pulls_end_with_their_client_and_exist_only_where_they_are_allowed() -> 
 
 def test_an_arc_has_the_colour_of_its_share_of_the_limit() -> None:
     rings = pytest.importorskip('krang_dynamics_ros.page.overlays', reason='viser is not installed')
-    blue, yellow, red = (rings.color(share) for share in (0.0, 0.5, 1.0))
+    blue, violet, red = (rings.color(share) for share in (0.0, 0.5, 1.0))
     assert blue[2] > 200 > red[2]
     assert red[0] > 200 > blue[0]
-    assert min(yellow[:2]) > 150 > yellow[2]
+    assert blue[0] < violet[0] < red[0]
+    assert blue[2] > violet[2] > red[2]
     np.testing.assert_array_equal(rings.color(-3.0), red)
     np.testing.assert_array_equal(rings.color(-0.3), rings.color(0.3))
 
