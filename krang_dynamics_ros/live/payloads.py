@@ -132,9 +132,7 @@ class Payloads:
             return
         self._settings.update(values)
 
-    def parameter_values(
-        self, hand: str, frame: str, payload: PayloadSpec, q: Array | None
-    ) -> dict[str, Any] | None:
+    def parameter_values(self, hand: str, frame: str, payload: PayloadSpec, q: Array | None) -> dict[str, Any] | None:
         """Return the parameter values for a payload in the frame of a link, or of the hand if `frame` is ''.
 
         None if the parameters have these values already, or after noting a refusal. The joint positions `q` (n) are

@@ -39,9 +39,7 @@ WITHOUT_HANDS = 3.0  # s, after which a robot is drawn without the hands of a dy
 UP = (0.0, 0.0, 1.0)  # while gravity is unknown
 
 PARAMETERS = (
-    ParameterSpec(
-        'host', '127.0.0.1', 'address of the page; with `0.0.0.0` the whole network has access'
-    ),
+    ParameterSpec('host', '127.0.0.1', 'address of the page; with `0.0.0.0` the whole network has access'),
     ParameterSpec('port', 8080, 'port of the page', least=1, most=65535),
     ParameterSpec(
         'allowed_hosts', NONE, 'further names of this machine that browsers may use, for example that of a proxy'

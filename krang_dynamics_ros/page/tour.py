@@ -167,7 +167,7 @@ def _hang(hand: str, mass: float, controls: Controls) -> None:
 
 
 def _tell(hand: str, mass: float, controls: Controls) -> None:
-    controls.tell_payload(hand, mass)
+    controls.set_payload(hand, mass)
 
 
 @dataclass

@@ -275,9 +275,7 @@ def _robot(root: ET.Element, base_link: str, reader: Reader) -> Robot | None:
 
 def _edge(reader: Reader, element: ET.Element, k: int) -> Edge:
     name = reader.name(element.attrib, 'name', f'joints[{k}]')
-    parent, child = (
-        '' if (link := element.find(end)) is None else link.get('link', '') for end in ('parent', 'child')
-    )
+    parent, child = ('' if (link := element.find(end)) is None else link.get('link', '') for end in ('parent', 'child'))
     return Edge(name, parent, child, element.get('type') != 'fixed')
 
 

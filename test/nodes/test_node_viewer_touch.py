@@ -104,7 +104,7 @@ def test_a_bag_lets_the_hand_sink_until_the_node_is_told(world: World, robot: Ro
     page.type('bag (kg)', '0')
     page.press('Hang it on')
     page.until(lambda: '0 kg hang on it' in page.text, 'no bag')
-    world.client.until(lambda: (world.heights(robot) - before)[0] > 0.03, why='the hand to rise, for the node holds 3 kg')
+    world.client.until(lambda: (world.heights(robot) - before)[0] > 0.03, why='the hand to rise')
     page.press('Tell the node')
     page.until(lambda: 'The node knows of 0 kg' in page.text, 'the node to know')
     page.unfold(folder)

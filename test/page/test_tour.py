@@ -55,7 +55,7 @@ class Robot:
     def hang(self, hand: str, mass: float) -> None:
         self._load(hand, self.now.loads[hand]._replace(hung=mass))
 
-    def tell_payload(self, hand: str, mass: float) -> None:
+    def set_payload(self, hand: str, mass: float) -> None:
         self._load(hand, self.now.loads[hand]._replace(known_mass=mass))
 
     def zero_sensor(self, hand: str) -> None: ...

@@ -214,10 +214,7 @@ def test_a_free_base_is_refused_with_what_to_do_and_its_part_is_taken() -> None:
         '<transmission', '<link name="world"/><joint name="free" type="floating"><parent link="world"/>'
         '<child link="base"/></joint><transmission',
     )  # fmt: skip
-    assert (
-        "joints.free.type: 'floating', is not supported, since the base is fixed; base_link"
-        in refused(text)
-    )
+    assert "joints.free.type: 'floating', is not supported, since the base is fixed; base_link" in refused(text)
     description = read_description(text, base_link='base')
     assert description.robot.base == 'base'
     np.testing.assert_array_equal(Dynamics(description.urdf).Q([0.3]), Dynamics(GOOD).Q([0.3]))

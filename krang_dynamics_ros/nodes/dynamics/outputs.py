@@ -103,9 +103,7 @@ class ExternalTopics:
         values |= {'without effort': ', '.join(missing), 'settles for (s)': f'{left:.2f}'}
         if self._states.is_too_old and observer.efforts.source != 'external':
             behind = listed(self._states.delayed_joints())
-            return Status(
-                'external torque', WARN, f'none: {behind} cannot be aligned in time with the others', values
-            )
+            return Status('external torque', WARN, f'none: {behind} cannot be aligned in time with the others', values)
         if last.state.dq is None and observer.efforts.source != 'external':
             return Status('external torque', WARN, 'none: no velocities', values)
         if missing:
