@@ -35,6 +35,7 @@ DEFAULTS = {
 # Every value of a shipped file that is not the node's default, and why.
 DIFFERENT = {
     ('demo.yaml', DYNAMICS, 'sense', 'applied_on_robot'): 'the simulated wrist sensors read what the world does',
+    ('demo.yaml', DYNAMICS, 'sole_publisher', True): 'a second demo would drive the robot of the first',
     ('demo.yaml', SIMULATOR, 'brakes', True): 'as those of the real robot, they close when torques stop',
     ('demo.yaml', SIMULATOR, 'viscous', 1.0): 'without friction the least error of compensation grows',
     ('demo.yaml', SIMULATOR, 'coulomb', 1.0): 'the same',
