@@ -1,1 +1,1 @@
-"""Small mathematics and the errors that every other folder uses."""
+"""Algebra, bodies, wrenches, parameters, files and errors that all other folders use."""

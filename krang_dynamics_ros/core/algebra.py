@@ -1,7 +1,7 @@
-"""Vectors and matrices over whatever has + and *: floats, complex numbers, arrays of many states, symbols.
+"""Vectors and matrices of floats, complex numbers, arrays of many states, or symbols.
 
-A vector is a sequence of three such scalars, a matrix a sequence of three rows. Products with an exact zero are left
-out, which keeps symbols short and numbers fast: most entries of the report's transforms are zero.
+A vector is a sequence of three scalars, a matrix a sequence of three rows. Products with an exact zero are left out,
+which keeps symbols short and numbers fast: most entries of the report's transforms are zero.
 """
 
 from __future__ import annotations
@@ -86,10 +86,10 @@ def product(M: Matrix, N: Matrix) -> Matrix:
 
 
 def cos(x: Any) -> Any:
-    """Return cos x: a symbol's own, if it has one."""
+    """Return cos x, by the method of a symbol or by NumPy."""
     return x.cos() if hasattr(x, 'cos') else np.cos(x)
 
 
 def sin(x: Any) -> Any:
-    """Return sin x: a symbol's own, if it has one."""
+    """Return sin x, by the method of a symbol or by NumPy."""
     return x.sin() if hasattr(x, 'sin') else np.sin(x)

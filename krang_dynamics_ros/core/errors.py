@@ -1,4 +1,4 @@
-"""Everything this package raises on purpose. Each message names the thing, its value and what is allowed."""
+"""Errors of this package. Each message names the thing, its value and what is allowed."""
 
 from __future__ import annotations
 
@@ -13,41 +13,42 @@ from .text import shown, shown_lines
 
 
 class KrangDynamicsError(Exception):
-    """Base of all errors of this package. Whatever names are in its text, it can be printed as it is."""
+    """Base of all errors of this package. Its text is always printable, even with names from outside."""
 
     def __str__(self) -> str:
         return shown_lines(super().__str__())
 
     def __reduce__(self) -> tuple[object, ...]:
-        """Return what pickle needs to hand the error to another process, whatever the arguments of its class are."""
+        """Return the data for pickle, so that the error can be sent to another process."""
         return copyreg.__newobj__, (type(self), *self.args), self.__dict__  # type: ignore[attr-defined]
 
 
 _SHORT = reprlib.Repr()
 _SHORT.maxlevel, _SHORT.maxstring = 2, 80
-_LONG = 2000  # characters of a part of a fault, in which names may be
+_MAX_PART_CHARS = 2000  # of a part of a fault
 MAX_LISTED = 20  # names or faults in a message
 
 
 @dataclass(frozen=True)
 class Fault:
-    """One thing that is wrong in a file: where, what stands there, what is allowed."""
+    """A fault in a file: path, value, what is allowed."""
 
     path: str
     value: str
     allowed: str
 
     def __str__(self) -> str:
-        return f'{shown(self.path, _LONG)}: {shown(self.value, _LONG)}, {shown(self.allowed, _LONG)}'
+        path, value, allowed = (shown(part, _MAX_PART_CHARS) for part in (self.path, self.value, self.allowed))
+        return f'{path}: {value}, {allowed}'
 
 
 def fault(path: str, value: object, allowed: str) -> Fault:
-    """Return a fault that shows the value in a few characters, however large it is."""
+    """Return a fault with a short text of the value."""
     return Fault(path, short_repr(value), allowed)
 
 
 def short_repr(value: object) -> str:
-    """Return a value as a message shows it: in a few characters, however large it is."""
+    """Return a short text of a value of any size, for messages."""
     return _SHORT.repr(value)
 
 
@@ -58,8 +59,8 @@ class FaultsError(KrangDynamicsError):
         self.source = source
         self.faults = tuple(faults)
         count = '1 fault' if len(self.faults) == 1 else f'{len(self.faults)} faults'
-        rest = [f'and {len(self.faults) - MAX_LISTED} more'] if len(self.faults) > MAX_LISTED else []
-        super().__init__('\n  '.join([f'{source}: {count}', *map(str, self.faults[:MAX_LISTED]), *rest]))
+        more = [f'and {len(self.faults) - MAX_LISTED} more'] if len(self.faults) > MAX_LISTED else []
+        super().__init__('\n  '.join([f'{source}: {count}', *map(str, self.faults[:MAX_LISTED]), *more]))
 
 
 class RobotError(FaultsError):
@@ -75,22 +76,22 @@ class ArgumentError(KrangDynamicsError, ValueError):
 
 
 class TakenError(KrangDynamicsError):
-    """A port or the topics of a robot are in use already."""
+    """A port, or the topics of a robot, are already in use."""
 
 
 class SingularityError(KrangDynamicsError, ArithmeticError):
-    """A result does not exist at this state, or would be noise: the state is singular."""
+    """A result does not exist or is numerically meaningless at this state: the state is singular."""
 
 
 class SimulationError(KrangDynamicsError, ArithmeticError):
-    """A simulation that cannot continue: its forces or velocities are those of no robot."""
+    """A simulation that cannot continue: its forces or velocities are impossible."""
 
 
 class MissingError(KrangDynamicsError):
     """An optional package or program is not installed."""
 
     def __init__(self, what: str, purpose: str, remedy: str) -> None:
-        super().__init__(f'{what}, needed for {purpose}, is not on this machine; {remedy}')
+        super().__init__(f'{what}, needed for {purpose}, is not installed; {remedy}')
 
 
 class BuildError(KrangDynamicsError):
@@ -98,21 +99,21 @@ class BuildError(KrangDynamicsError):
 
 
 def unknown_name(kind: str, name: str, known: Iterable[str]) -> ArgumentError:
-    """Return the error for a name that is not among the known ones, with the nearest as a hint."""
+    """Return the error for an unknown name, with the nearest known name as a hint."""
     names = list(known)
     return ArgumentError(f"{kind} '{shown(name)}' is unknown; {did_you_mean(name, names)}known: {listed(names)}")
 
 
 def listed(names: Sequence[str]) -> str:
-    """Return names with commas between them; of many, the first few and how many more there are."""
-    rest = f' and {len(names) - MAX_LISTED} more' if len(names) > MAX_LISTED else ''
-    return ', '.join(map(shown, names[:MAX_LISTED])) + rest
+    """Return names, separated by commas; of many, the first `MAX_LISTED` and the number of the others."""
+    more = f' and {len(names) - MAX_LISTED} more' if len(names) > MAX_LISTED else ''
+    return ', '.join(map(shown, names[:MAX_LISTED])) + more
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """Return "did you mean 'x'? " for the known name nearest to this one, or nothing."""
-    near = get_close_matches(str(name)[:_LONGEST], itertools.islice(known, _COMPARED), n=1)
+    """Return "did you mean 'x'? " for the nearest known name, or an empty text."""
+    near = get_close_matches(str(name)[:_MAX_COMPARED_CHARS], itertools.islice(known, _MAX_COMPARED), n=1)
     return f"did you mean '{shown(near[0])}'? " if near else ''
 
 
-_LONGEST, _COMPARED = 100, 1000  # characters, and names, that are looked at for one that is meant
+_MAX_COMPARED_CHARS, _MAX_COMPARED = 100, 1000  # characters and names that are compared

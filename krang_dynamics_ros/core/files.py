@@ -1,4 +1,4 @@
-"""Files: the package's own data, folders private to this user, and text files written whole or not at all."""
+"""Files: data of the package, private folders of the user, and atomic writing of text files."""
 
 from __future__ import annotations
 
@@ -16,14 +16,17 @@ _OTHERS = stat.S_IRWXG | stat.S_IRWXO
 
 
 class PrivateFolderError(KrangDynamicsError):
-    """A folder that others may write to, or whose place depends on where the program was started."""
+    """A folder with a relative path, or to which other users have access."""
 
 
 def private_folder(variable: str, default: str, name: str) -> Path:
     """Return folder `name` below the folder that an environment variable names (else `default` in the home folder).
 
-    It is made with mode 0700 if it is missing. `PrivateFolderError` if its path is relative, if another user owns it or
-    may enter it, or if every user may rename it.
+    A missing folder is created with mode 0700.
+
+    Raises:
+        PrivateFolderError: the path is relative, another user owns the folder or may enter it, or any user may rename
+        it.
     """
     base = Path(os.environ.get(variable) or Path.home() / default)
     if not base.is_absolute():
@@ -53,9 +56,9 @@ def _check_own(folder: Path, variable: str) -> None:
 
 
 def _check_parent(parent: Path, variable: str) -> None:
-    """Refuse a parent where every user can put another folder in the place of ours: writable, and not sticky as /tmp.
+    """Refuse a parent in which any user can replace our folder: writable for all, and not sticky as /tmp.
 
-    A group may write to it: on many systems each user has a group of their own, and 0775 is usual there.
+    Write access of a group is allowed: on many systems each user has a group of their own, and mode 0775.
     """
     mode = parent.stat().st_mode
     if mode & stat.S_IWOTH and not mode & stat.S_ISVTX:
@@ -66,21 +69,21 @@ def _check_parent(parent: Path, variable: str) -> None:
 
 
 _PERMISSIONS = 0o777  # of a mode, without its special bits
-_SHORT = 40  # characters of a name that the name of the file aside keeps: no name may have more than 255 bytes
+_NAME_CHARS = 40  # of the target's name in the name of the temporary file, which may have 255 bytes
 
 
 def write_whole(path: str | Path, text: str) -> None:
-    """Write a text, or leave what was there as it was."""
+    """Write a text file atomically: after an error the old file is unchanged."""
     with whole_file(path) as stream:
         stream.write(text)
 
 
 @contextmanager
 def whole_file(path: str | Path) -> Iterator[TextIO]:
-    """Yield a stream whose file takes the place of `path` in the end; after an error `path` is as it was."""
+    """Yield a stream whose file replaces `path` at the end; after an error `path` is unchanged."""
     target = Path(path).resolve()  # a link stays a link
     try:
-        if target.exists() and not target.is_file():  # a device is written to as it is
+        if target.exists() and not target.is_file():  # a device is opened directly
             with target.open('w', encoding='utf-8', newline='') as stream:
                 yield stream
         else:
@@ -96,11 +99,11 @@ def whole_file(path: str | Path) -> Iterator[TextIO]:
 def _renamed_to(target: Path) -> Iterator[TextIO]:
     """Yield a stream to a new file beside `target`, renamed at the end, removed after an error.
 
-    The name is random and the file is created by this call (O_EXCL, O_NOFOLLOW), then written by its descriptor: a link
-    that was put there beforehand, or meanwhile, is never followed.
+    The name is random, the file is created here (O_EXCL, O_NOFOLLOW) and written by its descriptor: a link with this
+    name is never followed.
     """
     mode = _mode_of(target)
-    descriptor, part = tempfile.mkstemp(prefix=f'.{target.name[:_SHORT]}.', suffix='.part', dir=target.parent)
+    descriptor, part = tempfile.mkstemp(prefix=f'.{target.name[:_NAME_CHARS]}.', suffix='.part', dir=target.parent)
     try:
         with os.fdopen(descriptor, 'w', encoding='utf-8', newline='') as stream:
             os.fchmod(descriptor, mode)
@@ -114,7 +117,7 @@ def _mode_of(target: Path) -> int:
     """Return the permissions of the file that is replaced, or those of any new file of this process."""
     with suppress(FileNotFoundError):
         return target.stat().st_mode & _PERMISSIONS
-    mask = os.umask(0)  # there is no way to read it without setting it
+    mask = os.umask(0)  # reading it is only possible by setting it
     os.umask(mask)
     return 0o666 & ~mask
 
@@ -123,26 +126,26 @@ PACKAGE = 'krang_dynamics_ros'
 
 
 def share(*parts: str) -> Path:
-    """Return the path of a data file; its parts are folders and a name, as in config, krang.yaml."""
+    """Return the path of a data file of the package, from its parts, such as 'config', 'krang.yaml'."""
     here = Path(__file__).resolve()
     for folder in here.parents:
         for root in (folder, folder / 'share' / PACKAGE):
             if (root / 'package.xml').is_file() and (root / 'config' / 'krang.yaml').is_file():
                 return root.joinpath(*parts)
-    raise KrangDynamicsError(f'share/{PACKAGE} is not above {here}: the package is not installed whole')
+    raise KrangDynamicsError(f'share/{PACKAGE} is not above {here}: the installation is incomplete')
 
 
 def krang_file() -> Path:
-    """Return Krang's robot file, the one that is meant where none is named."""
+    """Return Krang's robot file, the default."""
     return share('config', 'krang.yaml')
 
 
 def robot_files() -> list[Path]:
-    """Return the robot files that come with the package."""
+    """Return the robot files of the package."""
     return [krang_file(), *sorted(share('config', 'textbook').glob('*.yaml'))]
 
 
 def robot_named(name: str) -> Path | None:
-    """Return the file of a robot that comes with the package, by its name without folder and `.yaml`."""
+    """Return a robot file of the package by its name without folder and `.yaml`."""
     files = [*robot_files(), share('config', 'krang_identified.yaml')]
     return {file.stem: file for file in files}.get(name)

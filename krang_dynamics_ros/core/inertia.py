@@ -1,4 +1,4 @@
-"""A rigid body's mass, first moment and inertia, and whether there can be such a body."""
+"""Inertial parameters of rigid bodies, and checks that they are physically possible."""
 
 from __future__ import annotations
 
@@ -89,12 +89,12 @@ class Inertia:
 
     @cached_property
     def weighing(self) -> Array:
-        """The 6x3 matrix W of the weight [f; moment] = W g about the frame's origin: M g and MS x g."""
+        """Matrix W (6, 3) of the weight [f; moment] = W g about the frame's origin: M g and MS x g."""
         return frozen(np.vstack([self.m * np.eye(3), hat(self.MS)]))
 
     def __add__(self, other: Inertia) -> Inertia:
-        """Two bodies in one frame as one: the ten parameters add."""
-        MS, J = self.MS + other.MS, self.J + other.J  # of numbers or symbols
+        """Return the sum of two bodies in the same frame: the ten parameters add."""
+        MS, J = self.MS + other.MS, self.J + other.J  # numbers or symbols
         for array in (MS, J):
             array.setflags(write=False)
         return Inertia(self.m + other.m, MS, J)
@@ -113,7 +113,7 @@ class Inertia:
         return Inertia(self.m, frozen(matrix[[5, 3, 4], [1, 2, 0]]), frozen(symmetric(upper_triangle(matrix[3:, 3:]))))
 
     def impossibility(self) -> str:
-        """Say why no rigid body can have this inertia, or return nothing."""
+        """Return why no rigid body can have this inertia, or an empty text."""
         if not np.isfinite(self.parameters).all():
             return 'is not finite'
         if self.m < 0:
@@ -124,7 +124,7 @@ class Inertia:
         with np.errstate(over='ignore', invalid='ignore'):
             I_G = self.I_G
         if not np.isfinite(I_G).all():
-            return f'has its centre of mass farther away than numbers go ({self.MS} kg m of {self.m:.6g} kg)'
+            return f'has a centre of mass that is not finite ({self.MS} kg m of {self.m:.6g} kg)'
         moments = np.linalg.eigvalsh(I_G)
         slack = 1e-9 * max(float(np.abs(self.J).max()), 1e-12)
         if moments[0] < -slack:
@@ -137,16 +137,15 @@ class Inertia:
 
 @dataclass(frozen=True)
 class InertiaRamp:
-    """A body that changes into another one, linearly in the ten parameters.
+    """A body that changes into another body, linearly in the ten parameters.
 
-    Between two bodies that are possible, all bodies on the way are possible too. Times are in seconds, by the
-    caller's clock.
+    Between two possible bodies, all bodies are possible. Times are in seconds, by the caller's clock.
 
     Attributes:
         before: the body until `start`.
         after: the body from `start + duration` on.
-        start: begin of the change, s.
-        duration: length of the change, s.
+        start: start of the change, s.
+        duration: duration of the change, s.
     """
 
     before: Inertia
@@ -170,9 +169,9 @@ class InertiaRamp:
 
 
 def possible(inertia: Inertia, what: str) -> Inertia:
-    """Return an inertia, or raise `ArgumentError`, naming `what` has it, if no rigid body can."""
-    moments_alone = not inertia.m and inertia.parameters.any()  # in a URDF it may stand for a joint's rotor
-    impossible = 'has moments, but no mass' if moments_alone else inertia.impossibility()
+    """Return an inertia, or raise `ArgumentError` if no rigid body can have it; `what` is its name in the message."""
+    moments_only = not inertia.m and inertia.parameters.any()  # in a URDF it may stand for a joint's rotor
+    impossible = 'has moments, but no mass' if moments_only else inertia.impossibility()
     if impossible:
         numbers = ', '.join(f'{x:.6g}' for x in inertia.parameters)
         raise ArgumentError(f'{what}: [{numbers}] (m, MX MY MZ, XX XY XZ YY YZ ZZ) {impossible}; must be a rigid body')

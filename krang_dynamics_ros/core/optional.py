@@ -1,4 +1,4 @@
-"""What the package can do without: imported when it is first used, or missed in one sentence."""
+"""Lazy import of optional dependencies. A missing dependency raises `MissingError`."""
 
 from __future__ import annotations
 
@@ -9,20 +9,20 @@ from .errors import MissingError
 
 
 def optional(module: str, purpose: str) -> Any:
-    """Return what stands for a module that only some uses need; using it without the module is a `MissingError`."""
-    return _Later(module, purpose)
+    """Return a proxy of a module that is imported on first use; `purpose` is part of the message if it is missing."""
+    return _LazyModule(module, purpose)
 
 
-class _Later:
+class _LazyModule:
     def __init__(self, module: str, purpose: str) -> None:
         self._module, self._purpose = module, purpose
 
     def __getattr__(self, name: str) -> Any:
-        if name.startswith('__'):  # those who look at modules, not those who use them
+        if name.startswith('__'):  # inspection, not use
             raise AttributeError(name)
         try:
-            found = getattr(importlib.import_module(self._module), name)
+            value = getattr(importlib.import_module(self._module), name)
         except ImportError:
             raise MissingError(self._module, self._purpose, f'pip install {self._module.partition(".")[0]}') from None
-        setattr(self, name, found)
-        return found
+        setattr(self, name, value)
+        return value

@@ -1,4 +1,4 @@
-"""Parameters declared in one place (name, type, default, range, meaning), and their values now."""
+"""Declarations of parameters (name, type, default, range, meaning), and their current values."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ import numpy as np
 from .errors import ArgumentError, did_you_mean, short_repr
 
 PART_OF_A_TOPIC = re.compile(r'[A-Za-z_][A-Za-z0-9_]*')
-NONE = ['']  # a list without entries has no type in ROS 2, so nothing is one empty name
+NONE = ['']  # an empty list: in ROS 2, a list without entries has no type
 
 
 class Kind(NamedTuple):
-    """A type of parameters, in words, and what values of it are in Python; a whole number is a number too."""
+    """A type of parameters: its names in messages, and its types in Python. Integers are accepted as floats."""
 
     single: str
     several: str
@@ -33,13 +33,13 @@ KINDS = {
 
 
 def named(names: Sequence[str]) -> list[str]:
-    """Return the names of a list parameter, without the empty one that stands for none."""
+    """Return the entries of a list parameter without empty names."""
     return [name for name in names if name]
 
 
 @dataclass(frozen=True)
 class ParameterSpec:
-    """One parameter. `live` ones can be set while the node runs; a list allows each of `choices`, or `NONE`."""
+    """Declaration of a parameter. A `live` parameter can be set while the node runs."""
 
     name: str
     default: Any
@@ -47,16 +47,16 @@ class ParameterSpec:
     live: bool = False
     least: float | None = None
     most: float | None = None
-    choices: tuple[str, ...] = ()
+    choices: tuple[str, ...] = ()  # of a text, or of the entries of a list
     default_text: str = ''  # for the documents, where the default depends on the robot
-    count: int | None = None  # how many entries a list must have
-    once: bool = False  # whether a list must name each entry once
-    may_be_unset: bool = False  # whether NaN is a value, that of a number which is not set
-    in_topics: bool = False  # whether entries become parts of the names of topics
+    count: int | None = None  # number of entries of a list
+    once: bool = False  # whether the entries of a list must differ
+    may_be_unset: bool = False  # whether NaN is allowed: an unset number
+    in_topics: bool = False  # whether entries are parts of topic names
 
     @property
     def type_name(self) -> str:
-        """ROS's name of the type."""
+        """Name of the type in ROS."""
         kinds = {bool: 'bool', int: 'integer', float: 'double', str: 'string'}
         if isinstance(self.default, list):
             return f'{kinds[type(self.default[0])]}[]'
@@ -64,20 +64,20 @@ class ParameterSpec:
 
     @property
     def allowed(self) -> str:
-        """The range, in words."""
+        """Range as text, for documents and messages."""
         if self.choices:
             return ', '.join(f'`{choice}`' for choice in self.choices)
         return '' if self.least is None else f'{self.least:g} to {self.most:g}'
 
     def check(self, value: Any) -> None:
-        """Raise `ArgumentError` if a value cannot be."""
+        """Raise `ArgumentError` if a value is not allowed."""
         items = self._items(value)
         for item in items:
             if self.choices and item not in self.choices and not (item == '' and isinstance(self.default, list)):
                 hint = did_you_mean(str(item), self.choices)
                 raise ArgumentError(f"{self.name}: '{item}', must be one of {', '.join(self.choices)}. {hint}".strip())
-        if wanted := self._wanted(items):
-            raise ArgumentError(f'{self.name}: {items if isinstance(self.default, list) else value}, must be {wanted}')
+        if allowed := self._violated(items):
+            raise ArgumentError(f'{self.name}: {items if isinstance(self.default, list) else value}, must be {allowed}')
         self._check_types(items)
         if self.once and len(set(items)) != len(items):
             raise ArgumentError(f'{self.name}: {items}, must name each once')
@@ -87,7 +87,7 @@ class ParameterSpec:
                 raise ArgumentError(f"{self.name}: '{item}', must be {allowed}")
 
     def _items(self, value: Any) -> list[Any]:
-        """Return the entries of a list, or a single value; of a text in a list's place every letter would count."""
+        """Return the entries of a list, or a single value; refuse a text instead of a list."""
         if not isinstance(self.default, list):
             return [value]
         if isinstance(value, (str, bytes, Mapping)) or not hasattr(value, '__len__'):
@@ -99,15 +99,15 @@ class ParameterSpec:
         return KINDS[type(self.default[0] if isinstance(self.default, list) else self.default)]
 
     def _check_types(self, items: Sequence[Any]) -> None:
-        """Refuse entries of another type: the text `no` would be true."""
+        """Refuse entries of another type; the text `no`, for example, would count as true."""
         kind = self._kind
         for item in items:
             if not isinstance(item, kind.types) or (isinstance(item, bool) and bool not in kind.types):
-                must = f'a list of {kind.several}' if isinstance(self.default, list) else kind.single
-                raise ArgumentError(f'{self.name}: {short_repr(item)}, must be {must}')
+                expected = f'a list of {kind.several}' if isinstance(self.default, list) else kind.single
+                raise ArgumentError(f'{self.name}: {short_repr(item)}, must be {expected}')
 
-    def _wanted(self, items: Sequence[Any]) -> str:
-        """Say what entries must be, if they are not: finite, so many, numbers within the range."""
+    def _violated(self, items: Sequence[Any]) -> str:
+        """Return the violated condition of entries (finite, count, range), or an empty text."""
         unset = self.may_be_unset
         finite = all(math.isfinite(x) or (unset and math.isnan(x)) for x in items if isinstance(x, float))
         if not finite or (self.count is not None and len(items) != self.count):
@@ -143,10 +143,10 @@ def _yaml(value: Any) -> str:
 
 
 class Settings:
-    """Values by parameter name. A set of changes is accepted as one, or refused as one with the reason."""
+    """Values by parameter name. A set of changes is accepted or refused as a whole."""
 
     def __init__(self, given: Mapping[str, Any] | None = None) -> None:
-        """`given` has values that are not the defaults."""
+        """Create settings; `given` are values that replace defaults."""
         self._given = dict(given or {})
         self._specs: dict[str, ParameterSpec] = {}
         self._values: dict[str, Any] = {}
@@ -154,23 +154,23 @@ class Settings:
         self._users: list[Callable[[], None]] = []
 
     def declare(self, specs: Sequence[ParameterSpec]) -> dict[str, Any]:
-        """Take up parameters, and return their values."""
+        """Declare parameters and return their values."""
         values = {}
         for spec in specs:
-            values[spec.name] = self._first(spec)
+            values[spec.name] = self._initial(spec)
             spec.check(values[spec.name])
             self._specs[spec.name] = spec
         self._values |= values
         return values
 
-    def _first(self, spec: ParameterSpec) -> Any:
+    def _initial(self, spec: ParameterSpec) -> Any:
         return self._given.get(spec.name, spec.default)
 
     def __getitem__(self, name: str) -> Any:
         return self._values[name]
 
     def require(self, check: Callable[[Mapping[str, Any]], None]) -> None:
-        """Let `check` refuse values that do not go together: it gets all of them, and raises an error of ours."""
+        """Register a check of all values together; it raises a `KrangDynamicsError`."""
         check(self._values)
         self._checks.append(check)
 
@@ -180,7 +180,7 @@ class Settings:
         self._users.append(use)
 
     def check(self, changes: Mapping[str, Any]) -> None:
-        """Raise an error of ours if these values cannot be set."""
+        """Raise a `KrangDynamicsError` if these values cannot be set."""
         ours = {name: value for name, value in changes.items() if name in self._specs}
         for name, value in ours.items():
             self._specs[name].check(value)
@@ -188,7 +188,7 @@ class Settings:
             check(self._values | ours)
 
     def update(self, changes: Mapping[str, Any]) -> None:
-        """Set values that were checked, and tell those who use them."""
+        """Set checked values and call the users."""
         self._values |= {name: value for name, value in changes.items() if name in self._specs}
         for use in self._users:
             use()

@@ -1,6 +1,6 @@
-"""Vectors, rotations and how velocities and inertias change frame.
+"""Vectors, rotations, and transforms of velocities and inertias between frames.
 
-A twist is [v; omega] and a wrench [f; moment], linear part first. Lengths in metres, angles in radians.
+A twist is [v; omega] and a wrench [f; moment], linear part first. Lengths are in m, angles in rad.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ def hat(v: ArrayLike) -> Array:
 
 
 def unhat(matrix: ArrayLike, tolerance: float = 1e-9) -> Array:
-    """Return the vector (3) whose `hat` a skew 3x3 matrix is, or the twist (6) of a 4x4 matrix; refuse others.
+    """Return the vector (3) of a skew 3x3 matrix, or the twist (6) of a 4x4 matrix: the inverse of `hat`.
 
-    `tolerance` is that of the entries, relative to the largest one.
+    Other matrices raise `ArgumentError`. `tolerance` is relative to the largest entry.
     """
     M = np.asarray(matrix, dtype=float)
     if M.shape not in ((3, 3), (4, 4)):
-        raise ArgumentError(f'unhat: of shape {M.shape}, must be of (3, 3) or (4, 4)')
+        raise ArgumentError(f'unhat: shape {M.shape}, must be (3, 3) or (4, 4)')
     omega = np.array([M[2, 1] - M[1, 2], M[0, 2] - M[2, 0], M[1, 0] - M[0, 1]]) / 2
     vector = omega if len(M) == 3 else np.concatenate([M[:3, 3], omega])
     if not np.abs(hat(vector) - M).max() <= tolerance * np.abs(M).max():
@@ -45,36 +45,36 @@ def unhat(matrix: ArrayLike, tolerance: float = 1e-9) -> Array:
 
 
 def euler_force(m: float, alpha: ArrayLike, r: ArrayLike) -> Array:
-    """Return -m alpha x r (3, N): what a body of mass m (kg) at r feels in a frame with angular acceleration alpha.
+    """Return the Euler force -m alpha x r (3, N) on a body of mass m (kg) at r in a frame with angular acceleration.
 
-    This and the next two are what has to be added to the physical forces on a body in a frame that turns about its
-    origin, so that their sum is m a', a' (m/s^2) being the acceleration that an observer in the frame sees. All vectors
-    (3) are in the frame's axes: r (m) and v (m/s) as seen in the frame, omega (rad/s) and alpha (rad/s^2) its own.
+    In a frame that rotates about its origin, the physical forces on a body plus Euler, Coriolis and centrifugal force
+    are m a', where a' (m/s^2) is the acceleration in the frame. All vectors (3) are in the frame's axes: r (m) and
+    v (m/s) relative to the frame, omega (rad/s) and alpha (rad/s^2) of the frame.
     """
     return np.asarray(-m * (hat(alpha) @ np.asarray(r, dtype=float)))
 
 
 def coriolis_force(m: float, omega: ArrayLike, v: ArrayLike) -> Array:
-    """Return -2 m omega x v (3, N): what a body feels that moves with v in a frame that turns with omega."""
+    """Return the Coriolis force -2 m omega x v (3, N) on a body with velocity v in a frame that rotates with omega."""
     return np.asarray(-2.0 * m * (hat(omega) @ np.asarray(v, dtype=float)))
 
 
 def centrifugal_force(m: float, omega: ArrayLike, r: ArrayLike) -> Array:
-    """Return -m omega x (omega x r) (3, N): what a body at r feels in a frame that turns with omega."""
+    """Return the centrifugal force -m omega x (omega x r) (3, N) on a body at r in a frame that rotates with omega."""
     return np.asarray(-m * (hat(omega) @ hat(omega) @ np.asarray(r, dtype=float)))
 
 
 def adjoint(rotation: Array, position: Array) -> Array:
-    """Return the 6x6 matrix that takes the body velocity at B, [v; omega], to the one at C.
+    """Return the matrix Ad (6, 6) from the body velocity [v; omega] of B to that of C: V_C = Ad V_B.
 
-    `rotation` (3x3) and `position` (3) place frame C in frame B: V_C = Ad V_B.
+    `rotation` (3, 3) and `position` (3) are the pose of frame C in frame B.
     """
     zero = np.zeros((3, 3))
     return np.block([[rotation.T, -rotation.T @ hat(position)], [zero, rotation.T]])
 
 
 def inertia_in_parent(inertia_c: Array, rotation: Array, position: Array) -> Array:
-    """Return the 6x6 inertia I_B = Ad^T I_C Ad of a body known in frame C, which stands in B as given."""
+    """Return the inertia I_B = Ad^T I_C Ad (6, 6) in frame B of a body in frame C with the given pose in B."""
     ad = adjoint(rotation, position)
     return np.asarray(ad.T @ inertia_c @ ad)
 
@@ -92,14 +92,14 @@ def rotation_from_rpy(rpy: ArrayLike) -> Array:
 
 
 def rpy_from_rotation(rotation: Array) -> Array:
-    """Return (roll, pitch, yaw) of a rotation matrix; at pitch = +-90 degrees the yaw is taken as zero."""
+    """Return (roll, pitch, yaw) of a rotation matrix; at pitch = +-90 degrees the yaw is zero."""
     r = rotation
     cos_pitch = np.hypot(r[0, 0], r[1, 0])
     pitch = np.arctan2(-r[2, 0], cos_pitch)
     if cos_pitch < 1e-12:
         return np.array([np.arctan2(-r[1, 2], r[1, 1]), pitch, 0.0])
     roll = np.arctan2(r[2, 1], r[2, 2])
-    c, s = np.cos(roll), np.sin(roll)  # a roll that is noise, close to 90 degrees, gets the yaw that goes with it
+    c, s = np.cos(roll), np.sin(roll)  # near 90 degrees, roll is noise and yaw fits it
     yaw = np.arctan2(s * r[0, 2] - c * r[0, 1] + 0.0, c * r[1, 1] - s * r[1, 2])  # + 0.0: half a turn is never -pi
     return np.array([roll, pitch, yaw])
 

@@ -1,7 +1,7 @@
-"""Text from outside (names in messages and files) made safe to show: in a log, on a terminal, in diagnostics, HTML.
+"""Escaping of text from outside (names in messages and files) for logs, terminals, diagnostics and HTML.
 
-A character that cannot be printed is escaped: control characters, among them the escape sequences that a terminal obeys
-and line feeds that forge a line of a log, and marks that change the direction of writing.
+Unprintable characters are escaped: control characters, such as escape sequences of terminals and line feeds that forge
+lines of a log, and marks that change the direction of writing.
 """
 
 from __future__ import annotations
@@ -25,19 +25,19 @@ def shown(name: object, limit: int = MAX_NAME_SHOWN) -> str:
 
 
 def shown_lines(text: object, limit: int = MAX_TEXT_SHOWN) -> str:
-    """Return a text of several lines as printable lines, cut to `limit` characters in all."""
+    """Return a text of several lines as printable lines, cut to `limit` characters in total."""
     whole = str(text)
     cut = whole if len(whole) <= limit else whole[: limit - 1] + _CUT
     return cut if cut.isprintable() else '\n'.join(''.join(map(_escaped, line)) for line in cut.split('\n'))
 
 
 def to_html(text: object, limit: int = MAX_TEXT_SHOWN) -> str:
-    """Return a text as HTML that shows it, whatever tags are in it."""
+    """Return a text as HTML, with escaped tags."""
     return html.escape(shown(text, limit))
 
 
 def to_markdown(name: object) -> str:
-    """Return a name as Markdown that shows it, whatever links, images and tags are in it."""
+    """Return a name as Markdown, with escaped links, images and tags."""
     return _MARKDOWN.sub(lambda mark: f'&#{ord(mark[0])};', shown(name))
 
 

@@ -1,4 +1,4 @@
-"""A wrench on a link, and a body that hangs on one: whose axes it is given in, and about whose origin."""
+"""Wrenches on links and loads of links, with the axes and the point in which they are given."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Wrench:
 
     @classmethod
     def of(cls, link: str, vector: Array, axes: str = '', about: str = '') -> Wrench:
-        """Return the wrench of [force; moment] (6), which is kept as it is: hand in an array of its own."""
+        """Return the wrench of [force; moment] (6), without a copy: the array must not be used elsewhere."""
         vector.setflags(write=False)
         wrench = object.__new__(cls)  # a quarter of the time of __init__, once for each reading of a sensor
         wrench.__dict__.update(link=link, force=vector[:3], moment=vector[3:], axes=axes, about=about, vector=vector)
@@ -61,11 +61,11 @@ class Wrench:
         return vector
 
 
-LEVER = 0.3  # m; a forearm's: where a moment counts as much as a force
+LEVER = 0.3  # m, length of a forearm: a moment divided by it counts as a force
 
 
 class WrenchFrame(NamedTuple):
-    """Which link feels a wrench, and how it is given: as a `Wrench` is."""
+    """The link, axes and point of a wrench, as in `Wrench`."""
 
     link: str
     axes: str = ''
@@ -73,7 +73,7 @@ class WrenchFrame(NamedTuple):
 
 
 WrenchRows = Mapping[WrenchFrame, Array]
-"""Wrenches of many states: by place [force; moment] (m, 6), zeros where a state has none."""
+"""Wrenches of many states: [force; moment] (m, 6) by frame, zeros where a state has none."""
 
 
 class Load(NamedTuple):

@@ -1,1 +1,1 @@
-"""The papers' equations on robot data alone: the witnesses, which see neither URDF nor Pinocchio."""
+"""The papers' equations on robot data: witnesses, independent of URDF and Pinocchio."""

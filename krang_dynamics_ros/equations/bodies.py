@@ -1,7 +1,4 @@
-"""Rigid bodies over anything with + and *, and how all that a joint carries moves as one body.
-
-What `inertia` holds in numbers, for the witnesses and their symbols.
-"""
+"""Rigid bodies and composite bodies of numbers or symbols, for the witnesses and exports."""
 
 from __future__ import annotations
 
@@ -17,7 +14,7 @@ Momentum = tuple[Vector, Vector]  # linear, and angular about the frame's origin
 
 
 class Body(NamedTuple):
-    """A body's mass m, first moment MS and inertia J, about the origin of its frame, in its axes."""
+    """Mass m, first moment MS and inertia J of a body, about the origin of its frame, in its axes."""
 
     m: Any
     MS: Vector
@@ -30,7 +27,7 @@ def body_of(inertia: Inertia) -> Body:
 
 
 def moved(body: Body, T: Transform) -> Body:
-    """Return a body known in frame j as it is in frame i, iT_j being given: I_B = Ad^T I_C Ad."""
+    """Return a body of frame j in frame i, by iT_j: I_B = Ad^T I_C Ad."""
     turned = apply(T.A, body.MS)
     half = add(turned, scale(times(0.5, body.m), T.P))
     AJA, twice = product(T.A, product(body.J, transpose(T.A))), times(2.0, dot(T.P, half))
@@ -42,17 +39,17 @@ def moved(body: Body, T: Transform) -> Body:
 
 
 def joined(a: Body, b: Body) -> Body:
-    """Return two bodies of one frame as one."""
+    """Return the sum of two bodies in the same frame."""
     return Body(plus(a.m, b.m), add(a.MS, b.MS), [add(x, y) for x, y in zip(a.J, b.J, strict=True)])
 
 
 def momentum(body: Body, omega: Vector, V: Vector) -> Momentum:
-    """Return dE/dV = m V + omega x MS and dE/domega = J omega + MS x V, E being that of eq. 11."""
+    """Return dE/dV = m V + omega x MS and dE/domega = J omega + MS x V, with E of eq. 11."""
     return add(scale(body.m, V), cross(omega, body.MS)), add(apply(body.J, omega), cross(body.MS, V))
 
 
 def carried_bodies(robot: Robot, local: Mapping[str, Transform]) -> dict[str, Body]:
-    """Return by link one body for it and all that it carries, in its frame: the joints beyond it stand still."""
+    """Return by link the composite body of the link and of all that it carries, in its frame."""
     bodies = {link.name: body_of(link.inertia) for link in robot.links}
     for joint in reversed(robot.outward):
         bodies[joint.parent] = joined(bodies[joint.parent], moved(bodies[joint.child], local[joint.child]))
@@ -62,7 +59,7 @@ def carried_bodies(robot: Robot, local: Mapping[str, Transform]) -> dict[str, Bo
 def carried_momenta(
     robot: Robot, local: Mapping[str, Transform], bodies: Mapping[str, Body], dq: Joints
 ) -> dict[str, Momentum]:
-    """Return by link the momentum, in its frame, that the joints beyond it cause while it stands still itself."""
+    """Return by link the momentum, in its frame, that the joints beyond it cause while the link is at rest."""
     momenta: dict[str, Momentum] = {link.name: (ZERO, ZERO) for link in robot.links}
     for joint in reversed(robot.outward):
         T, (linear, angular) = local[joint.child], momenta[joint.child]

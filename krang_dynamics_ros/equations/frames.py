@@ -1,6 +1,6 @@
-"""iT_j(q_j): where the frame of a joint's child stands in its parent's, for numbers or symbols.
+"""Transforms iT_j(q_j) from the frame of a joint's child to that of its parent, for numbers or symbols.
 
-The two witnesses, `lagrangian` and `newton_euler`, stand on this and on nothing else but the robot's data.
+Both witnesses, `lagrangian` and `newton_euler`, use this module and the robot's data only.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import numpy as np
 from ..core.algebra import ZERO, Matrix, Vector, add, apply, cos, plus, product, scale, sin, times, transpose
 from ..robot.robot import Joint, Robot
 
-Joints = Mapping[str, Any]  # a scalar of any kind by joint name; joints that do not move are left out
+Joints = Mapping[str, Any]  # number, array or symbol by name of a moving joint
 
 
 class Transform(NamedTuple):
@@ -23,7 +23,7 @@ class Transform(NamedTuple):
     P: Vector
 
 
-STILL = Transform(np.eye(3).tolist(), ZERO)
+IDENTITY = Transform(np.eye(3).tolist(), ZERO)
 
 
 def local_transform(joint: Joint, q: Any) -> Transform:
@@ -46,33 +46,33 @@ def _rotation(e: Vector, c: Any, s: Any) -> Matrix:
 
 
 def own_velocity(joint: Joint, dq: Any) -> tuple[Vector, Vector]:
-    """Return (omega, V) that a joint adds to those of its child, in the child's axes: the last terms of eqs 7 and 8.
+    """Return (omega, V) that a joint adds to the velocity of its child, in the child's axes (eqs. 7, 8: last terms).
 
-    The report has revolute joints only; a prismatic one adds e dq to the linear velocity instead of the angular.
+    The report has revolute joints only; a prismatic joint adds e dq to V instead of omega.
     """
     own = scale(dq, joint.axis.tolist())
     return (ZERO, own) if joint.kind == 'prismatic' else (own, ZERO)
 
 
 def positions(robot: Robot, q: Joints) -> Joints:
-    """Return the positions of all joints that move: the coordinates, and those that mimic one of them."""
+    """Return the positions of all moving joints: the coordinates and their followers."""
     followers = {name: plus(times(m.multiplier, q[m.joint]), m.offset) for name, m in robot.mimics.items()}
     return {**q, **followers}
 
 
 def rates(robot: Robot, dq: Joints) -> Joints:
-    """Return the velocities, or accelerations, of all joints that move."""
+    """Return the velocities, or accelerations, of all moving joints."""
     followers = {name: times(m.multiplier, dq.get(m.joint, 0.0)) for name, m in robot.mimics.items()}
     return {**dq, **followers}
 
 
 def on_coordinates(robot: Robot, torques: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what each coordinate has of torques at all joints: its own, and those of the joints that follow it."""
-    found = {name: torques[name] for name in robot.joint_names if name in torques}
+    """Return the torque of each coordinate from torques at all joints: its own and those of its followers."""
+    total = {name: torques[name] for name in robot.joint_names if name in torques}
     for name, m in robot.mimics.items():
         if name in torques:
-            found[m.joint] = plus(found.get(m.joint, 0.0), times(m.multiplier, torques[name]))
-    return found
+            total[m.joint] = plus(total.get(m.joint, 0.0), times(m.multiplier, torques[name]))
+    return total
 
 
 def all_local(robot: Robot, q: Joints) -> dict[str, Transform]:
@@ -83,20 +83,20 @@ def all_local(robot: Robot, q: Joints) -> dict[str, Transform]:
 
 def all_in_base(robot: Robot, local: Mapping[str, Transform]) -> dict[str, Transform]:
     """Return 0T_j of every link, by link name."""
-    placed = {robot.base: STILL}
+    in_base = {robot.base: IDENTITY}
     for joint in robot.outward:
-        placed[joint.child] = composed(placed[joint.parent], local[joint.child])
-    return placed
+        in_base[joint.child] = composed(in_base[joint.parent], local[joint.child])
+    return in_base
 
 
 def relative_transform(robot: Robot, local: Mapping[str, Transform], link: str, seen_from: str) -> Transform:
-    """Return jT_i, frame i of a link in frame j of another one, by the joints between them: Tf() (B.11).
+    """Return jT_i, frame i of a link in frame j of another link, by the joints between them: Tf() (B.11).
 
-    Where j is before i, their transforms are multiplied; where i is before j, the inverses are. Links of two branches,
-    which the report leaves out, are placed by both, by way of the link where the branches part.
+    If j is before i, the transforms are multiplied; if i is before j, their inverses. For links of two branches, which
+    the report leaves out, both are used, by way of the link where the branches meet.
     """
     ours, theirs = robot.joints_between(link, seen_from)
-    T = STILL
+    T = IDENTITY
     for joint in reversed(theirs):
         T = composed(T, inverse(local[joint.child]))
     for joint in ours:

@@ -1,8 +1,8 @@
 """The report's own derivation: energies of the links, then A, C and Q from them (sections 1.2, 2 and 3).
 
-M. Zafar, "Equations Of Motion of Krang on Fixed Wheels" (2015). This is a witness: it sees neither URDF nor
-Pinocchio. The equations are written once, over whatever has + * sin cos; below them, `Lagrangian` runs them on NumPy,
-where derivatives by complex step and the coefficients of E by polarization are exact to rounding.
+M. Zafar, "Equations Of Motion of Krang on Fixed Wheels" (2015). This is a witness, independent of URDF and Pinocchio.
+The equations are functions of numbers, arrays or symbols. `Lagrangian` evaluates them with NumPy: derivatives by
+complex step, and coefficients of E by polarization, are exact to rounding.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from ..robot.robot import Joint, Robot
 from .bodies import Body, body_of
 from .frames import Joints, Transform, all_in_base, all_local, on_coordinates, own_velocity, rates, relative_transform
 
-COMPLEX_STEP = 1e-30  # of the complex step: so small that it leaves no trace in the real part
+COMPLEX_STEP = 1e-30  # so small that it does not change the real part
 
 
 def velocities(
@@ -54,7 +54,7 @@ def total_KE(robot: Robot, local: Mapping[str, Transform], dq: Joints) -> Any:
 
 
 def KE(body: Body, omega: Vector, V: Vector) -> Any:
-    """Return the kinetic energy of one body that turns with omega while its frame's origin moves with V, eq. 11."""
+    """Return the kinetic energy of a body with angular velocity omega and velocity V of its frame's origin, eq. 11."""
     turning = dot(omega, apply(body.J, omega))
     sliding = times(body.m, dot(V, V))
     return times(0.5, total([turning, sliding, times(2.0, dot(body.MS, cross(V, omega)))]))
@@ -67,15 +67,15 @@ def total_PE(robot: Robot, local: Mapping[str, Transform]) -> Any:
 
 
 def PE(body: Body, T: Transform, g: Vector) -> Any:
-    """Return the potential energy of one body whose frame stands in the base as 0T_j, eq. 14."""
+    """Return the potential energy of a body with pose 0T_j in the base, eq. 14."""
     return times(-1.0, dot(g, add(scale(body.m, T.P), apply(T.A, body.MS))))
 
 
 def find_A(kinetic: Callable[[Array], Any], n: int) -> list[list[Any]]:
     """Return A from E(dq) (section 1.2): A_ij is the coefficient of dq_i dq_j, A_ii twice that of dq_i^2.
 
-    `kinetic` takes velocities (n, pairs) and returns an energy for each: the coefficients are read off by
-    polarization, E(e_i + e_j) - E(e_i) - E(e_j).
+    `kinetic` returns the energies (pairs) of velocities (n, pairs). The coefficients follow by polarization:
+    E(e_i + e_j) - E(e_i) - E(e_j).
     """
     unit = np.eye(n)
     i, j = np.triu_indices(n, 1)
@@ -91,7 +91,7 @@ def find_A(kinetic: Callable[[Array], Any], n: int) -> list[list[Any]]:
 def find_christoffel(dA_dq: Any) -> Any:
     """Return the Christoffel symbols c_kij = C_k(q)[i, j] from dA_dq[..., i, j, k] = dA_ij/dq_k.
 
-    C_k = (dA_k/dq + (dA_k/dq)^T - dA/dq_k) / 2, A_k being column k of A (De Luca, Robotics 2): symmetric.
+    C_k = (dA_k/dq + (dA_k/dq)^T - dA/dq_k) / 2, with column k of A as A_k; symmetric (De Luca, *Robotics 2*).
     """
     kij = dA_dq  # dA_ki/dq_j
     kji = np.swapaxes(dA_dq, -1, -2)  # dA_kj/dq_i
@@ -109,8 +109,8 @@ def find_Jacobian(
 ) -> dict[str, tuple[Vector, Vector]]:
     """Return the columns [e_j x L_jn; e_j] of the Jacobian of a link, in base axes, by coordinate (section 3).
 
-    `placed` has every link between in the base. With `seen_from` both are of another link: a joint that carries that
-    one alone turns the rest the other way.
+    `placed` has the poses of all links between, in the base. With `seen_from`, poses and result are relative to
+    that link; joints that carry only `seen_from` count with the opposite sign.
     """
     ours, theirs = robot.joints_between(link, seen_from or robot.base)
     linear: dict[str, Vector] = {}
@@ -127,10 +127,10 @@ def find_Jacobian(
 
 
 class Lagrangian:
-    """The dynamics of a robot by the Lagrangian of the report, on NumPy. It sees neither URDF nor Pinocchio.
+    """The dynamics of a robot by the Lagrangian of the report, with NumPy, independent of URDF and Pinocchio.
 
-    Methods have the names, units and signs of those of `Dynamics`. Vectors have shape (n,), or (..., n) for many states
-    at once. Derivatives by complex step, and coefficients by polarization, are exact to rounding.
+    Methods have the names, units and signs of the methods of `Dynamics`. Vectors have shape (n,), or (..., n) for many
+    states at once. Derivatives by complex step, and coefficients by polarization, are exact to rounding.
 
     Args:
         robot: the robot.
@@ -146,12 +146,12 @@ class Lagrangian:
         self.n = robot.n
 
     def _local(self, q: Any, extra: int = 0) -> dict[str, Transform]:
-        """Place every frame, with `extra` axes left open behind those of the states."""
+        """Return all iT_j, with `extra` array axes after those of the states."""
         by_name = {name: q[..., k].reshape(q.shape[:-1] + (1,) * extra) for k, name in enumerate(self.joint_names)}
         return all_local(self.robot, by_name)
 
     def _stepped(self, q: Array) -> Any:
-        """Return q (..., n, n) with one joint a complex step off in each row: f(q).imag / COMPLEX_STEP is df/dq_k."""
+        """Return q (..., n, n) with a complex step of joint k in row k: f(q).imag / COMPLEX_STEP is df/dq_k."""
         return q[..., None, :] + 1j * COMPLEX_STEP * np.eye(self.n)
 
     def A(self, q: ArrayLike) -> Array:
@@ -218,8 +218,8 @@ class Lagrangian:
         velocity = np.asarray(dq, dtype=float)
         speeds = rates(self.robot, {name: velocity[..., k] for k, name in enumerate(self.joint_names)})
         torques = {joint.name: _friction(joint, speeds[joint.name]) for joint in self.robot.joints if joint.moves}
-        felt = on_coordinates(self.robot, torques)
-        return np.stack([felt[name] for name in self.joint_names], axis=-1)
+        total = on_coordinates(self.robot, torques)
+        return np.stack([total[name] for name in self.joint_names], axis=-1)
 
     def pose(self, q: ArrayLike, link: str) -> tuple[Array, Array]:
         """Return rotation (..., 3, 3) and origin (..., 3), m, of a link's frame in the base frame."""
@@ -255,7 +255,7 @@ class Lagrangian:
         )
 
     def wrench_torque(self, q: ArrayLike, wrenches: Iterable[Wrench]) -> Array:
-        """Return J^T f (..., n), eq. 16, N m, each wrench brought into base axes and to its link's origin."""
+        """Return J^T f (..., n), eq. 16, N m; each wrench is transformed to base axes and the origin of its link."""
         torque: Any = np.zeros(np.shape(q))
         for wrench in wrenches:
             link, axes, about = wrench.link, wrench.axes or wrench.link, wrench.about or wrench.link
@@ -272,7 +272,7 @@ class Lagrangian:
 
 
 def _friction(joint: Joint, dq: Any) -> Any:
-    """Return F_v dq + F_c sign(dq), eq. 17; tanh(dq / v) in place of the sign where a joint has a velocity v."""
+    """Return F_v dq + F_c sign(dq), eq. 17; tanh(dq / v) instead of the sign for a joint with velocity v."""
     over = joint.friction.coulomb_velocity
     return joint.viscous * dq + joint.friction.coulomb * (np.tanh(dq / over) if over else np.sign(dq))
 

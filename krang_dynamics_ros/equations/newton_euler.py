@@ -1,6 +1,6 @@
-"""Recursive Newton-Euler (Craig, Introduction to Robotics, eqs 6.45-6.53), of any tree.
+"""Recursive Newton-Euler (Craig, *Introduction to Robotics*, eqs. 6.45-6.53) for any tree.
 
-The third witness: outward go velocities and accelerations, inward forces and moments, and no energy anywhere.
+The third witness: velocities and accelerations outwards, forces and moments inwards, without energies.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def _next(joint: Joint, T: Transform, below: Motion, dq: Joints, ddq: Joints) ->
 
 
 def inertial_force(body: Any, motion: Motion) -> Force:
-    """Return the force and moment about the frame's origin that a link's motion takes (6.48-6.50)."""
+    """Return the force and moment about the frame's origin that cause a link's motion (6.48-6.50)."""
     omega, alpha, acceleration = motion
     com, I_C = body.com.tolist(), body.I_G.tolist()
     at_com = add(cross(alpha, com), cross(omega, cross(omega, com)), acceleration)
@@ -64,7 +64,7 @@ def inertial_force(body: Any, motion: Motion) -> Force:
 
 
 def inward(robot: Robot, local: Mapping[str, Transform], forces: dict[str, Force]) -> dict[str, Any]:
-    """Return the torque (force, if prismatic) of every coordinate (6.51-6.53), from what each link takes itself."""
+    """Return the torque (force, if prismatic) of each coordinate (6.51-6.53) from the forces of the links."""
     total, torques = dict(forces), {}
     for joint in reversed(robot.outward):
         f, n = total[joint.child]
@@ -77,10 +77,10 @@ def inward(robot: Robot, local: Mapping[str, Transform], forces: dict[str, Force
 
 
 class NewtonEuler:
-    """The dynamics of a robot by recursive Newton-Euler (Craig, eqs. 6.45 to 6.53), on NumPy.
+    """The dynamics of a robot by recursive Newton-Euler (Craig, eqs. 6.45 to 6.53), with NumPy.
 
-    It sees neither URDF nor Pinocchio. Methods have the names, units and signs of those of `Dynamics`. Vectors have
-    shape (n,), or (..., n) for many states at once.
+    It is independent of URDF and Pinocchio. Methods have the names, units and signs of the methods of `Dynamics`.
+    Vectors have shape (n,), or (..., n) for many states at once.
 
     Args:
         robot: the robot.
@@ -146,7 +146,7 @@ class NewtonEuler:
         return self._torque(q, still, still, self.robot.gravity.tolist())
 
     def wrench_torque(self, q: ArrayLike, wrenches: Iterable[Wrench]) -> Array:
-        """Return J^T f (..., n), N m: each wrench is carried inward from the link on which it acts."""
+        """Return J^T f (..., n), N m: each wrench is propagated inwards from its link."""
         position = np.asarray(q, dtype=float)
         local = all_local(self.robot, self._by_name(position))
         placed = all_in_base(self.robot, local)
@@ -161,7 +161,7 @@ class NewtonEuler:
         raise unknown_name('link', link, self.robot.link_of)
 
     def _at_link(self, placed: Mapping[str, Transform], wrench: Wrench) -> Force:
-        """Return a wrench in its link's own axes, about its link's own origin."""
+        """Return a wrench in the axes of its link, about the origin of its link."""
         names = [name or wrench.link for name in (wrench.link, wrench.axes, wrench.about)]
         link, axes, about = (placed[name] if name in placed else self._unknown(name) for name in names)
         force, moment = (apply(axes.A, list(part)) for part in (wrench.force, wrench.moment))

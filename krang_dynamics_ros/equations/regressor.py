@@ -1,8 +1,7 @@
-"""Newton-Euler with the bodies' parameters set apart: Gamma = Y(q, dq, ddq) phi, for many states at once.
+"""Regressor of the inertial parameters: Gamma = Y(q, dq, ddq) phi, for many states at once.
 
-phi holds the report's ten parameters of every link (section 5.1), in which the equations of motion are linear. The
-lines are those of `equations.newton_euler`; only the body is another one: ten bodies of one parameter each, carried
-through the same equations side by side.
+phi has the report's ten parameters of every link (section 5.1), in which the equations of motion are linear. The
+equations are those of `equations.newton_euler`, applied to ten bodies with a single parameter each, side by side.
 """
 
 from __future__ import annotations
@@ -26,17 +25,16 @@ PARAMETERS = ('m', 'MX', 'MY', 'MZ', 'XX', 'XY', 'XZ', 'YY', 'YZ', 'ZZ')
 
 
 def unit_bodies() -> Body:
-    """Return ten bodies as one: every number is an array (10), with a one where the parameter is that number."""
-    one = np.eye(10)
-    XX, XY, XZ, YY, YZ, ZZ = one[4:]
-    return Body(one[0], list(one[1:4]), [[XX, XY, XZ], [XY, YY, YZ], [XZ, YZ, ZZ]])
+    """Return ten bodies with one parameter each: every number is an array (10) of zeros with a single 1."""
+    unit = np.eye(10)
+    XX, XY, XZ, YY, YZ, ZZ = unit[4:]
+    return Body(unit[0], list(unit[1:4]), [[XX, XY, XZ], [XY, YY, YZ], [XZ, YZ, ZZ]])
 
 
 def body_force(body: Body, motion: Motion) -> Force:
-    """Return the force and moment about the frame's origin that a body's motion takes, linear in the body.
+    """Return the force and moment about the frame's origin that cause a body's motion, linear in the body.
 
-    Equations 6.48-6.50 (Craig, *Introduction to Robotics*) with mass times centre of mass as MS and the inertia taken
-    about the origin.
+    Equations 6.48-6.50 (Craig, *Introduction to Robotics*), with MS and with the inertia about the origin.
     """
     omega, alpha, acceleration = motion
     F = add(scale(body.m, acceleration), cross(alpha, body.MS), cross(omega, cross(omega, body.MS)))
@@ -45,10 +43,10 @@ def body_force(body: Body, motion: Motion) -> Force:
 
 
 def regressor(robot: Robot, links: Sequence[str], q: Array, dq: Array, ddq: Array) -> Array:
-    """Return Y (states, n, 10 links) for states (states, n): the torque that each parameter of each link takes."""
+    """Return Y (states, n, 10 links) for states (states, n): the torque of each parameter of each link."""
     positions, speeds, rates = (
         {name: x[:, [k]] for k, name in enumerate(robot.joint_names)} for x in (q, dq, ddq)
-    )  # one more axis, for the ten bodies
+    )  # an axis more, for the ten bodies
     local = all_local(robot, positions)
     motions = outward(robot, local, speeds, rates, robot.gravity.tolist())
     Y = np.zeros((len(q), robot.n, len(links), 10))
@@ -60,7 +58,7 @@ def regressor(robot: Robot, links: Sequence[str], q: Array, dq: Array, ddq: Arra
 
 
 def _carried(robot: Robot, local: Mapping[str, Transform], link: str, force: Force) -> dict[str, Array]:
-    """Return the torque (force, if prismatic) by joint that a force on a link takes, carried to the base."""
+    """Return the torque (force, if prismatic) by joint of a force on a link, propagated to the base."""
     torques = {}
     for joint in reversed(robot.chain(link)):
         f, n = force
@@ -73,9 +71,9 @@ def _carried(robot: Robot, local: Mapping[str, Transform], link: str, force: For
 
 
 def with_fixed_joints(robot: Robot, angles: Joints, moving: Sequence[str]) -> Robot:
-    """Return the robot with every joint fixed, at `angles` or else at zero, but those in `moving` and their followers.
+    """Return the robot with all joints fixed except `moving` and their followers, at `angles` or zero.
 
-    Its coordinates are in the order of `moving`, whatever that is.
+    Its coordinates are in the order of `moving`.
     """
     for name in (*moving, *angles):
         if name not in robot.joint_names:
@@ -89,7 +87,7 @@ def with_fixed_joints(robot: Robot, angles: Joints, moving: Sequence[str]) -> Ro
 
 
 def _with_fixed_joints(robot: Robot, joint: Joint, angles: Joints, moving: Sequence[str]) -> Joint:
-    """Return a joint without a coordinate among `moving`: fixed where it stands, or following one of them."""
+    """Return a joint that is not in `moving`: fixed at its position, or as a follower of a moving joint."""
     if not joint.moves:
         return joint
     mimic = robot.mimics.get(joint.name)
@@ -101,17 +99,17 @@ def _with_fixed_joints(robot: Robot, joint: Joint, angles: Joints, moving: Seque
 
 
 def moved_links(robot: Robot) -> tuple[str, ...]:
-    """Return the links that some coordinate moves: the others never show in a torque."""
+    """Return the moving links; the parameters of other links do not appear in torques."""
     return tuple(link.name for link in robot.links if any(joint.moves for joint in robot.chain(link.name)))
 
 
 def parameters_of(robot: Robot, links: Sequence[str]) -> Array:
-    """Return phi (10 links), the numbers of the robot's file."""
+    """Return phi (10 links) of a robot."""
     return np.concatenate([robot.link_of[link].inertia.parameters for link in links])
 
 
 def with_parameters(robot: Robot, links: Sequence[str], phi: Array) -> Robot:
-    """Return the robot with other bodies in these links: phi (10 links)."""
+    """Return the robot with the inertial parameters phi (10 links) in these links."""
     new = {link: Inertia.from_parameters(phi[10 * k : 10 * k + 10]) for k, link in enumerate(links)}
     bodies = tuple(replace(link, inertia=new.get(link.name, link.inertia)) for link in robot.links)
     return replace(robot, links=bodies)

@@ -1,8 +1,7 @@
 """Krang's frames as the report prints them: M. Zafar, "Equations Of Motion of Krang on Fixed Wheels" (2015), section 2.
 
-The robot that the package computes with comes from `config/krang.yaml`; this is the page it is held against, in the
-tests and in `check`. The text of the report that this project was given has stray zeros in 0T1 and 1T2, and 2T3
-over and over; the author's own print has neither.
+Tests and `check` compare the robot of `config/krang.yaml` with these frames. Some copies of the report's text have
+stray zeros in 0T1 and 1T2 and repeat 2T3; the author's print does not.
 """
 
 from __future__ import annotations
@@ -12,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
-Matrix = tuple[tuple[Any, ...], ...]  # 4x4, rows; entries are whatever cos, sin and the lengths are made of
+Matrix = tuple[tuple[Any, ...], ...]  # 4x4, rows; entries have the type of cos, sin and the lengths
 
-# j_e_j (section 2.2), by joint, in the axes of its own frame. The report prints one for both arms.
+# j_e_j (section 2.2), by joint, in the axes of its own frame. The report prints the same axes for both arms.
 _ARM_AXES = ((0, -1, 0), (-1, 0, 0), (0, -1, 0), (-1, 0, 0), (0, -1, 0), (-1, 0, 0), (0, 0, -1))
 AXES: dict[str, tuple[int, int, int]] = {
     'q_imu': (-1, 0, 0),
@@ -61,7 +60,7 @@ def _body(
 def _arm(
     side: str, L: Mapping[str, Any], q: Mapping[str, Any], cos: Callable[..., Any], sin: Callable[..., Any]
 ) -> Iterator[tuple[str, Matrix]]:
-    """Yield 3T4 ... 9T10 of one arm; all but 3T4 read alike on both sides."""
+    """Yield 3T4 ... 9T10 of an arm; all but 3T4 are equal on both sides."""
     names = [f'q_{k}{side}' for k in range(1, 8)]
     c, s = cos(q[names[0]]), sin(q[names[0]])
     if side == 'l':

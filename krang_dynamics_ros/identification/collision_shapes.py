@@ -16,7 +16,7 @@ import numpy as np
 
 from ..core.errors import ArgumentError, KrangDynamicsError, unknown_name
 from ..core.spatial import Array
-from ..equations.frames import STILL, Transform, all_in_base, all_local, composed
+from ..equations.frames import IDENTITY, Transform, all_in_base, all_local, composed
 from ..robot.mesh_files import Y_UP_TO_Z_UP, MeshBounds, MeshFiles, check_unfolded, is_y_up, is_y_up_intended
 from ..robot.robot import Robot, Shape
 
@@ -57,12 +57,12 @@ class Bodies:
         self._robot = robot
         self.roots = [robot.base]
         self.of_link = {robot.base: 0}
-        self.offset = {robot.base: STILL}  # of each link in the frame of its body
+        self.offset = {robot.base: IDENTITY}  # of each link in the frame of its body
         for joint in robot.outward:
             if joint.moves:
                 self.of_link[joint.child] = len(self.roots)
                 self.roots.append(joint.child)
-                self.offset[joint.child] = STILL
+                self.offset[joint.child] = IDENTITY
             else:
                 self.of_link[joint.child] = self.of_link[joint.parent]
                 local = Transform(joint.rotation.tolist(), joint.position.tolist())

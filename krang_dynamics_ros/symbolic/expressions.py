@@ -19,7 +19,7 @@ from ..core.algebra import dot, plus
 from ..core.errors import unknown_name
 from ..core.optional import optional
 from ..equations.bodies import carried_bodies, carried_momenta
-from ..equations.frames import STILL, all_in_base, all_local, positions, rates
+from ..equations.frames import IDENTITY, all_in_base, all_local, positions, rates
 from ..equations.lagrangian import KE, PE, total_KE, velocities
 from ..robot.robot import Joint, Robot
 from .parameters import symbolic
@@ -129,7 +129,7 @@ class Symbols:
     def U(self) -> Any:
         """Potential energy, eqs 14 and 15, of all that the base carries, taken as one body."""
         body = carried_bodies(self._open.robot, self._local)[self.robot.base]
-        return casadi.SX(PE(body, STILL, self._open.robot.gravity.tolist()))
+        return casadi.SX(PE(body, IDENTITY, self._open.robot.gravity.tolist()))
 
     @cached_property
     def Q(self) -> Any:

@@ -17,7 +17,7 @@ from ..core.algebra import ZERO
 from ..core.errors import ArgumentError
 from ..core.optional import optional
 from ..equations.bodies import Body, moved
-from ..equations.frames import STILL, Transform
+from ..equations.frames import IDENTITY, Transform
 from ..robot.robot import Joint, Link, Robot
 from .expressions import Symbols
 from .languages import follow
@@ -102,7 +102,7 @@ class FileTerms:
         I_G = [
             [self._if(about_com[i][j], f'I{k}{"xyz"[min(i, j)]}{"xyz"[max(i, j)]}') for j in range(3)] for i in range(3)
         ]
-        body = moved(Body(self._symbol(f'm{k}'.rstrip('_')), ZERO, I_G), Transform(STILL.A, S))
+        body = moved(Body(self._symbol(f'm{k}'.rstrip('_')), ZERO, I_G), Transform(IDENTITY.A, S))
         yield from (body.m, *body.MS, *(body.J[i][j] for i, j in ((0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2))))
 
     def _entry(self, x: float, written: str) -> Any:

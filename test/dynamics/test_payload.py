@@ -123,7 +123,7 @@ IMPOSSIBLE = {
     'finite': Inertia(1.0, J=np.full((3, 3), np.nan)),
     'has moments, but no mass': Inertia(0.0, np.array([0.1, 0, 0])),
     'moments, but no mass': Inertia(0.0, J=np.eye(3)),
-    'farther away than numbers go': Inertia(5e-324, np.ones(3), np.eye(3)),
+    'a centre of mass that is not finite': Inertia(5e-324, np.ones(3), np.eye(3)),
 }
 
 

@@ -156,7 +156,7 @@ def test_without_casadi_the_node_says_so(tmp_path: Path, monkeypatch: pytest.Mon
     with domain() as number:
         process = Process(number, '--ros-args', '-p', 'backend:=compiled')
         assert process.wait() == 1
-    assert 'casadi, needed for symbols, is not on this machine; pip install casadi' in process.output
+    assert 'casadi, needed for symbols, is not installed; pip install casadi' in process.output
     assert 'Traceback' not in process.output
 
 

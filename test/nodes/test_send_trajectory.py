@@ -153,7 +153,7 @@ def test_without_the_action_files_and_the_command_that_sends_them_are_left(numbe
     words = ('--send', '/arm/follow_joint_trajectory', '--duration', 4, '--speeds', 0.5, 1, '-o', 'x.yaml')
     excite = Excite(number, *words, folder=tmp_path)
     assert excite.end() == 0, excite.output
-    assert 'control_msgs, needed for an action, is not on this machine' in excite.output
+    assert 'control_msgs, needed for an action, is not installed' in excite.output
     for name in ('x_approach', 'x_at_0.5', 'x'):
         command = f'--yaml-file {name}.yaml /arm/joint_trajectory trajectory_msgs/msg/JointTrajectory'
         assert f'ros2 topic pub --once {command}' in excite.output
