@@ -104,7 +104,7 @@ def test_the_body_velocity_is_the_unhat_of_how_a_pose_changes(dynamics: Dynamics
         (np.eye(3), 'must be skew-symmetric'),
         (np.eye(4), 'last row of a 4x4 matrix zero'),
         (np.full((3, 3), np.nan), 'must be skew'),
-        (np.zeros((2, 3)), r'of shape \(2, 3\), must be of \(3, 3\) or \(4, 4\)'),
+        (np.zeros((2, 3)), r'shape \(2, 3\), must be \(3, 3\) or \(4, 4\)'),
     ],
 )
 def test_what_is_no_hat_is_refused(matrix: np.ndarray, message: str) -> None:
