@@ -1,1 +1,1 @@
-"""A wrist sensor's bias and what hangs on it, found from poses: from samples to numbers with their errors. No ROS."""
+"""Calibration of wrist sensors (bias, tool, payload) from poses, and checks of the first run on an arm. No ROS."""

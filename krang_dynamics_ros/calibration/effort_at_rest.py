@@ -1,4 +1,4 @@
-"""What the efforts of an arm at rest say of sign, scale, gravity, joint order and mounting: explanations, compared."""
+"""Sign, scale, gravity, joint order and mounting of an arm, from its efforts at rest."""
 
 from __future__ import annotations
 
@@ -15,38 +15,38 @@ from .first_run import EARTH, ArmModel, Finding, RestSample, Verdict, rounded
 
 CHECK = 'effort at rest'
 POSES = 3
-APART = 0.3  # rad (m): two poses differ by this in one joint at least
-EXPLAINED = 0.3  # of the torque: what friction at rest and wrong masses may leave unexplained
-MUCH_BETTER = 0.4  # of the error of a simpler explanation: a less simple one must reach this
+APART = 0.3  # rad (m): difference of two poses in at least one joint
+EXPLAINED = 0.3  # of the torque: largest unexplained part, from static friction and wrong masses
+MUCH_BETTER = 0.4  # of the error of a simpler explanation: required for a more complex explanation
 EXACT = 0.03  # of the torque: an error below this needs no better explanation
-OUT = 0.05  # of gravity: efforts that are smaller are without it, and not in another unit
-SCATTERED = 0.4  # of efforts: those of which less is left over go along with gravity, joint by joint
-SIZE = 0.15  # a size that is farther from 1 is worth a sentence
-OTHER_UNIT = 1.6  # a factor beyond this is no wrong mass any more, but another unit
-LOADED = 0.1  # of the largest torque: a joint with less says nothing of its sign and scale
-SNAP = np.radians(3.0)  # gravity that is nearer than this to an axis of the base is along it
-TILTED = np.radians(8.0)  # gravity that is nearer than this to that of the node is that of the node
-STRENGTH = 0.15  # of the Earth's gravity: a gravity that fits must have its strength
+OUT = 0.05  # of gravity: smaller efforts do not contain gravity
+SCATTERED = 0.4  # of efforts: with a smaller residual, each joint's effort is proportional to gravity
+SIZE = 0.15  # deviation of the size from 1 that is reported
+OTHER_UNIT = 1.6  # a larger factor means another unit, not a wrong mass
+LOADED = 0.1  # of the largest torque: sign and scale of a joint with less are not determined
+SNAP = np.radians(3.0)  # gravity this near to an axis of the base is set to the axis
+TILTED = np.radians(8.0)  # gravity this near to that of the node counts as equal
+STRENGTH = 0.15  # of the Earth's gravity: tolerance of a fitted gravity
 
 
 @dataclass(frozen=True)
 class Explanation:
-    """One way to explain efforts: how far it is off (share of the torque), and what would have to change."""
+    """An explanation of the efforts, with its error (share of the torque) and the parameters to change."""
 
     text: str
     error: float
-    changes: int  # how much differs from a plain arm: of two that explain, the one with less is likelier
+    changes: int  # complexity: of two explanations, the simpler is more likely
     parameters: dict[str, Any] = field(default_factory=dict)
-    outside: bool = False  # whether it is to be corrected outside the node
+    outside: bool = False  # whether the correction is outside the node
 
 
 def is_new_pose(sample: RestSample, others: Sequence[RestSample]) -> bool:
-    """Return whether a pose differs from all others by enough to say something new."""
+    """Return whether a pose differs enough from all others."""
     return all(np.abs(sample.q - other.q).max() >= APART for other in others)
 
 
 def judge_rest(model: ArmModel, samples: Sequence[RestSample], down: Array | None = None) -> Finding:
-    """Judge efforts in poses at rest. `down` (3, base axes) is where a person sees gravity point; None: not known."""
+    """Judge efforts in poses at rest. `down` (3, base axes) is the direction of gravity by sight; None: unknown."""
     if len(samples) < POSES:
         return Finding(CHECK, 'unclear', f'{len(samples)} poses, must be {POSES} at least')
     rest = _Rest(model, samples, down)
@@ -56,26 +56,26 @@ def judge_rest(model: ArmModel, samples: Sequence[RestSample], down: Array | Non
         return Finding(CHECK, 'unclear', 'gravity loads no joint in these poses; take others')
     if rest.as_configured.error <= EXACT and not rest.mounting:
         return Finding(CHECK, 'right', rest.as_configured.text, {}, rest.table())
-    return _chosen(rest, sorted(rest.explanations(), key=lambda one: (one.changes, one.error)))
+    return _chosen(rest, sorted(rest.explanations(), key=lambda x: (x.changes, x.error)))
 
 
 def _chosen(rest: _Rest, candidates: Sequence[Explanation]) -> Finding:
-    """Return the simplest explanation that is good, unless a less simple one is much better."""
+    """Return the simplest good explanation, unless a more complex explanation is much better."""
     best: Explanation | None = None
-    for one in candidates:
-        good = one.error <= EXPLAINED
-        better = best is None or (best.error > EXACT and one.error < MUCH_BETTER * best.error)
+    for candidate in candidates:
+        good = candidate.error <= EXPLAINED
+        better = best is None or (best.error > EXACT and candidate.error < MUCH_BETTER * best.error)
         if good and better:
-            best = one
+            best = candidate
     if best is None:
-        nearest = min(candidates, key=lambda one: one.error)
+        nearest = min(candidates, key=lambda x: x.error)
         words = f'nothing explains the efforts; the nearest, with {nearest.error:.0%} left over: {nearest.text}'
         return Finding(CHECK, 'unclear', words, {}, rest.table())
     limit, new_only = max(1.5 * best.error, EXACT), rest.model.new_only
     others = [
-        one for one in candidates
-        if one.changes == best.changes and one.error <= limit and one is not best
-        and (best.changes or new_only(one.parameters) != new_only(best.parameters))
+        x for x in candidates
+        if x.changes == best.changes and x.error <= limit and x is not best
+        and (best.changes or new_only(x.parameters) != new_only(best.parameters))
     ]  # fmt: skip
     if others:
         words = f'two explanations fit, another pose tells them apart: {best.text}; or: {others[0].text}'
@@ -105,11 +105,11 @@ class _Rest:
 
     @property
     def seen(self) -> str:
-        """The mounting that a person sees, in words."""
+        """The mounting by sight, as text."""
         return f'the base is mounted so that gravity is {plain_gravity(self.gravity)}, not as the node takes it'
 
     def _error(self, predicted: Array) -> float:
-        """Return the error of predicted efforts (m, n), as share of them, or of the torque that holds the arm."""
+        """Return the error of predicted efforts (m, n), as a share of these or of the gravity torque."""
         strength = min(self.strength, _rms(predicted[:, self.known]) or self.strength)
         return _rms((self.effort - predicted)[:, self.known]) / strength
 
@@ -123,12 +123,12 @@ class _Rest:
         return Explanation(words + self._unsaid(), error, 0)
 
     def _unsaid(self) -> str:
-        """Name the joints that bear too little in these poses to be judged."""
+        """Return the joints with too little load in these poses, as text."""
         names = _names(self.model, self.known & ~self.loaded)
         return f'; these poses say nothing of {_listed(names)}' if names else ''
 
     def explanations(self) -> Iterator[Explanation]:
-        """Return all explanations that are tried."""
+        """Yield all explanations to try."""
         yield self.as_configured
         yield from self._plain()
         yield from self._without_gravity()
@@ -139,20 +139,20 @@ class _Rest:
         yield from self._scales()
 
     def _slope(self) -> Array:
-        """Return for each joint (n) the effort per torque, by least squares; NaN where gravity says nothing."""
+        """Return for each joint (n) the effort per torque, by least squares; NaN without load."""
         slope = np.full(len(self.known), np.nan)
         g, e = self.torque[:, self.loaded], self.effort[:, self.loaded]
         slope[self.loaded] = (g * e).sum(axis=0) / (g * g).sum(axis=0)
         return slope
 
     def _unscaled(self) -> dict[str, Any]:
-        """Return the scales and terms of readings that are torques as they are."""
+        """Return the parameters of readings that are torques without conversion."""
         names, scale = self.model.names, self.model.scale
         found = {f'joints.{n}.effort_scale': 1.0 for n, s in zip(names, scale, strict=True) if s != 1}
         return found | self._gravity_in()
 
     def _gravity_in(self) -> dict[str, Any]:
-        """Return what says that readings contain gravity."""
+        """Return the parameters of readings that contain gravity."""
         found: dict[str, Any] = {}
         if 'gravity' in self.model.without:
             found['effort_without'] = [name for name in self.model.without if name != 'gravity'] or ['']
@@ -166,7 +166,7 @@ class _Rest:
         yield Explanation(words, self._error(self.torque), 0, self._unscaled())
 
     def _size(self, torque: Array) -> str:
-        """Say how large torques (m, n) are, if that is not as it should be."""
+        """Return the size of torques (m, n) as text, if it is not as expected."""
         size = float((self.torque * torque)[:, self.known].sum() / (self.torque[:, self.known] ** 2).sum())
         large = 1 - SIZE > size > 0.5 or size > 1 + SIZE
         return f', but it is {size:.2f} times as large: is a payload or tool missing in the model?' if large else ''
@@ -216,15 +216,15 @@ class _Rest:
             renamed = self._renamed(*names)
             yield Explanation(words, self._error(np.array(torque)), 3, renamed, not renamed)
 
-    def _renamed(self, one: str, other: str) -> dict[str, Any]:
-        """Return what gives two joints each other's name, where the node has a parameter for it."""
+    def _renamed(self, name: str, other: str) -> dict[str, Any]:
+        """Return the parameters that exchange the names of two joints, if the node has such a parameter."""
         if not self.model.has('joint_names'):
             return {}
         prefix = self.model.values.get('joint_prefix', '')
         pairs = dict(text.split('=') for text in self.model.values['joint_names'] if '=' in text)
-        of_urdf = {name: urdf for urdf, name in pairs.items()}
-        first, second = (of_urdf.get(name, name.removeprefix(prefix)) for name in (one, other))
-        pairs |= {first: other, second: one}
+        of_urdf = {joint: urdf for urdf, joint in pairs.items()}
+        first, second = (of_urdf.get(joint, joint.removeprefix(prefix)) for joint in (name, other))
+        pairs |= {first: other, second: name}
         return self._unscaled() | {'joint_names': [f'{a}={b}' for a, b in pairs.items()]}
 
     def _other_mounting(self) -> Iterator[Explanation]:
@@ -269,7 +269,7 @@ class _Rest:
 
 
 def plain_gravity(gravity: Array) -> list[float]:
-    """Return a gravity of the Earth's strength in this direction, along an axis of the base if it nearly is."""
+    """Return gravity of the Earth's strength in this direction, along an axis of the base if it is near."""
     unit = gravity / np.linalg.norm(gravity)
     k = int(np.abs(unit).argmax())
     axis = np.sign(unit[k]) * np.eye(3)[k]
@@ -278,9 +278,9 @@ def plain_gravity(gravity: Array) -> list[float]:
     return [round(float(EARTH * x), 3) + 0.0 for x in unit]
 
 
-def angle(one: Array, other: Array) -> float:
+def angle(a: Array, other: Array) -> float:
     """Return the angle between two vectors, rad."""
-    cosine = one @ other / (np.linalg.norm(one) * np.linalg.norm(other) + 1e-300)
+    cosine = a @ other / (np.linalg.norm(a) * np.linalg.norm(other) + 1e-300)
     return float(np.arccos(np.clip(cosine, -1.0, 1.0)))
 
 

@@ -1,6 +1,6 @@
-"""First run on an arm: what efforts, wrenches and commands mean there, judged from samples, without ROS.
+"""Checks of the first run on an arm: meaning of efforts, wrenches and commands, from samples, without ROS.
 
-`effort_at_rest.py` judges the efforts in three poses; here are all other checks.
+`effort_at_rest.py` checks efforts at rest; all other checks are here.
 """
 
 from __future__ import annotations
@@ -20,19 +20,19 @@ Verdict = Literal['right', 'change', 'wrong', 'unclear']  # change: parameters; 
 EARTH = 9.81  # m/s^2
 NEAR_ONE = 0.3  # a measured share of an expected torque is within this of 1, of -1 or of 0
 SLOW = (0.01, 0.3)  # rad/s (m/s): between these speeds friction is steady and nothing else matters
-FRICTION_SHARE = 0.01  # of a joint's effort limit: less friction than this is nearly none
+FRICTION_SHARE = 0.01  # of a joint's effort limit: less friction is negligible
 FEW_ROWS = 20  # in each direction
-PUSH = 3.0  # N: a weaker push is not told from noise
-MIN_LEVER = 0.05  # m: a push with less on the joints does not show in them
-SINGULAR = 0.05  # of the largest singular value: what is smaller counts as none
-STILL = 0.01  # rad (m): an arm that moves less stands
-MOVED = 0.005  # rad (m): a joint that moves more by a test torque has answered it
-ANSWERED = 0.3  # of a test torque: an effort that changes by more has answered it
+PUSH = 3.0  # N: a weaker push may be noise
+MIN_LEVER = 0.05  # m: with a shorter lever, a push causes too little torque
+SINGULAR = 0.05  # of the largest singular value: smaller values count as zero
+STILL = 0.01  # rad (m): an arm that moves less stands still
+MOVED = 0.005  # rad (m): motion by a test torque that counts as a response
+ANSWERED = 0.3  # of a test torque: change of effort that counts as a response
 
 
 @dataclass(frozen=True)
 class Finding:
-    """The result of one check: what was measured, what it means, and parameters to set because of it."""
+    """Result of a check: verdict, text, and parameters to set."""
 
     check: str
     verdict: Verdict
@@ -42,10 +42,10 @@ class Finding:
 
 
 class RestSample(NamedTuple):
-    """The mean of joint states while the arm stood still."""
+    """Mean of joint states at standstill."""
 
     q: Array  # (n) rad, m
-    effort: Array  # (n) as read; NaN where there is none
+    effort: Array  # (n) as read; NaN where missing
     deviation: Array  # (n) standard deviation of one effort
 
 
@@ -54,20 +54,20 @@ class MotionRow(NamedTuple):
 
     time: float  # s
     q: Array  # (n)
-    dq: Array  # (n); NaN where it is not known
-    effort: Array  # (n) as read; NaN where there is none
+    dq: Array  # (n); NaN where unknown
+    effort: Array  # (n) as read; NaN where missing
 
 
 class ArmModel:
-    """The model of an arm, and what a dynamics node with given parameters takes its efforts for."""
+    """The model of an arm, with the meaning of efforts by the parameters of the dynamics node."""
 
     def __init__(self, engine: Engine, values: Mapping[str, Any] | None = None) -> None:
-        """`values` are the parameters of the node, as far as they are known; the engine was made with them."""
+        """Create the model; `values` are the known parameters of the node, with which the engine was created."""
         self._engine, self._dynamics, self.values = engine, engine.dynamics, dict(values or {})
         self.names = tuple(engine.dynamics.joint_names)
         self.base = engine.model.robot.base
         self.gravity = np.array(engine.dynamics.gravity)  # (3) m/s^2 in the axes of the base
-        self.limits = engine.supervisor.joints.effort  # (n) of the URDF; 0: not known
+        self.limits = engine.supervisor.joints.effort  # (n) of the URDF; 0: unknown
         self.hands = {name: hand.link for name, hand in engine.inputs.hands.items()}
         efforts = engine.external.efforts
         self.scale, self.without, self.source = np.array(efforts.scale), tuple(efforts.without), efforts.source
@@ -102,13 +102,13 @@ class ArmModel:
         return np.asarray(self._dynamics.pose(q, link)[0])
 
     def torque(self, sample: RestSample | MotionRow) -> Array:
-        """Return the torque (n) that the node takes an effort at rest for; NaN where there is none."""
+        """Return the torque (n) of an effort at rest, by the parameters of the node; NaN where missing."""
         q, rest = sample.q[None], np.zeros((1, len(self.names)))
         return np.asarray(self._engine.external.efforts.torques(q, rest, sample.effort[None])[0])
 
     @property
     def commanded(self) -> Array:
-        """1 for each joint (n) that gets commands, else 0; all are 1 where `command_joints` is not known."""
+        """1 for each joint (n) that gets commands, else 0; all are 1 if `command_joints` is unknown."""
         joints = [name for name in self.values.get('command_joints', ()) if name] or self.names
         return np.array([float(name in joints) for name in self.names])
 
@@ -123,7 +123,7 @@ class ArmModel:
         return self.source != 'external' and 'gravity' not in self.without
 
     def new_only(self, parameters: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the parameters that the node does not have already."""
+        """Return the parameters whose values differ from those of the node."""
         return {name: value for name, value in parameters.items() if self.values.get(name) != value}
 
 
@@ -132,12 +132,12 @@ class ArmModel:
 
 @dataclass(frozen=True)
 class JointFriction:
-    """The efforts of a joint in slow motion, gravity taken off, N m (N)."""
+    """Efforts of a joint in slow motion, without gravity, N m (N)."""
 
     joint: str
     forward: Array
     backward: Array
-    limit: float  # of effort; 0: not known
+    limit: float  # of effort; 0: unknown
 
     @cached_property
     def half(self) -> float:
@@ -146,7 +146,7 @@ class JointFriction:
 
     @property
     def threshold(self) -> float:
-        """Less than this is nearly none: noise, or a hundredth of the effort limit."""
+        """Friction below this is negligible: noise, or a hundredth of the effort limit."""
         noise = [3 * np.std(part) / np.sqrt(len(part) / FEW_ROWS) for part in (self.forward, self.backward)]
         return float(max(FRICTION_SHARE * self.limit, *noise, 0.01))
 
@@ -166,18 +166,18 @@ def friction_of(model: ArmModel, rows: Sequence[MotionRow]) -> list[JointFrictio
 
 
 def judge_friction(model: ArmModel, rows: Sequence[MotionRow]) -> Finding:
-    """Judge by slow motion both ways whether efforts contain friction, and whether their sign is that of the motion."""
+    """Judge by slow motion in both directions whether efforts contain friction, and whether their sign is right."""
     joints = friction_of(model, rows) if rows else []
     if not joints:
         speeds = f'{SLOW[0]:g} and {SLOW[1]:g} rad/s'
         return Finding('friction', 'unclear', f'no joint with effort moved both ways between {speeds}; move it longer')
-    details = [f'{one.joint}: friction {one.half:.3g} N m, nearly none below {one.threshold:.3g}' for one in joints]
-    turned = [one.joint for one in joints if one.half < -one.threshold]
+    details = [f'{x.joint}: friction {x.half:.3g} N m, nearly none below {x.threshold:.3g}' for x in joints]
+    turned = [x.joint for x in joints if x.half < -x.threshold]
     if turned:
         scales = {f'joints.{name}.effort_scale': -float(model.scale[model.names.index(name)]) for name in turned}
         words = f'effort pulls along with the motion of {", ".join(turned)}: its sign is turned'
         return Finding('friction', 'change', words, scales, details)
-    rubbing = sum(one.half > one.threshold for one in joints)
+    rubbing = sum(x.half > x.threshold for x in joints)
     if 2 * rubbing > len(joints):
         return _source(model, 'motor', 'effort contains friction: it is the torque of the motors', details)
     words = 'effort contains nearly no friction: it is measured behind the gear, or the driver has taken friction off'
@@ -208,7 +208,7 @@ class HungMass:
 def judge_mass(
     model: ArmModel, hung: HungMass, before: RestSample, with_mass: RestSample, told: RestSample | None = None
 ) -> Finding:
-    """Judge whether efforts change by the weight of a mass, and whether they change back when the robot is told it."""
+    """Judge whether efforts change by the weight of a mass, and back when the payload is set in the robot (`told`)."""
     check, q = 'known mass', with_mass.q
     expected = -model.force_torque(q, hung.hand, hung.mass * model.gravity, hung.at)
     if np.abs(before.q - q).max() > STILL:
@@ -227,7 +227,7 @@ def judge_mass(
 
 
 def _share(change: Array, expected: Array) -> tuple[float, float]:
-    """Return by which share of an expected torque (n) efforts changed (n; NaN: unknown), and how far joints scatter."""
+    """Return the change of efforts (n; NaN: unknown) as a share of an expected torque (n), and the scatter."""
     known = np.isfinite(change) & (np.abs(expected) > 0.1 * np.abs(expected).max(initial=0.0))
     if not known.any() or np.abs(expected).max() < 1e-6:
         return np.nan, np.nan
@@ -258,11 +258,11 @@ def rounded(value: float) -> float:
 
 
 class PushRow(NamedTuple):
-    """What is read at one moment of a push along an axis of the base."""
+    """Readings at an instant of a push along an axis of the base."""
 
     q: Array  # (n)
-    external: Array | None  # (n) torque/external, N m (N); NaN where it is not known
-    force: Array | None  # (3) reading of the hand's sensor, turned into base axes, N
+    external: Array | None  # (n) torque/external, N m (N); NaN where unknown
+    force: Array | None  # (3) reading of the hand's sensor, in base axes, N
 
 
 def judge_push(model: ArmModel, hand: str, rows: Sequence[PushRow], axis: Sequence[float] = (1, 0, 0)) -> list[Finding]:
@@ -310,7 +310,7 @@ def _push_on_joints(model: ArmModel, hand: str, rows: Sequence[PushRow], axis: A
 
 
 def _largest(values: Array) -> float:
-    """Return the value farthest from the mean of the first tenth, less that mean."""
+    """Return the largest deviation from the mean of the first tenth."""
     change = values - values[: max(1, len(values) // 10)].mean()
     return float(change[np.abs(change).argmax()])
 
@@ -324,7 +324,7 @@ def _axis_name(axis: Array) -> str:
 
 
 def terms_of_zero(model: ArmModel) -> list[str]:
-    """Return the `total_terms` by which nothing is sent at rest: what the firmware is said to add, or none."""
+    """Return the `total_terms` of zero commands at rest: the terms that the firmware adds, or none."""
     return [name for name in model.adds if name != 'friction'] or ['']
 
 
@@ -365,7 +365,7 @@ def _adds_gravity(model: ArmModel, check: str, words: str, adds: bool) -> Findin
 
 
 class TorqueAnswer(NamedTuple):
-    """What an arm did while a test torque was on: positions and efforts (n) before and at the end of it."""
+    """Response to a test torque: positions and efforts (n) before it and at its end."""
 
     torque: float  # N m (N)
     q: tuple[Array, Array]
@@ -373,7 +373,7 @@ class TorqueAnswer(NamedTuple):
 
 
 def judge_test_torque(model: ArmModel, joint: str, answers: Sequence[TorqueAnswer]) -> Finding:
-    """Judge by test torques of both signs on one commanded joint whether it is the one that moves, and which way."""
+    """Judge by test torques of both signs on a commanded joint whether this joint moves, and in which direction."""
     check, k = 'test torque', model.names.index(joint)
     moved = _per_torque([answer.q for answer in answers], answers)
     effort = _per_torque([answer.effort for answer in answers], answers) * model.scale
@@ -395,7 +395,7 @@ def judge_test_torque(model: ArmModel, joint: str, answers: Sequence[TorqueAnswe
 
 
 def _per_torque(pairs: Sequence[tuple[Array, Array]], answers: Sequence[TorqueAnswer]) -> Array:
-    """Return the change (n) per N m: by torques of both signs, so that a steady drift cancels."""
+    """Return the change (n) per N m, from torques of both signs, so that a steady drift cancels."""
     changes = [(end - start) / answer.torque for (start, end), answer in zip(pairs, answers, strict=True)]
     return np.asarray(np.mean(changes, axis=0))
 
@@ -417,7 +417,7 @@ def _moved(model: ArmModel, check: str, k: int, fastest: int, moved: Array, deta
 
 
 def judge_killed(model: ArmModel, commands: Sequence[tuple[float, Array]], rows: Sequence[MotionRow]) -> Finding:
-    """Judge what stays when the node was killed: the last commands (s, N m), and the motion of the arm since."""
+    """Judge the last commands (s, N m) after the node was killed, and the motion of the arm since then."""
     check = 'killed node'
     if not commands:
         return Finding(check, 'unclear', 'no command was seen; was the node killed while commands were on?')

@@ -1,4 +1,4 @@
-"""Which orientations of a hand tell bias and weight apart, and which one to take next."""
+"""Calibration of a wrist sensor: choice of orientations, and fit of bias, mass and centre of mass."""
 
 from __future__ import annotations
 
@@ -13,54 +13,53 @@ from ..core.errors import ArgumentError
 from ..core.inertia import Inertia
 from ..core.spatial import Array
 
-FEWEST = 4  # three directions always lie on a cone: as if the hand had turned about one axis
-WORST = 30.0  # condition number; 1.7 is the best there is, and a turn about one axis with a shaky hand has more
+MIN_ORIENTATIONS = 4  # three directions always lie on a cone, as after turns about a single axis
+MAX_CONDITION = 30.0  # 1.7 is the best possible; turns about a single axis have more
 APART = np.radians(15.0)  # rad between the directions of gravity of two orientations that are not the same
 
 
 def condition(directions: Sequence[Array] | Array) -> float:
     """Return the condition number of a set of orientations, given as directions of gravity in the hand's frame.
 
-    It is that of the rows [1, g], unit g: what tells, channel by channel, an offset from a factor of each component of
-    gravity. It is infinite for orientations that one axis is enough to turn into each other, for on a cone about that
-    axis one such factor looks like an offset; six well-spread directions have 1.7.
+    It is the condition number of the rows [1, g] with unit g. It is infinite for turns about a single axis: on a cone
+    about this axis, an offset and a factor of gravity look alike. Six well-spread directions have 1.7.
     """
     values = np.linalg.svd(_rows(directions), compute_uv=False)
     return float(values[0] / values[-1]) if len(values) == 4 and values[-1] > 1e-9 else np.inf
 
 
 def trouble(directions: Sequence[Array] | Array) -> str:
-    """Say why a set of orientations does not determine bias and weight, or return nothing."""
-    if len(directions) < FEWEST:
-        return f'{len(directions)} orientations, must be at least {FEWEST}'
+    """Return why a set of orientations does not determine bias and weight, or an empty text."""
+    if len(directions) < MIN_ORIENTATIONS:
+        return f'{len(directions)} orientations, must be at least {MIN_ORIENTATIONS}'
     number = condition(directions)
-    if number > WORST:
+    if number > MAX_CONDITION:
         said = 'infinite' if number > 1e4 else f'{number:.0f}'
-        return f'turned about one axis only, or too little: condition number {said}, must be below {WORST:g}'
+        return f'turned about one axis only, or too little: condition number {said}, must be below {MAX_CONDITION:g}'
     return ''
 
 
 def is_new(direction: Array, others: Sequence[Array]) -> bool:
-    """Return whether a direction of gravity (unit, in the hand's frame) is none that was there before."""
+    """Return whether a direction of gravity (unit, in the hand's frame) differs enough from all others."""
     return all(angle(direction, other) >= APART for other in others)
 
 
-def angle(one: Array, other: Array) -> float:
+def angle(a: Array, other: Array) -> float:
     """Return the angle between two unit vectors (rad)."""
-    return float(np.arccos(np.clip(one @ other, -1.0, 1.0)))
+    return float(np.arccos(np.clip(a @ other, -1.0, 1.0)))
 
 
 def best_next(directions: Sequence[Array]) -> Array:
-    """Return the direction of gravity, along an axis of the hand or midway between two or three, to take next.
+    """Return the next direction of gravity: along an axis of the hand, or midway between two or three.
 
-    Of those that are new, it is the one that raises the smallest singular value most.
+    It is the new direction that increases the smallest singular value most.
     """
     new = [candidate for candidate in CANDIDATES if is_new(candidate, directions)] or list(CANDIDATES)
     return max(new, key=lambda candidate: _smallest([*directions, candidate]))
 
 
 def summary_text(direction: Array, link: str, now: Array | None = None) -> str:
-    """Say how to turn the hand so that gravity has a direction of its frame; `now` is which one it has."""
+    """Return the instruction to turn the hand to a direction of gravity; `now` is the present direction."""
     names = [f'{"+" if x > 0 else "-"}{axis}' for x, axis in zip(direction, 'xyz', strict=True) if abs(x) > 0.1]
     where = names[0] if len(names) == 1 else f'midway between {" and ".join(names)}'
     away = '' if now is None else f', {np.degrees(angle(direction, now)):.0f} degrees from now'
@@ -73,7 +72,7 @@ def _rows(directions: Sequence[Array] | Array) -> Array:
 
 
 def _smallest(directions: Sequence[Array]) -> tuple[float, ...]:
-    """Return the singular values, smallest first: where the first cannot tell two sets apart, the next may."""
+    """Return the singular values, smallest first."""
     values = np.linalg.svd(_rows(directions), compute_uv=False)
     return tuple(np.round(np.concatenate([np.zeros(4 - len(values)), values[::-1]]), 9).tolist())
 
@@ -85,35 +84,35 @@ CANDIDATES = [
 ]
 
 
-SURE = 3.0  # standard deviations: a mass of less may be none
+SURE = 3.0  # standard deviations: a smaller mass may be zero
 NEGLIGIBLE = 1e-6  # of the largest singular value
 
 
 @dataclass(frozen=True, eq=False)
 class Sample:
-    """The mean reading of a hand that stood still."""
+    """The mean reading of a hand at standstill."""
 
     reading: Array  # (6) N, N m: mean
     deviation: Array  # (6) standard deviation of one reading
     count: int  # readings in the mean
     gravity: Array  # (3) m/s^2, in the hand's frame
-    basis: Array  # (6, 4) what a body of [m, MX, MY, MZ] in the hand's frame adds to the reading
-    time: float | None = None  # s, by any clock; None: not known
+    basis: Array  # (6, 4) reading per [m, MX, MY, MZ] of a body in the hand's frame
+    time: float | None = None  # s, by any clock; None: unknown
 
     @property
     def direction(self) -> Array:
-        """Where down is, in the hand's frame: unit (3)."""
+        """Direction of gravity in the hand's frame: unit (3)."""
         return np.asarray(self.gravity / np.linalg.norm(self.gravity))
 
 
 @dataclass(frozen=True, eq=False)
 class Calibration:
-    """What a set of samples says. Deviations are standard deviations of the numbers.
+    """Result of a calibration. Deviations are standard deviations.
 
     Attributes:
         poses: number of samples that count.
         condition: condition number of their orientations.
-        trouble: reasons why these numbers are not to be used, a line each; empty: they are.
+        trouble: reasons not to use these numbers, a line each; empty: none.
         bias: bias (6,) as the sensor gives it, at the last sample, N and N m.
         mass: mass, kg.
         com: centre of mass (3,) in the hand's frame, m.
@@ -145,19 +144,19 @@ class Calibration:
 
     @property
     def body(self) -> Inertia:
-        """What was found, a point mass: poses at rest say nothing of its inertia about its centre of mass."""
+        """The body as a point mass: poses at rest do not determine its inertia about its centre of mass."""
         return Inertia.about_com(self.mass, self.com, np.zeros((3, 3)))
 
 
 def fit(
     samples: Sequence[Sample], known: Inertia | None = None, drift: bool = False, left_out: Collection[int] = ()
 ) -> Calibration:
-    """Return bias, mass and centre of mass by least squares, and what speaks against them.
+    """Return bias, mass and centre of mass by least squares, and reasons against them.
 
     Args:
         samples: samples in the order in which they were taken.
-        known: what hangs there besides, such as a tool, in its frame.
-        drift: whether the bias changes linearly, in time where all samples have one, else from sample to sample.
+        known: another body on the hand, such as a tool, in the hand's frame.
+        drift: whether the bias changes linearly, with time if all samples have a time, else from sample to sample.
         left_out: numbers of samples that do not count, from 1.
 
     Returns:
@@ -182,7 +181,7 @@ def fit(
 
 
 class _Solution(NamedTuple):
-    """A fit of [bias, m, m c], and of the drift of the bias where it has one."""
+    """A fit of [bias, m, m c], and of the drift of the bias if included."""
 
     theta: Array  # (10) or (16)
     covariance: Array
@@ -206,7 +205,7 @@ class _Equations:
     """The linear equations of samples."""
 
     def __init__(self, all_samples: Sequence[Sample], numbers: Sequence[int], known: Inertia | None) -> None:
-        """`numbers` are those of the samples that count, from 1; times are before that of the last sample of all."""
+        """Set up the equations; `numbers` are the samples that count, from 1. Times are relative to the last sample."""
         samples = [all_samples[k - 1] for k in numbers]
         basis = np.array([np.hstack([np.eye(6), sample.basis]) for sample in samples])
         self.reading = np.array([sample.reading for sample in samples])
@@ -221,7 +220,7 @@ class _Equations:
         self.rows = {False: basis, True: np.concatenate([basis, changing], axis=2)}
 
     def solve(self, drift: bool, without: int | None = None) -> _Solution:
-        """Return the least-squares solution of all samples, or of all but one."""
+        """Return the least-squares solution of all samples, or of all except `without`."""
         kept = [k for k in range(len(self.reading)) if k != without]
         A, y = self.rows[drift][kept], self.reading[kept].ravel()
         A = A.reshape(-1, A.shape[2])
@@ -235,8 +234,8 @@ class _Equations:
     def noise(self, left: Array, freedom: Array) -> Array:
         """Return the variance of a sample's force and of its moment (2), by the residuals (m, 2, 3).
 
-        The spread within the poses says it well as long as the noise is white; what is left between them also has what
-        the model does not know. The larger of the two counts.
+        The spread within poses is right for white noise; the residuals between poses also contain errors of the model.
+        The larger counts.
         """
         between = np.sum(left**2, axis=(0, 2)) / np.maximum(freedom, 1)
         return np.asarray(np.maximum(np.maximum(self._within.mean(axis=0), between), SMALLEST_NOISE**2))
@@ -246,7 +245,7 @@ SMALLEST_NOISE = 1e-12  # N, N m: of simulated readings without any
 
 
 def _solve(A: Array, y: Array) -> tuple[Array, Array, bool]:
-    """Return the least-squares solution, its covariance, and whether it is the only one."""
+    """Return the least-squares solution, its covariance, and whether it is unique."""
     size = np.maximum(np.linalg.norm(A, axis=0), 1e-300)  # columns of one size, or N and N m would be compared
     U, values, Vt = np.linalg.svd(A / size, full_matrices=False)
     kept = values > NEGLIGIBLE * values[0]
@@ -272,7 +271,7 @@ def _calibration(samples: Sequence[Sample], solution: _Solution, drift_unit: str
 
 
 def _undetermined(samples: Sequence[Sample], equations: _Equations, solution: _Solution) -> list[str]:
-    """Return why samples do not determine the numbers, or nothing."""
+    """Return why samples do not determine the numbers, or an empty list."""
     if why := trouble([sample.direction for sample in samples]):
         return [why]
     if solution.determined:
@@ -282,15 +281,15 @@ def _undetermined(samples: Sequence[Sample], equations: _Equations, solution: _S
     return ['the readings do not tell bias and weight apart: do they come in a frame that turns with the hand?']
 
 
-# Standard deviations of a normal distribution beyond which something is no chance.
+# Standard deviations of a normal distribution beyond which chance is excluded.
 BAD_SAMPLE = 4.0  # once in 30 000 samples
 DRIFT = 2.5  # once in 160 sets; a drift that is overlooked costs more than one that is fitted in vain
 
 
 def _contradictions(equations: _Equations, numbers: Sequence[int], found: Calibration) -> list[str]:
-    """Return what speaks against a fit that is determined; `numbers` are those of the samples.
+    """Return reasons against a determined fit; `numbers` are the numbers of the samples.
 
-    A bad sample and a drift hide each other. So samples are tried beside a drift, and the drift without the bad sample.
+    A bad sample and a drift hide each other. So samples are tested with a drift, and the drift without the bad sample.
     """
     reasons = []
     if found.mass < 0:
@@ -325,14 +324,14 @@ def _bad_sample_line(equations: _Equations, bad: int, number: int, drift: bool) 
 
 
 def _both(before: _Solution, after: _Solution) -> str:
-    """Say what residual and mass become."""
+    """Return residual and mass before and after, as text."""
     (force, moment), (less_force, less_moment) = before.residual, after.residual
     residual = f'residual {less_force:.2g} N, {less_moment:.2g} N m, not {force:.2g} N, {moment:.2g} N m'
     return f'{residual}; mass {after.theta[6]:.4f} kg, not {before.theta[6]:.4f}'
 
 
 def _improvement(equations: _Equations, before: _Solution, after: _Solution) -> float:
-    """Return how surely three more unknowns explain more than chance, of force or of moment: in standard deviations."""
+    """Return the significance of three more unknowns, for force or moment, in standard deviations."""
     if (after.freedom < 2).any():
         return 0.0
     gain = (before.squares - after.squares) / 3 / equations.noise(after.left, after.freedom)

@@ -1,4 +1,4 @@
-"""A calibration as parameters of the node: by name, and as a file."""
+"""Calibration as parameters of the node: by name, as a file, and as text on a terminal."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ DIGITS = 6  # significant ones
 
 
 def values(calibration: Calibration, hand: str, payload: bool) -> dict[str, Any]:
-    """Return the node's parameters by name: the bias, and what was found as the tool or as the payload.
+    """Return the node's parameters by name: the bias, and the body as tool or payload.
 
-    Of a payload's inertia about its centre of mass, poses at rest say nothing: it is a point.
+    Poses at rest do not determine the inertia of a payload about its centre of mass: it is zero.
     """
     what = 'payload' if payload else 'tool'
     found: dict[str, Any] = {
@@ -29,7 +29,7 @@ def _rounded(numbers: Any) -> list[float]:
 
 
 def parameter_file(calibration: Calibration, hand: str, payload: bool) -> str:
-    """Return the text of a parameter file for the node, with how sure each number is."""
+    """Return the text of a parameter file for the node, with the standard deviation of each number."""
     deviations = [f'{x:.2g}' for x in calibration.deviations]
     sure = {'bias': deviations[:6], 'mass': deviations[6:7], 'com': deviations[7:]}
     force, moment = calibration.residual
@@ -51,7 +51,7 @@ def parameter_file(calibration: Calibration, hand: str, payload: bool) -> str:
 
 
 def _remarks(calibration: Calibration) -> list[str]:
-    """Return what was done besides the usual, for the head of the file."""
+    """Return remarks on left-out samples and drift, for the head of the file."""
     remarks = []
     if calibration.left_out:
         remarks.append(f'Left out: sample {", ".join(map(str, calibration.left_out))}.')
@@ -71,7 +71,7 @@ def _sections(found: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
 
 
 def table(calibration: Calibration | None, title: str, status: str, next_pose: str) -> list[str]:
-    """Return the lines that a person watches: what to do stands above the numbers, where a low terminal shows it."""
+    """Return the lines for a terminal: instructions first, then the numbers."""
     to_do = [f'  now   {status}', f'  next  {next_pose}']
     if calibration is None:
         return [title, *to_do]
@@ -89,7 +89,7 @@ def table(calibration: Calibration | None, title: str, status: str, next_pose: s
 
 
 def _numbers(calibration: Calibration) -> Sequence[str]:
-    """Return a line for each number; what poses do not determine has none."""
+    """Return a line for each number; none if the poses do not determine them."""
     if calibration.trouble:
         return []
     names = [*(f'{what} {axis}' for what in ('bias force', 'bias moment') for axis in 'xyz'), 'mass']

@@ -1,4 +1,4 @@
-"""Samples of a wrist sensor: taken whenever the arm stands still in a new orientation, and kept in a file."""
+"""Samples of a wrist sensor, one for each standstill in a new orientation, and their file."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from .fit import Sample
 
 NUMBERS = ('fx', 'fy', 'fz', 'mx', 'my', 'mz')
 COLUMNS = ('axes', 'about', 'readings', *NUMBERS, *(f'deviation_{name}' for name in NUMBERS))
-TIME = 'time'  # column before these, s; a file may lack it, and a row may be without
+TIME = 'time'  # first column, s; optional, also in single rows
 
 
 class SamplesError(FaultsError):
@@ -32,15 +32,16 @@ class SamplesError(FaultsError):
 def write_samples(path: Path, averages: Sequence[Average], joint_names: Sequence[str]) -> None:
     """Write samples: time (s), frames of the readings, how many, mean and deviation (N, N m), joint positions (rad, m).
 
-    The file is there whole at any moment.
+    The file is written atomically.
     """
     with whole_file(path) as stream:
         writer = csv.writer(stream)
         writer.writerow([TIME, *COLUMNS, *joint_names])
-        for one in averages:
-            time = '' if one.time is None else f'{one.time:.3f}'
-            numbers = [*one.reading.numbers.tolist(), *one.deviation.tolist(), *one.q.tolist()]
-            writer.writerow([time, one.reading.axes, one.reading.about, one.readings, *map(repr, numbers)])
+        for average in averages:
+            time = '' if average.time is None else f'{average.time:.3f}'
+            numbers = [*average.reading.numbers.tolist(), *average.deviation.tolist(), *average.q.tolist()]
+            reading = average.reading
+            writer.writerow([time, reading.axes, reading.about, average.readings, *map(repr, numbers)])
 
 
 def read_samples(path: Path, joint_names: Sequence[str], links: Sequence[str]) -> list[Average]:
@@ -79,30 +80,30 @@ def _average(path: Path, number: int, row: Sequence[str], time: str, links: Sequ
     return Average(reading, numbers[7:13], int(numbers[0]), numbers[13:], seconds if time else None)
 
 
-SECONDS = 1.0  # how long it must have stood still
-LOOK = 0.1  # s between two looks: a look goes through all readings of a second
+SECONDS = 1.0  # s of standstill
+LOOK = 0.1  # s between two evaluations of the readings
 
 UNIT = [Inertia(1.0), *(Inertia(0.0, frozen(row)) for row in np.eye(3))]  # m, MX, MY, MZ, one each
 
 
 class Sampler:
-    """One hand's samples so far, and what it waits for."""
+    """Samples of a hand, and the state of the sampling."""
 
     def __init__(self, engine: Engine, hand: str) -> None:
-        """`engine` is given each message first; `sense` and `moment_about` of the hand count, its bias does not."""
+        """Create a sampler; `engine` gets each message first. The bias of the hand does not count."""
         self._inputs, self._dynamics = engine.inputs, engine.dynamics
         self.hand: WrenchInput = engine.inputs.hands[hand]
         self._still = Standstill(engine.dynamics.joint_names, SECONDS)
         self._looked = 0
         self.samples: list[Sample] = []
-        self.averages: list[Average] = []  # what they were made of
+        self.averages: list[Average] = []  # of the samples
         self.status = 'waiting for joint states and readings'
         self.direction: Array | None = None  # of gravity in the hand's frame now
 
     def look(self, now: int) -> Sample | None:
-        """Look at the latest reading, which came now (ns); return a sample if it makes one."""
+        """Evaluate the latest reading, which arrived now (ns); return a new sample, if any."""
         states, reading = self._inputs.states, self.hand.reading
-        if reading is None or self.hand.arrival != now:  # what came now was refused
+        if reading is None or self.hand.arrival != now:  # the latest reading was refused
             return None
         if not states.complete(now):
             self.status = f'not all joints are known: {", ".join(states.missing(now)[:5])}'
@@ -129,7 +130,7 @@ class Sampler:
         return sample
 
     def _sample(self, average: Average) -> Sample:
-        """Return a sample: readings of a hand that stood still at joint positions (n)."""
+        """Return the sample of averaged readings."""
         weigh = partial(self._dynamics.weights, average.q)
         reading = average.reading
         columns = weigh([Load(self.hand.link, body, reading.axes, reading.about) for body in UNIT])
@@ -144,6 +145,6 @@ class Sampler:
         return np.asarray(weight / np.linalg.norm(weight))
 
     def resume_with(self, averages: Sequence[Average]) -> None:
-        """Go on with what was sampled before."""
+        """Continue with earlier samples."""
         self.averages += averages
         self.samples += [self._sample(average) for average in averages]

@@ -1,4 +1,4 @@
-"""Messages as they come from a bag, joint states of one layout put together."""
+"""Messages of a bag in order of arrival; joint states of the same layout come as blocks."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from ..live.messages import READERS, JointStateReader, JointStateRun, Message, W
 from ..live.robot_inputs import InputTopics
 from .recording import RecordingError, reading
 
-RUN = 1024  # joint states that are put together at most
+RUN = 1024  # largest number of joint states in a block
 
 
 class RunCollector:
-    """Holds back joint states, and the wrenches between them, until something else comes or there are enough."""
+    """Collects joint states of the same layout, and the wrenches between them, into blocks."""
 
     def __init__(self, reader: JointStateReader) -> None:
         self._reader = reader
@@ -27,22 +27,22 @@ class RunCollector:
         self._wrenches: list[tuple[int, WrenchMessage]] = []
 
     def joint_state(self, raw: bytes, arrival: int) -> Iterator[Message | JointStateRun]:
-        """Take in a joint state; return what is not held back any longer."""
+        """Add a joint state; yield completed messages."""
         if self._raws and (len(self._raws) >= RUN or len(raw) != len(self._raws[0])):
-            yield from self.rest()
+            yield from self.flush()
         self._raws.append(raw)
         self._arrivals.append(arrival)
 
     def other(self, message: Message) -> Iterator[Message | JointStateRun]:
-        """Take in another message; return what is not held back any longer."""
+        """Add another message; yield completed messages."""
         if isinstance(message, WrenchMessage) and self._raws:
             self._wrenches.append((len(self._raws), message))
         else:
-            yield from self.rest()
+            yield from self.flush()
             yield message
 
-    def rest(self) -> Iterator[Message | JointStateRun]:
-        """Return all that is held back."""
+    def flush(self) -> Iterator[Message | JointStateRun]:
+        """Yield all collected messages."""
         raws, arrivals, wrenches = self._raws, self._arrivals, self._wrenches
         self._raws, self._arrivals, self._wrenches = [], [], []
         if not raws:
@@ -56,10 +56,10 @@ class RunCollector:
             yield from (message for before, message in wrenches if before == k + 1)
 
     def _run(self, raws: Sequence[bytes], arrivals: Sequence[int]) -> JointStateRun | None:
-        """Return all of them at once; None where one cannot be read, or is of another layout."""
+        """Return the messages as a block; None if a message is unreadable or has another layout."""
         try:
             return self._reader.read_run(raws, arrivals)
-        except Exception:  # it is read by itself then, and says why
+        except Exception:  # then each message is read alone, and gives the reason
             return None
 
 
@@ -75,22 +75,22 @@ METADATA = 'metadata.yaml'
 FILES = ('.mcap', '.db3')
 A_BAG = '; must be a bag of ROS 2, mcap or sqlite3'
 EARLIEST, LATEST = -(2**63 - 1), 2**63 - 1  # ns
-SAME_TIME = 1_000_000_000  # ns: two times that differ by less are one, for a person
+SAME_TIME = 1_000_000_000  # ns: times that differ by less are reported as equal
 
 
 @dataclass(frozen=True)
 class Topics:
-    """Names of a recording's topics, as they stand in it."""
+    """Names of a recording's topics."""
 
     joint_states: str = '/joint_states'
     wrenches: Mapping[str, str] = field(default_factory=dict)  # by hand
     imu: str = ''  # empty: none
     payloads: Mapping[str, str] = field(default_factory=dict)  # by hand
-    notes: tuple[str, ...] = field(default=(), compare=False)  # on topics of these names that are left out
+    notes: tuple[str, ...] = field(default=(), compare=False)  # on ignored topics
 
     @property
     def all(self) -> Iterator[tuple[str, str, str]]:
-        """Every topic, what is on it (one of `TYPES`), and the hand that it is of, if it is."""
+        """Each topic with its kind (a key of `TYPES`) and its hand, if any."""
         yield self.joint_states, 'joint_states', ''
         if self.imu:
             yield self.imu, 'imu', ''
@@ -100,7 +100,7 @@ class Topics:
 
 @dataclass
 class Contents:
-    """What is in a bag: topics with their types and numbers of messages, and its time, ns."""
+    """Contents of a bag: topics with types and numbers of messages, start and end, ns."""
 
     topics: dict[str, tuple[str, int]]
     start: int
@@ -108,13 +108,13 @@ class Contents:
     source: str = 'bag'
 
     def of_kind(self, what: str) -> list[str]:
-        """Return the topics of one of `TYPES`; those with messages, if any has."""
+        """Return the topics of a kind of `TYPES`; only those with messages, if there are any."""
         there = [topic for topic, (kind, _) in self.topics.items() if kind == TYPES[what]]
         return [topic for topic in there if self.topics[topic][1]] or there
 
 
 class Bag:
-    """A bag that is open. Use it in a `with`."""
+    """An open bag. Use it in a `with`."""
 
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
@@ -132,7 +132,7 @@ class Bag:
 
     @cached_property
     def _connections(self) -> list[Any]:
-        """What the bag's files hold. `metadata.yaml` beside them says so too, and can be wrong."""
+        """Connections of the bag's files. `metadata.yaml` lists them too, and can be wrong."""
         return [connection for file in self._files for connection in file.connections]
 
     @property
@@ -141,7 +141,7 @@ class Bag:
 
     @cached_property
     def contents(self) -> Contents:
-        """What is in the bag, by its files."""
+        """Contents of the bag, from its files."""
         counts: Counter[str] = Counter()
         for connection in self._connections:
             counts[connection.topic] += connection.msgcount
@@ -153,7 +153,7 @@ class Bag:
 
     @property
     def notes(self) -> list[str]:
-        """What `metadata.yaml` says otherwise than the files beside it, which count; a sentence each."""
+        """Contradictions between `metadata.yaml` and the files; the files count."""
         if len(self._files) == 1 and self._files[0] is self._reader.storage:
             return []
         held, said = sum(count for _, count in self.contents.topics.values()), self._reader.message_count
@@ -171,18 +171,18 @@ class Bag:
 
     @property
     def begin(self) -> int:
-        """When the first message came, ns: by the message itself."""
+        """Arrival of the first message, ns, from the message itself."""
         with reading(self.path):
             return next((arrival for _, arrival, _ in self._reader.messages(self._connections, 0, LATEST)), 0)
 
     def topics(
         self, hands: Sequence[str], joint_states: str = '', imu: bool = False, names: InputTopics | None = None
     ) -> Topics:
-        """Return the topics to listen to."""
+        """Return the topics to read."""
         return topics_of(self.contents, hands, joint_states, imu, names or NAMES)
 
     def messages(self, topics: Topics, start: int | None = None, end: int | None = None) -> Iterator[Message]:
-        """Return the messages of these topics from `start` to before `end` (ns), in the order in which they came."""
+        """Yield the messages of these topics from `start` to before `end` (ns), in order of arrival."""
         for found in self.runs(topics, start, end):
             if isinstance(found, JointStateRun):
                 yield from found.messages()
@@ -192,10 +192,10 @@ class Bag:
     def runs(
         self, topics: Topics, start: int | None = None, end: int | None = None
     ) -> Iterator[Message | JointStateRun]:
-        """Return the same, joint states of one layout together, with the wrenches between them."""
+        """Yield the same messages; joint states of the same layout, and wrenches between them, come as blocks."""
         readers = self._readers(topics)
         kinds = {topic: TYPES[what] for topic, what, _ in topics.all}
-        connections = [one for one in self._connections if one.msgtype == kinds.get(one.topic)]
+        connections = [x for x in self._connections if x.msgtype == kinds.get(x.topic)]
         collector = RunCollector(JointStateReader(self._reading('joint_states')))
         bounds = (0 if start is None else max(start, 0), LATEST if end is None else min(end, LATEST))  # by messages
         with reading(self.path, 'cannot be read on: '):
@@ -204,13 +204,13 @@ class Bag:
                     yield from collector.joint_state(raw, arrival)
                 else:
                     yield from collector.other(readers[connection.topic](raw, arrival))
-            yield from collector.rest()
+            yield from collector.flush()
 
     def _reading(self, what: str) -> Callable[[bytes], Any]:
         return partial(self._types.deserialize_cdr, typename=TYPES[what])
 
     def _readers(self, topics: Topics) -> dict[str, Callable[[bytes, int], Message]]:
-        """Return what reads the bytes of each topic that is there but joint states; refuse one of another type."""
+        """Return the reader of each topic except joint states; refuse topics of a wrong type."""
         kinds = {topic: kind for topic, (kind, _) in self.contents.topics.items()}
         readers: dict[str, Callable[[bytes, int], Message]] = {}
         for topic, what, hand in topics.all:
@@ -232,16 +232,16 @@ def is_bag(path: Path) -> bool:
     return (path / METADATA).exists() or path.suffix in FILES
 
 
-NAMES = InputTopics()  # the usual ones
+NAMES = InputTopics()  # the usual names
 
 
 def topics_of(
     contents: Contents, hands: Sequence[str], joint_states: str = '', imu: bool = False, names: InputTopics = NAMES
 ) -> Topics:
-    """Return the topics to listen to: the joint states that are named, or likely, and those of that robot's hands.
+    """Return the topics to read: the given or most likely joint states, and wrenches and payloads of the hands.
 
-    With `imu` its IMU too. `names` are those that the robot's parameters have; where the recording has no such topic,
-    the usual name counts. Topics of these names and of another type are left out, and a note says so.
+    With `imu`, also its IMU. `names` are the topics of the robot's parameters; if the recording lacks them, the usual
+    names count. Topics with a wrong type are left out, with a note.
     """
     named = joint_states or _joint_states_of(contents, names.joint_states)
     robots = {topic.rpartition('/')[0] for topic in (named, *filter(_is_likely, contents.of_kind('joint_states')))}
@@ -266,7 +266,7 @@ def topics_of(
 
 
 def _of_other_types(contents: Contents, what: str, end: str) -> Iterator[str]:
-    """Say which topics of a name are of another type than it has."""
+    """Yield a note for each topic with this name and a wrong type."""
     for topic, (kind, _) in contents.topics.items():
         if topic.endswith(f'/{end}') and kind != TYPES[what]:
             yield f'topic {topic} is {kind}, must be {TYPES[what]}: left out'
@@ -277,7 +277,7 @@ def _is_likely(topic: str) -> bool:
 
 
 def _joint_states_of(contents: Contents, name: str = NAMES.joint_states) -> str:
-    """Return the likeliest topic of joint states; of several that are as likely none."""
+    """Return the most likely topic of joint states; refuse several that are equally likely."""
     found = contents.of_kind('joint_states')
     usual = '/' + name.lstrip('/')
     candidates = [usual] if usual in found else [topic for topic in found if topic.endswith(usual)]
@@ -291,15 +291,16 @@ def _joint_states_of(contents: Contents, name: str = NAMES.joint_states) -> str:
 
 
 def _topic_of(contents: Contents, what: str, end: str, joint_states: str, robots: Collection[str]) -> str:
-    """Return the topic that ends so, as wrench/<hand>, of the robot with these joint states, or nothing.
+    """Return the topic with this end, such as wrench/<hand>, of the robot with these joint states, or an empty text.
 
-    `robots` are the namespaces with joint states: what is in another one's is not taken, unless that is within ours.
+    `robots` are the namespaces with joint states. Topics in the namespace of another robot do not count, unless it is
+    inside ours.
     """
     own = joint_states.rpartition('/')[0]
     end = end.lstrip('/')
     ends = [topic for topic in contents.of_kind(what) if topic.endswith(f'/{end}')]
     owner = {
-        topic: max((one for one in robots if topic.startswith(f'{one}/')), key=len, default=None) for topic in ends
+        topic: max((name for name in robots if topic.startswith(f'{name}/')), key=len, default=None) for topic in ends
     }
     likely_first = (
         [topic for topic in ends if topic == f'{own}/{end}'],

@@ -1,4 +1,4 @@
-"""Writing a bag (mcap) from messages as they come, without ROS."""
+"""Writing of bags (mcap), message by message, without ROS."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ SECONDS = 2147483647  # rmw's infinity
 
 
 class BagWriter:
-    """A bag that grows. Use it in a `with`: at the end its index is written, without which it cannot be read."""
+    """A new bag. Use it in a `with`: its end writes the index, without which the bag cannot be read."""
 
     def __init__(self, folder: Path) -> None:
-        """Make the folder; `ArgumentError` if there is something already."""
+        """Create the folder; `ArgumentError` if the path exists."""
         if folder.exists() or folder.is_symlink():
             raise ArgumentError(f'{folder}: exists, must be a new folder; name another one, or remove it')
         self.folder, self._connections = folder, {}  # type: Path, dict[str, Any]
@@ -47,7 +47,7 @@ class BagWriter:
 
 
 def _latched() -> Any:
-    """Return the quality of service of a topic whose last message late subscribers get too."""
+    """Return the quality of service of a latched topic (transient local)."""
     forever = interfaces.QosTime(SECONDS, 0)
     return interfaces.Qos(
         history=interfaces.QosHistory.KEEP_LAST, depth=1, reliability=interfaces.QosReliability.RELIABLE,

@@ -24,12 +24,12 @@ from .recording import Recording, RecordingError
 
 DEGREE = 5
 SLOWEST = 10.0  # rows per second: fewer do not show how an arm moves
-LONGEST_GAP = 3600.0  # s, between two rows: what is longer is a wrong stamp, or two recordings
-ANCHOR = 1e-6  # of a row's weight: holds the spline to a straight line where no rows are
+LONGEST_GAP = 3600.0  # s, between two rows; longer: a wrong stamp, or two recordings
+ANCHOR = 1e-6  # of a row's weight: makes the spline a straight line where no rows are
 SHIFT_ROUNDS = 6  # of spline and shifts in turn; the shifts settle to a tenth of a millisecond
-SHIFT_GAIN = 0.7  # of what is left, each round: all of it would overshoot where rows lean on their neighbours
-SHIFT_FLOOR = 0.15  # rad/s: joints slower than this together say nothing about when they were read
-LARGEST_SHIFT = (-3.0, 1.2)  # in times between rows: a stalled row may be from long before its stamp, hardly from after
+SHIFT_GAIN = 0.7  # part of the remaining shift in each round; 1 would overshoot, since rows depend on their neighbours
+SHIFT_FLOOR = 0.15  # rad/s, of all joints together: slower motion does not determine the instant
+LARGEST_SHIFT = (-3.0, 1.2)  # in row intervals; a stalled row can be much older than its stamp, but hardly newer
 
 
 @dataclass(frozen=True)
@@ -65,10 +65,10 @@ def smoothing_spline(time: Array, values: Array, cutoff: float) -> BSpline:
 
 
 class Smoothed:
-    """The smooth motion behind a recording; repeated rows are left out, for they are no measurements."""
+    """Smooth motion of a recording, without repeated rows."""
 
     def __init__(self, recording: Recording, cutoff: float, shift: bool = True) -> None:
-        """Take a recording and the frequency (Hz) above which motion counts as noise."""
+        """Smooth a recording; motion above the frequency `cutoff` (Hz) counts as noise."""
         self.cutoff = cutoff
         self.new = recording.is_new
         position, stamps = recording.position[self.new], recording.time[self.new]
@@ -107,7 +107,7 @@ class Smoothed:
 
 
 def _refuse_gap(source: str, stamps: Array) -> None:
-    """Refuse times (rows) with a gap that no recording has: a spline through it would be of that length."""
+    """Refuse times (rows) with a gap longer than `LONGEST_GAP`."""
     k = int(np.argmax(np.diff(stamps)))
     if stamps[k + 1] - stamps[k] > LONGEST_GAP:
         raise RecordingError(
@@ -117,5 +117,5 @@ def _refuse_gap(source: str, stamps: Array) -> None:
 
 
 def _increasing(time: Array) -> Array:
-    """Return times (rows) of which each is later than the one before, if only by a nanosecond."""
+    """Return strictly increasing times (rows), at least 1 ns apart."""
     return np.asarray(np.maximum.accumulate(time) + 1e-9 * np.arange(len(time)))

@@ -1,4 +1,4 @@
-"""The joints of a bag as a table: what identification reads."""
+"""Joints of a bag as a table, for identification."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ from ..live.robot_inputs import InputTopics
 from .bag import NAMES, TYPES, Bag, Contents, topics_of
 from .recording import JointTrack, Recording, RecordingError
 
-LONGEST = 0.1  # s between samples of a joint that comes in parts, as `state_timeout` of the node
-STILL = 1e-3  # rad or m: a joint that moves less all the time stands still
+MAX_GAP = 0.1  # s between samples of a joint that comes in parts, as `state_timeout` of the node
+STILL = 1e-3  # rad or m: a joint with a smaller range stands still
 
 
 Stamps = NDArray[np.int64]
 
 
 class BagJoints(NamedTuple):
-    """The joints of a bag that count, all others, and how many rows were left out because a number was not finite."""
+    """Joints of a bag that count, all other joints, and the number of rows left out for numbers that are not finite."""
 
     recording: Recording
     others: Mapping[str, JointTrack]
@@ -40,17 +40,16 @@ def read_bag(
     joint_states: str = '',
     topic_names: InputTopics = NAMES,
 ) -> BagJoints:
-    """Return the joints of a bag that move, or all of `names` if they were chosen, and all others.
+    """Return the moving joints of a bag out of `names` (all of them if `chosen`), and all other joints.
 
-    Of `names` those count that are in the bag. A row is a message that has all of them; joints that come in parts are
-    brought to common instants, as in the node. `joint_states` is the topic, by default the one that is likely, by the
-    names that the robot's parameters have.
+    A row is a message that has all moving joints; joints in parts are aligned to common instants, as in the node.
+    `joint_states` is the topic, by default the most likely topic by the names of the robot's parameters.
     """
     with Bag(path) as bag:
         topics = topics_of(bag.contents, (), joint_states, names=topic_names)
-        told, notes = [*bag.messages(topics)], bag.notes
-        messages = [x for x in told if isinstance(x, JointStateMessage)]
-        refused = [x for x in told if isinstance(x, RefusedMessage)]
+        everything, notes = [*bag.messages(topics)], bag.notes
+        messages = [x for x in everything if isinstance(x, JointStateMessage)]
+        refused = [x for x in everything if isinstance(x, RefusedMessage)]
         source = f'{path}{_on(topics.joint_states, bag.contents)}'
     seen = _tracks(messages)
     missing = [name for name in names if name not in seen]
@@ -78,7 +77,7 @@ class _Table(NamedTuple):
 
 
 def _on(topic: str, contents: Contents) -> str:
-    """Say which topic it is where a bag has several of joint states."""
+    """Return the name of the topic for messages, if a bag has several topics of joint states."""
     others = [name for name, (kind, _) in contents.topics.items() if kind == TYPES['joint_states'] and name != topic]
     return f', {topic} (--joint-states names another: {", ".join(others)})' if others else ''
 
@@ -119,16 +118,16 @@ def _table(path: Path, moving: Sequence[str], rows: Sequence[JointStateMessage])
 def _recording(
     path: Path, moving: Sequence[str], stamps: Stamps, position: Array, velocity: Array | None, effort: Array | None
 ) -> tuple[Recording, float]:
-    """Return the recording, without velocities that are not all known, and when (s) it begins."""
+    """Return the recording and its start (s); velocities are dropped unless all are finite."""
     if velocity is not None and not np.isfinite(velocity).all():
-        velocity = None  # it is not what is needed
+        velocity = None
     begin = stamps[0] if len(stamps) else 0
     time = (stamps - begin) * 1e-9
     return Recording(str(path), tuple(moving), time, position, velocity, effort), float(begin * 1e-9)
 
 
 def _table_of_parts(path: Path, moving: Sequence[str], messages: Sequence[JointStateMessage]) -> _Table:
-    """Return common instants of joints that come in several messages, as the node makes them of parts."""
+    """Return a table of common instants of joints that come in several messages, aligned as in the node."""
     parts = [x for x in messages if set(moving) & set(x.names)]
     numbers = np.stack([_numbers(moving, part) for part in parts])  # (messages, 3, joints)
     with_effort = bool(np.isfinite(numbers[:, 2]).any())
@@ -141,11 +140,11 @@ def _table_of_parts(path: Path, moving: Sequence[str], messages: Sequence[JointS
     if not aligned:
         named = '; '.join(sorted({', '.join(message.names) for message in parts}))
         raise RecordingError(
-            f'{path}: joints come in parts ({named}) that are never known within {LONGEST:g} s of each other, '
+            f'{path}: joints come in parts ({named}) that are never known within {MAX_GAP:g} s of each other, '
             'must be; name those of one part by --joints'
         )
-    instants = np.array([one.instant for one in aligned], dtype=np.int64)
-    position, velocity, effort = np.stack([one.numbers for one in aligned], axis=1)
+    instants = np.array([row.instant for row in aligned], dtype=np.int64)
+    position, velocity, effort = np.stack([row.numbers for row in aligned], axis=1)
     recording, begin = _recording(path, moving, instants, position, velocity, effort if with_effort else None)
     return _Table(recording, begin, int((~good).sum()))
 
@@ -153,7 +152,7 @@ def _table_of_parts(path: Path, moving: Sequence[str], messages: Sequence[JointS
 def _aligned(
     path: Path, moving: Sequence[str], stamps: Stamps, there: NDArray[np.bool_], numbers: Array
 ) -> list[Aligned]:
-    """Return all instants at which all joints are known; `there` says which joints (messages, joints) a message has."""
+    """Return all common instants; `there` (messages, joints) is whether a message has a joint."""
     alignment, found, newest = Alignment(len(moving)), [], np.zeros(len(moving), dtype=np.int64)
     for stamp, joints, values in zip(stamps.tolist(), map(np.flatnonzero, there), numbers, strict=True):
         before = int(newest[joints].max())
@@ -162,12 +161,12 @@ def _aligned(
             continue  # it holds no new value
         newest[joints] = stamp
         alignment.add(joints, [quantity[joints] for quantity in values], stamp, stamp)
-        found += alignment.next(LONGEST)
+        found += alignment.next(MAX_GAP)
     return found
 
 
 def _numbers(moving: Sequence[str], message: JointStateMessage) -> Array:
-    """Return position, velocity and effort (3, joints) of one message, NaN where it has none."""
+    """Return position, velocity and effort (3, joints) of a message, NaN where missing."""
     found = np.full((3, len(moving)), np.nan)
     for row, quantity in zip(found, QUANTITIES, strict=True):
         values = getattr(message, quantity)
@@ -178,7 +177,7 @@ def _numbers(moving: Sequence[str], message: JointStateMessage) -> Array:
 
 
 def _refuse_back(path: Path, name: str, before: int, stamp: int) -> None:
-    """Refuse stamps (ns) of a joint that go back: it is two recordings, or another clock."""
+    """Refuse stamps (ns) of a joint that decrease: two recordings, or another clock."""
     if stamp < before:
         raise RecordingError(
             f'{path}: time of {name} goes from {before * 1e-9:.10g} s back to {stamp * 1e-9:.10g} s, '
@@ -187,7 +186,7 @@ def _refuse_back(path: Path, name: str, before: int, stamp: int) -> None:
 
 
 def _refuse_never_finite(path: Path, moving: Sequence[str], columns: Mapping[str, Array | None]) -> None:
-    """Name the joints that have a quantity in no message."""
+    """Refuse joints that have a quantity in no message."""
     for quantity, values in columns.items():
         table = np.zeros((1, len(moving))) if values is None else values
         never = [name for k, name in enumerate(moving) if not np.isfinite(table[:, k]).any()]
@@ -199,7 +198,7 @@ def _refuse_never_finite(path: Path, moving: Sequence[str], columns: Mapping[str
 
 
 def _columns(moving: Sequence[str], rows: Sequence[JointStateMessage], quantity: str) -> Array | None:
-    """Return a quantity (rows, joints), NaN where a message lacks it, or None if all do."""
+    """Return a quantity (rows, joints), NaN where missing, or None if no message has it."""
     table = np.full((len(rows), len(moving)), np.nan)
     for k, message in enumerate(rows):
         values = getattr(message, quantity)

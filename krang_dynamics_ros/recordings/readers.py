@@ -1,6 +1,6 @@
-"""How the files of a recording are laid out: which file or column is which, by a short YAML file.
+"""Reading of recordings from folders and tables, by layouts: YAML files that say which file or column is what.
 
-The layouts that are known stand in `config/recordings/`; a folder may have its own, `recording.yaml`.
+Known layouts are in `config/recordings/`; a folder may have its own, `recording.yaml`.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from .bag import is_bag
 from .recording import Recording, RecordingError, reading
 
 OWN = 'recording.yaml'
-HEAD = 1 << 20  # characters of a first line that are looked at
+HEAD = 1 << 20  # characters that are read of a first line
 COLUMNS = 100_000  # of a table, at most
 NEEDED = ('time', 'position')
 QUANTITIES = ('time', 'position', 'velocity', 'effort')
@@ -32,18 +32,18 @@ QUANTITIES = ('time', 'position', 'velocity', 'effort')
 
 @dataclass(frozen=True, eq=False)
 class Layout:
-    """One way to lay out a recording: a file for each quantity, or one table without a head."""
+    """Layout of a recording: a file for each quantity, or a table without a head."""
 
     name: str
     robot: str  # a robot of the package by name, or a file beside the recording
     joints: tuple[str, ...]
     files: dict[str, str] = field(default_factory=dict)  # by quantity
     table: str = ''  # a pattern
-    columns: dict[str, int] = field(default_factory=dict)  # by quantity, the first of them, counted from 0
-    effort_scale: Array = field(default_factory=lambda: np.ones(1))  # (joints): from what is recorded to N m
+    columns: dict[str, int] = field(default_factory=dict)  # first column by quantity, counted from 0
+    effort_scale: Array = field(default_factory=lambda: np.ones(1))  # (joints): N m per recorded unit
 
     def table_in(self, folder: Path) -> list[Path]:
-        """Return the tables of this layout in a folder, or the file itself if it is one."""
+        """Return the tables of this layout in a folder, or the file itself."""
         if not self.table:
             return []
         if not folder.is_dir():
@@ -52,7 +52,7 @@ class Layout:
         return [path for path in found if self._wide_enough(path)]
 
     def _wide_enough(self, path: Path) -> bool:
-        """Return whether the first line is numbers, as many as the layout needs or more."""
+        """Return whether the first line has at least the numbers that the layout needs."""
         try:
             with path.open(encoding='utf-8') as file:
                 words = file.readline(HEAD).split(',')
@@ -62,14 +62,14 @@ class Layout:
         return len(words) >= max(self.columns.values()) + len(self.joints)
 
     def fits(self, path: Path) -> bool:
-        """Return whether a folder, or a file, is laid out like this."""
+        """Return whether a folder or file has this layout."""
         if self.files:
             return path.is_dir() and all((path / self.files[name]).is_file() for name in ('time', 'position', 'effort'))
         return len(self.table_in(path)) == 1
 
 
 def is_inside(folder: Path, path: Path) -> bool:
-    """Return whether a path stays in a folder, links followed: a recording from elsewhere must not name other files."""
+    """Return whether a path is inside a folder, with links resolved: a foreign recording must not name other files."""
     return path.resolve().is_relative_to(folder.resolve())
 
 
@@ -105,7 +105,7 @@ def load_layout(path: Path) -> Layout:
 
 
 def _name_inside(section: Section, key: str) -> str:
-    """Return the name of a file, or a pattern, that cannot lead out of the recording's folder by itself."""
+    """Return the name of a file, or a pattern, without `..` and absolute paths."""
     name = section.text(key)
     if name and (Path(name).is_absolute() or '..' in Path(name).parts or not Path(name).parts):
         section.refuse(key, name, "must be in the recording's folder: without .. and without / in front")
@@ -114,7 +114,7 @@ def _name_inside(section: Section, key: str) -> str:
 
 
 def _columns(root: Section, joints: int) -> dict[str, int]:
-    """Return by quantity its first column, counted from 0; those of two quantities must not overlap."""
+    """Return the first column of each quantity, counted from 0; columns must not overlap."""
     columns = root.section('columns')
     numbers = {name: columns.number(name, least=1) for name in QUANTITIES if columns.has(name)}
     columns.close()
@@ -123,15 +123,15 @@ def _columns(root: Section, joints: int) -> dict[str, int]:
             columns.refuse(name, number, f'must be the number of a column: whole, from 1 to {COLUMNS}')
             return {}
     first = {name: int(number) - 1 for name, number in numbers.items()}
-    taken = {name: range(start, start + (1 if name == 'time' else joints)) for name, start in first.items()}
-    for name, other in combinations(taken, 2):
-        if {*taken[name]} & {*taken[other]}:
+    used = {name: range(start, start + (1 if name == 'time' else joints)) for name, start in first.items()}
+    for name, other in combinations(used, 2):
+        if {*used[name]} & {*used[other]}:
             root.refuse('columns', first, f'must be apart: {name} and {other} have columns of each other')
     return first
 
 
 def layouts() -> list[Layout]:
-    """Return the layouts that come with the package."""
+    """Return the layouts of the package."""
     return [load_layout(path) for path in sorted(share('config', 'recordings').glob('*.yaml'))]
 
 
@@ -141,9 +141,9 @@ parquet = optional('pyarrow.parquet', 'reading Parquet')
 
 
 def find_layout(path: Path, layout: Path | None = None) -> Layout | None:
-    """Return the layout of a recording: the one that is named, its own, or a known one; some need none.
+    """Return the layout of a recording: the given layout, its own, or a known layout.
 
-    So do bags, and tables whose head has `time` and `<joint>.position`, `.velocity` and `.effort`.
+    None for bags, and for tables whose head has `time` and `<joint>.position`, `.velocity` and `.effort`.
     """
     if not path.exists():
         raise RecordingError(f'{path}: no such file or folder; must be a recording')
@@ -167,7 +167,7 @@ def find_layout(path: Path, layout: Path | None = None) -> Layout | None:
 
 
 def _refuse_missing(path: Path, layout: Layout) -> None:
-    """Name the files of a layout without which there is no recording; the others are read if they are there."""
+    """Refuse a folder without the needed files of a layout; other files are optional."""
     missing = [layout.files[name] for name in NEEDED if not (path / layout.files[name]).is_file()]
     if missing:
         raise RecordingError(f'{path}: has no {", ".join(missing)}, must have them by layout {layout.name}')
@@ -183,7 +183,7 @@ def _refuse_outside(folder: Path, file: str) -> None:
 
 
 def _refuse_incomplete(path: Path) -> None:
-    """Name the files that a folder lacks which has others of a known layout."""
+    """Refuse a folder that has some files of a known layout, and name the missing files."""
     for known in layouts():
         missing = [file for name, file in known.files.items() if name != 'velocity' and not (path / file).is_file()]
         if any((path / file).is_file() for file in known.files.values()):
@@ -191,7 +191,7 @@ def _refuse_incomplete(path: Path) -> None:
 
 
 def robot_beside(path: Path, layout: Layout | None) -> Path | None:
-    """Return the robot file that a recording's layout names, if it does: beside the recording, or the package's."""
+    """Return the robot file that a recording's layout names: of the package, or beside the recording."""
     if layout is None:
         return None
     folder = path if path.is_dir() else path.parent
@@ -202,7 +202,7 @@ def robot_beside(path: Path, layout: Layout | None) -> Path | None:
 
 
 def read_recording(path: str | Path, layout: Path | None = None) -> Recording:
-    """Read a recording, or raise `RecordingError` that names the file and what is wrong with it."""
+    """Read a recording, or raise `RecordingError` with the file and the reason."""
     path = Path(path)
     known = find_layout(path, layout)
     try:
@@ -242,7 +242,7 @@ def _read_layout(path: Path, layout: Layout) -> Recording:
 
 
 def _numbers(path: Path, delimiter: str | None = None, head: int = 0) -> Array:
-    """Read a file of numbers (rows, columns) behind `head` lines."""
+    """Read a file of numbers (rows, columns) after `head` lines."""
     with warnings.catch_warnings(), reading(path):
         warnings.simplefilter('ignore')  # of an empty file, which is refused below
         table = np.loadtxt(path, delimiter=delimiter, ndmin=2, skiprows=head)
@@ -266,7 +266,7 @@ def _read_table(path: Path) -> Recording:
 
 
 def _joints_of(path: Path, head: Sequence[str]) -> tuple[str, ...]:
-    """Return the joints that the names of a table's columns have, or refuse them."""
+    """Return the joints of a table from the names of its columns, or raise `RecordingError`."""
     if 'time' not in head:
         raise RecordingError(f'{path}: its head has no column `time` but {", ".join(head[:4])[:300]} ...')
     joints = tuple(name.removesuffix('.position') for name in head if name.endswith('.position'))
@@ -287,7 +287,7 @@ def _csv_table(path: Path) -> tuple[list[str], Array]:
 
 
 def _parquet_table(path: Path) -> tuple[list[str], Array]:
-    """Read the columns of a recording; others may be anything."""
+    """Read the columns of a recording; other columns are ignored."""
     with reading(path):
         head = [name for name in parquet.read_schema(path).names if name == 'time' or name.endswith(WANTED)]
         _joints_of(path, head)

@@ -1,4 +1,4 @@
-"""A recording of joints as a table: one row a sample, one column a joint."""
+"""Recordings of joints as tables: a row for each sample, a column for each joint."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ Rows = NDArray[np.bool_]
 
 
 class RecordingError(KrangDynamicsError):
-    """A recording that cannot be read, or that does not hold what is asked of it."""
+    """A recording that cannot be read, or lacks what is needed."""
 
 
 @contextmanager
 def reading(path: Path, before: str = '', after: str = '') -> Iterator[None]:
-    """Turn whatever the libraries that read a file raise into one sentence that names the file.
+    """Turn any exception of a library that reads a file into a `RecordingError` with the file's name.
 
-    A broken file makes them raise nearly any exception, by what they stumble over.
+    A broken file can cause nearly any exception.
     """
     try:
         yield
@@ -37,15 +37,15 @@ def reading(path: Path, before: str = '', after: str = '') -> Iterator[None]:
 
 
 def words_of(error: Exception) -> str:
-    """Return what an exception says, on one line, cut; its name if it says nothing."""
+    """Return the text of an exception in one short line, or its name if it has no text."""
     return ' '.join(str(error).split())[:300].rstrip('.') or type(error).__name__
 
 
 @dataclass(frozen=True, eq=False)
 class Recording:
-    """What was recorded of some joints, as it was recorded: rows may repeat, and nothing is smoothed.
+    """Raw recording of some joints: rows may repeat, and nothing is smoothed.
 
-    Units: s, rad (m if prismatic), rad/s, N m (N if prismatic); effort is what the motors give, at the joint.
+    Units: s, rad (m), rad/s (m/s), N m (N); effort is the motor torque at the joint.
     """
 
     source: str
@@ -54,8 +54,8 @@ class Recording:
     position: Array  # (rows, joints)
     velocity: Array | None = None  # (rows, joints), as the drives report it
     effort: Array | None = None  # (rows, joints)
-    stood: Mapping[str, float] = field(default_factory=dict)  # where joints stood that do not count, rad or m
-    notes: tuple[str, ...] = ()  # on what is odd in the file
+    stood: Mapping[str, float] = field(default_factory=dict)  # resting positions of joints that do not count, rad or m
+    notes: tuple[str, ...] = ()  # on oddities of the file
     moved: Mapping[str, Array] = field(default_factory=dict)  # positions (rows) of joints that do not count but moved
 
     def __post_init__(self) -> None:
@@ -90,12 +90,12 @@ class Recording:
 
     @property
     def duration(self) -> float:
-        """Seconds from the first row to the last."""
+        """Time from the first row to the last, s."""
         return float(self.time[-1] - self.time[0])
 
     @property
     def rate(self) -> float:
-        """Rows per second, by the median of the time between two; some loggers give several rows one stamp."""
+        """Rows per second, from the median interval; some loggers repeat stamps."""
         between = float(np.median(np.diff(self.time)))
         return 1.0 / between if between > 0 else (len(self) - 1) / self.duration
 
@@ -122,46 +122,46 @@ class Recording:
 
     @property
     def measured_effort(self) -> Array:
-        """The effort (rows, joints), which must have been recorded."""
+        """Efforts (rows, joints); raises `RecordingError` if there are none."""
         if self.effort is None:
             raise RecordingError(f'{self.source}: no effort was recorded; it is what parameters are found from')
         return self.effort
 
     @property
     def is_new(self) -> Rows:
-        """Rows (rows) that say something new: a logger that stalls writes the last sample again."""
+        """Whether each row (rows) differs from the previous row; a stalled logger repeats rows."""
         columns = [x for x in (self.position, self.velocity, self.effort) if x is not None]
         same = np.all([(np.diff(x, axis=0) == 0).all(axis=1) for x in columns], axis=0)
         return np.concatenate([[True], ~same])
 
 
-JUMP = 5.0  # times the largest common step: a step like this at the start is no motion, but the row before it
-MOVING = 0.1  # of the speed that joints commonly have together: below it they stand still
-FASTEST = 1e6  # rows per second: what is beyond has another unit of time
-MIN_TRAVEL = 2e-3  # rad or m: a robot none of whose joints moves further stands still
-WINDOW = 0.5  # s: within which joints are seen to move
+JUMP = 5.0  # times the largest common step: a larger step at the start separates rows from before the motion
+MOVING = 0.1  # of the usual common speed of all joints: below it they stand still
+FASTEST = 1e6  # rows per second; more: another unit of time
+MIN_TRAVEL = 2e-3  # rad or m: if no joint moves further, the robot stands still
+WINDOW = 0.5  # s: window for detecting motion
 
 
 def motion_only(recording: Recording) -> Recording:
-    """Return the rows from the first in which joints move to the last, without rows from before the record.
+    """Return the rows from the first to the last motion, without old rows at the start.
 
-    Rests in between stay: they say how a joint holds. A robot that never moves is refused.
+    Standstill in between stays in. A robot that never moves raises `RecordingError`.
     """
-    found = motion_or_rest(recording)
-    if found is None:
+    motion = motion_or_rest(recording)
+    if motion is None:
         raise RecordingError(
             f'{recording.source}: the robot stands still, which determines nothing; record it while it moves'
         )
-    return found
+    return motion
 
 
 def stands_still(recording: Recording) -> bool:
-    """Return whether no joint moves, but for the noise of its encoder."""
+    """Return whether no joint moves by more than encoder noise."""
     return bool((np.ptp(recording.position, axis=0) < MIN_TRAVEL).all())
 
 
 def motion_or_rest(recording: Recording) -> Recording | None:
-    """Return the same, or None of a robot that never moves."""
+    """Return the rows of `motion_only`, or None if the robot never moves."""
     if recording.duration < 2 * WINDOW:
         raise RecordingError(f'{recording.source}: {recording.duration:.3g} s long, must be {2 * WINDOW:g} s at least')
     if not recording.rate <= FASTEST:
@@ -176,7 +176,7 @@ def motion_or_rest(recording: Recording) -> Recording | None:
 
 
 def _without_start(recording: Recording) -> Recording:
-    """Leave out the first rows if they stem from before the motion: values jump from them to the next."""
+    """Return the recording without old rows at its start, after which values jump."""
     early = max(3, len(recording) // 200)
     last = -1
     for values in (recording.time[:, None], recording.position, recording.effort):
@@ -189,9 +189,9 @@ def _without_start(recording: Recording) -> Recording:
 
 
 def _moving(recording: Recording) -> Rows:
-    """Tell of every row whether joints move within half a window to either side.
+    """Return for each row whether joints move within half a window to either side.
 
-    While a logger stalls its rows repeat and the joints go on: they moved steadily to where they are seen next.
+    Repeated rows of a stalled logger are interpolated.
     """
     half, new = max(1, round(WINDOW / 2 * recording.rate)), recording.is_new
     time, seen = recording.time, recording.position[new]
@@ -202,18 +202,18 @@ def _moving(recording: Recording) -> Rows:
     return np.asarray(moved > max(MOVING * common, 1e-4))
 
 
-MOVED = 0.01  # rad or m: a joint that moves more does not stand, and its weight acts elsewhere
+MOVED = 0.01  # rad or m: a joint that moves more does not stand still
 
 
 class JointTrack(NamedTuple):
-    """One joint's positions (rows; rad, m) over its own times (rows), s since the first row of its recording."""
+    """Positions of a joint (rows; rad, m) at its own times (rows), s since the first row of the recording."""
 
     time: Array
     position: Array
 
 
 def resting_positions(motion: Recording, others: Mapping[str, JointTrack]) -> dict[str, float]:
-    """Return where other joints stood during a motion (rad, m); those that moved are left out."""
+    """Return the resting positions of other joints during a motion (rad, m), without joints that moved."""
     found = {}
     for name, track in others.items():
         inside = (track.time >= motion.time[0]) & (track.time <= motion.time[-1])
@@ -224,7 +224,7 @@ def resting_positions(motion: Recording, others: Mapping[str, JointTrack]) -> di
 
 
 def with_others(recording: Recording, motion: Recording, others: Mapping[str, JointTrack]) -> Recording:
-    """Return a recording with other joints: where they stood during its motion, or how they moved, row by row."""
+    """Return a recording with other joints: their resting positions, or their positions row by row."""
     stood = resting_positions(motion, others)
     moved = {
         name: np.interp(recording.time, track.time, track.position)

@@ -1,8 +1,8 @@
-"""A table of joint states, CSV or Parquet, read a piece at a time as if it were a bag.
+"""Tables of joint states, CSV or Parquet, read in blocks with the interface of a bag.
 
-Its head names the columns: `time` (s) or `stamp` (ns), then for each joint `<joint>.position`, and `.velocity` and
-`.effort` where they were recorded. What else is there is left alone, so what `process` writes can be read again. A row
-is a joint state of all joints that came when it was stamped; an empty cell, or NaN, is not known.
+The head names the columns: `time` (s) or `stamp` (ns), and for each joint `<joint>.position`, `.velocity`, `.effort`.
+Other columns are ignored, so the output of `process` can be read again. A row is a joint state of all joints that
+arrives at its stamp; an empty cell or NaN is unknown.
 """
 
 from __future__ import annotations
@@ -29,15 +29,15 @@ Stamps = NDArray[np.int64]
 arrow = optional('pyarrow', 'reading tables')
 arrow_csv = optional('pyarrow.csv', 'reading tables')
 parquet = optional('pyarrow.parquet', 'reading tables')
-LATEST = (2**31 - 1) * 10**9  # ns: the last whole second that a stamp of ROS has room for
-ROWS = 4096  # that are read at once
+LATEST = (2**31 - 1) * 10**9  # ns: the last whole second of a stamp in ROS
+ROWS = 4096  # in a block
 CHUNK = 1 << 24  # bytes
 
 
 class TableFile:
-    """A table that is open. Use it in a `with`; it has what a `Bag` has."""
+    """An open table with the interface of `Bag`. Use it in a `with`."""
 
-    notes: Sequence[str] = ()  # what a bag says wrong of itself; a table says nothing
+    notes: Sequence[str] = ()  # as in `Bag`; a table has none
 
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
@@ -45,7 +45,7 @@ class TableFile:
     def __enter__(self) -> TableFile:
         with reading(self.path):
             head = self._head()
-        self._raw = {name.strip(): name for name in head}  # as they stand there
+        self._raw = {name.strip(): name for name in head}  # names in the file
         names = [*self._raw]
         if twice := [name for name, count in Counter(name.strip() for name in head).items() if count > 1]:
             raise RecordingError(f'{self.path}: its head has {listed(twice)} more than once, must have each once')
@@ -63,16 +63,16 @@ class TableFile:
     def topics(
         self, hands: Sequence[str], joint_states: str = '', imu: bool = False, names: InputTopics | None = None
     ) -> Topics:
-        """Return what stands for the topics of a bag: the file itself."""
+        """Return the file's name as the topic of joint states."""
         return Topics(self.path.name)
 
     @property
     def begin(self) -> int:
-        """The first time in it, ns."""
+        """The first time, ns."""
         return self.contents.start
 
     def _contents(self) -> Contents:
-        """Read the times alone: how many rows there are, and from when to when."""
+        """Return number of rows, start and end, from the times."""
         times = [(len(stamp), int(stamp.min()), int(stamp.max())) for stamp, _ in self._batches([])]
         if not times:
             raise RecordingError(f'{self.path}: has no rows')
@@ -80,7 +80,7 @@ class TableFile:
         return Contents({self.path.name: ('table', sum(rows))}, min(first), max(last) + 1)
 
     def runs(self, topics: Topics, start: int, end: int) -> Iterator[JointStateRun]:
-        """Return the rows from `start` to before `end` (ns)."""
+        """Yield the rows from `start` to before `end` (ns)."""
         there = {quantity: [f'{joint}.{quantity}' for joint in self.joints] for quantity in QUANTITIES}
         wanted = [name for names in there.values() for name in names if name in self._raw]
         for stamp, batch in self._batches(wanted):
@@ -89,7 +89,7 @@ class TableFile:
             yield JointStateRun(self.joints, position, velocity, effort, stamp[inside], stamp[inside])
 
     def _batches(self, names: Sequence[str]) -> Iterator[tuple[Stamps, dict[str, Array]]]:
-        """Return stamps (rows) and columns by name, some rows at a time."""
+        """Yield blocks of stamps (rows) and columns by name."""
         read, row = self._read([self._clock, *names]), 0
         while (batch := self._next(read)) is not None:
             found = {name: batch.column(k).to_numpy(zero_copy_only=False) for k, name in enumerate(batch.schema.names)}
@@ -112,7 +112,7 @@ class TableFile:
         return np.asarray(np.rint(times * scale)).astype(np.int64)
 
     def _numbers(self, columns: dict[str, Array], names: Sequence[str]) -> Array:
-        """Return columns side by side (rows, joints), NaN for those that are not there; (rows, 0) if none is."""
+        """Return columns (rows, joints), NaN for missing columns; (rows, 0) if all are missing."""
         rows = len(next(iter(columns.values())))
         if not any(name in columns for name in names):
             return np.zeros((rows, 0))

@@ -1,4 +1,4 @@
-"""Time of a recording: rate, gaps, repeated rows, and recorded velocities against the change of positions."""
+"""Timing of a recording: rate, gaps, repeated rows, and velocities compared with the change of positions."""
 
 from __future__ import annotations
 
@@ -11,25 +11,25 @@ from numpy.typing import NDArray
 from ..core.spatial import Array
 from .recording import Recording
 
-GAP = 10.0  # times the common step: a longer one is a gap
-LAGS = 200  # differences are taken over this part of the rows: longer ones see less of the encoders' noise
+GAP = 10.0  # times the common step: a longer step is a gap
+LAGS = 200  # differences are over 1 / 200 of the rows: with longer lags, encoder noise counts less
 MIN_AGREEMENT = 0.9  # R^2 of positions by velocities from which a ratio counts
-TOLERANCE = 0.05  # of the ratio: what is nearer to 1 is right
+TOLERANCE = 0.05  # of the ratio around 1
 
 
 @dataclass(frozen=True)
 class Timing:
-    """Rows over time, as far as they can be judged by their stamps."""
+    """Timing of rows, from their stamps."""
 
     rate: float  # rows per second
     duration: float  # s
     gaps: int  # steps of more than `GAP` common steps
-    longest: float  # s, of them
+    longest: float  # s, longest gap
     repeated: int  # rows that a logger wrote again
 
     @classmethod
     def of(cls, recording: Recording) -> Timing:
-        """Look at the stamps of a recording."""
+        """Return the timing of a recording."""
         new = recording.is_new
         steps = np.diff(recording.time[new])
         gaps = steps[steps > GAP / recording.rate]
@@ -44,10 +44,10 @@ class Timing:
 
 
 class TimingSums:
-    """The same of rows that come block by block, by their stamps."""
+    """Timing of rows that come block by block."""
 
     def __init__(self) -> None:
-        """Begin without rows."""
+        """Start without rows."""
         self._step = 0.0  # ns, the common one of the first block
         self._ends: tuple[int, int] | None = None  # ns, the first stamp and the last one
         self._gaps, self._longest = 0, 0.0
@@ -62,14 +62,14 @@ class TimingSums:
         self._ends = first, int(stamps[-1])
 
     def join(self, other: TimingSums) -> None:
-        """Add the rows of another one, which come later."""
+        """Add the sums of later rows."""
         if other._ends is not None:
             self.add(np.array(other._ends[:1]))
             self._gaps, self._longest = self._gaps + other._gaps, max(self._longest, other._longest)
             self._ends = (self._ends or other._ends)[0], other._ends[1]
 
     def timing(self, repeated: int) -> Timing:
-        """Return what was found; rows that were repeated have been counted elsewhere."""
+        """Return the timing; the number of repeated rows is counted elsewhere."""
         first, last = self._ends or (0, 0)
         rate = 1e9 / self._step if self._step else 0.0
         return Timing(rate, max(last - first, 0) * 1e-9, self._gaps, self._longest * 1e-9, repeated)
@@ -79,11 +79,11 @@ class VelocityRatio:
     """Ratio of recorded velocities to the change of positions (joints), summed over blocks of rows."""
 
     def __init__(self, joints: int) -> None:
-        """Begin without rows."""
+        """Start without rows."""
         self._products = np.zeros((3, joints))  # of travel and positions' change: both squared, and mixed
 
     def add(self, time: Array, position: Array, velocity: Array, lag: int = 1) -> None:
-        """Add a block of rows (rows, joints) at increasing times (s); differences are taken over `lag` rows."""
+        """Add a block of rows (rows, joints) at increasing times (s); differences are over `lag` rows."""
         if len(time) <= lag:
             return
         step = np.diff(time)[:, None]
@@ -96,7 +96,7 @@ class VelocityRatio:
         self._products += np.stack([(a * b).sum(axis=0) for a, b in pairs])
 
     def join(self, other: VelocityRatio) -> None:
-        """Add the blocks of another one."""
+        """Add the sums of other blocks."""
         self._products += other._products
 
     @classmethod
@@ -111,21 +111,21 @@ class VelocityRatio:
 
     @property
     def ratio(self) -> Array:
-        """Velocity over change of position (joints); NaN where one does not follow from the other."""
+        """Velocity over change of position (joints); NaN where they are not proportional."""
         travel, _, mixed = self._products
         with np.errstate(all='ignore'):
             return np.where(self.agreement >= MIN_AGREEMENT, travel / mixed, np.nan)
 
     @property
     def agreement(self) -> Array:
-        """R^2 (joints) of the change of positions by the velocities, whatever the ratio is; NaN at rest."""
+        """R^2 (joints) of the change of positions, predicted by velocities times any factor; NaN at rest."""
         travel, change, mixed = self._products
         with np.errstate(all='ignore'):
             return np.square(mixed) / (travel * change)
 
     @property
     def common(self) -> float:
-        """The ratio that most joints have, with its sign; NaN if there is none."""
+        """The ratio of most joints, with its sign; NaN if there is none."""
         ratio = self.ratio[np.isfinite(self.ratio)]
         if not len(ratio):
             return float('nan')
@@ -134,7 +134,7 @@ class VelocityRatio:
 
 
 def differing(ratio: Array, common: float, names: Sequence[str]) -> dict[str, float]:
-    """Return the ratio of joints that differs from the one that is common, by name."""
+    """Return the ratios, by joint name, that differ from the common ratio."""
     return {
         name: float(own)
         for name, own in zip(names, ratio, strict=True)

@@ -1,4 +1,4 @@
-"""Files of trajectory_msgs/JointTrajectory in YAML: what `ros2 topic pub` takes and `ros2 topic echo --once` prints."""
+"""Files of trajectory_msgs/JointTrajectory in YAML, as of `ros2 topic pub` and `ros2 topic echo --once`."""
 
 from __future__ import annotations
 
@@ -22,18 +22,18 @@ FIELDS = {'positions': 'position', 'velocities': 'velocity', 'accelerations': 'a
 
 
 class TrajectoryFileError(FaultsError):
-    """A file that is no joint trajectory."""
+    """A file that is not a joint trajectory."""
 
 
 def write_trajectory(path: Path, trajectory: Trajectory, remarks: Sequence[str] = ()) -> None:
-    """Write a trajectory with remarks at its head; the file is there whole, or as it was before."""
+    """Write a trajectory atomically, with remarks at its head."""
     with whole_file(path) as stream:
         for line in _lines(trajectory, remarks):
             stream.write(f'{line}\n')
 
 
 def trajectory_text(trajectory: Trajectory, remarks: Sequence[str] = ()) -> str:
-    """Return a trajectory as YAML, a point a line; fields that a point does not have are left out."""
+    """Return a trajectory as YAML, with a line for each point, without missing fields."""
     return '\n'.join([*_lines(trajectory, remarks), ''])
 
 
@@ -51,7 +51,7 @@ def _lines(trajectory: Trajectory, remarks: Sequence[str]) -> Iterator[str]:
 
 
 def _floats(row: Array) -> str:
-    """Return a list in YAML whose every number is a float: a message that checks its fields refuses 0."""
+    """Return a YAML list of floats: a checked message refuses the integer 0."""
     return f'[{", ".join(map(_float, np.round(row, DIGITS).tolist()))}]'
 
 
@@ -61,7 +61,7 @@ def _float(value: float) -> str:
 
 
 def read_trajectory(path: Path) -> Trajectory:
-    """Read a file, or raise `TrajectoryFileError` with what is wrong in it."""
+    """Read a trajectory file, or raise `TrajectoryFileError` with all faults."""
     data, faults = _parsed(path)
     if data is UNREADABLE:
         raise TrajectoryFileError(str(path), faults)
@@ -82,7 +82,7 @@ def read_trajectory(path: Path) -> Trajectory:
 
 
 def _parsed(path: Path) -> tuple[Any, list[Fault]]:
-    """Return a file's data; `ros2 topic echo` ends it with a line of dashes, as if another document came."""
+    """Return a file's data, without the line of dashes with which `ros2 topic echo` ends."""
     try:
         with path.open(encoding='utf-8') as stream:
             text = stream.read(MAX_CHARS + 1)
@@ -92,7 +92,7 @@ def _parsed(path: Path) -> tuple[Any, list[Fault]]:
 
 
 def _without_empty_lists(data: Any) -> Any:
-    """Return the data without the fields that `ros2 topic echo` writes as [] where a point does not have them."""
+    """Return the data without empty fields, which `ros2 topic echo` writes as []."""
     if not isinstance(data, dict) or not isinstance(data.get('points'), list):
         return data
     points = [
@@ -103,13 +103,13 @@ def _without_empty_lists(data: Any) -> Any:
 
 
 class _Point:
-    """A point of a file: its time (s), and its fields (n); NaN for those that it does not have."""
+    """A point of a file: time (s) and fields (n); NaN for missing fields."""
 
     def __init__(self, section: Section, n: int) -> None:
         none = [float('nan')] * n
         self.rows = {field: self._row(section, field, n, none) for field in FIELDS}
         if not section.has('positions'):
-            section.vector('positions', count=n)  # notes that they are missing
+            section.vector('positions', count=n)  # adds the fault
         time = section.section('time_from_start')
         self.time = time.number('sec', least=0.0) + 1e-9 * time.number('nanosec', 0.0, least=0.0)
         time.close()
