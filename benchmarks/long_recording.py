@@ -1,6 +1,6 @@
 """A long recording through `process`, by one process and by two; an hour with `3600` behind the command.
 
-The ratio needs two cores that nobody else uses; `load` tells whether they were there.
+The ratio needs two free cores; `load` shows whether they were free.
 """
 
 from __future__ import annotations

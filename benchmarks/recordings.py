@@ -36,7 +36,7 @@ def loop(path: Path, out: Path, dynamics: Dynamics, schema: pa.Schema) -> None:
             stamps.append(message.header.stamp.sec * 10**9 + message.header.stamp.nanosec)
             told.append((message.position, message.velocity, message.effort))
     instant = (np.array(stamps) - stamps[0]) * 1e-9
-    spline = smoothing_spline(instant, np.array([q for q, _, _ in told]), Job.cutoff)  # all at once, as anybody would
+    spline = smoothing_spline(instant, np.array([q for q, _, _ in told]), Job.cutoff)  # all at once
     rows: list[np.ndarray] = []
     for (q, dq, effort), x, v, a in zip(told, *(spline(instant, order) for order in range(3)), strict=True):
         terms = dynamics.Q(q), dynamics.coriolis_torque(q, dq), dynamics.friction_torque(dq), np.zeros_like(q)

@@ -14,7 +14,7 @@ from krang_dynamics_ros import krang
 
 
 class HardestJoint(Node):
-    """Listens to `torque/total`, and says what it heard last."""
+    """Subscribes to `torque/total` and logs the latest message."""
 
     def __init__(self) -> None:
         super().__init__('hardest_joint')

@@ -70,7 +70,7 @@ def nodes(context: LaunchContext) -> list[LaunchDescriptionEntity]:
     node, topic = f'{asked["namespace"]}/krang_dynamics', asked.get('robot_description_topic', '')
     robot = launched_robot(node, asked['params_file'], asked['robot_file'], topic)
     actions = [_dynamics(robot, _logger(node))]
-    if not robot.topic:  # else whoever publishes the description publishes the frames too
+    if not robot.topic:  # else the publisher of the description publishes the frames too
         actions.append(_robot_state_publisher(robot))
     if asked['rviz'] == 'true':
         actions.append(_rviz2(robot))

@@ -3,7 +3,7 @@
     q_j(s) = q0_j + sum over k of a_jk sin(k w s) + b_jk cos(k w s)      (Swevers and others, 1997)
 
 It begins and ends at rest because s, its own time, does: that passes slowly at first and at last, so that the way is
-the same. In between no joint rests together with another: what dry friction does at rest is anybody's guess.
+the same. In between, no two joints rest at the same time: dry friction at rest is unknown.
 """
 
 from __future__ import annotations

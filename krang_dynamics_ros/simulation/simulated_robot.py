@@ -46,7 +46,7 @@ class Followers:
 
 Mode = Literal['driven', 'braked', 'slack', 'paused', 'broken']
 LONGEST = 0.05  # s: what a busy machine misses beyond this is not made up for; simulated time then goes slower
-MAX_STEP_TIME = 0.02  # s: for so long steps may be computed at a stretch, or nobody would hear of the robot meanwhile
+MAX_STEP_TIME = 0.02  # s: longest computation of steps between two publications
 
 
 class FirmwareModel(Protocol):

@@ -70,7 +70,7 @@ def setting_values(robot: Robot) -> Array:
 
 
 def open_lengths(robot: Robot) -> list[str]:
-    """Return the lengths that stand between joints, in the file's order; others are nobody's parameter."""
+    """Return the lengths between joints, in the file's order; other lengths are not parameters."""
     entries = [zip(joint.position_as, joint.position, strict=True) for joint in robot.joints]
     used = {length[0] for of in entries for written, x in of if (length := robot.as_length(written, x))}
     return [name for name in robot.lengths if name in used]
