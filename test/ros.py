@@ -50,6 +50,9 @@ ESTIMATES: dict[str, type] = {
 }
 
 
+SUPPORT: dict[str, type] = {'wrench/base': WrenchStamped, 'zero_moment_point': PointStamped}
+
+
 @contextmanager
 def domain() -> Iterator[int]:
     """Take a DDS domain that no other test on this machine has, and keep it."""
@@ -162,7 +165,7 @@ class Client:
     def listen(self, *topics: str) -> None:
         for topic in topics:
             self.received[topic] = []
-            self.node.create_subscription((TYPES | ESTIMATES)[topic], topic, self.received[topic].append, 100)
+            self.node.create_subscription((TYPES | ESTIMATES | SUPPORT)[topic], topic, self.received[topic].append, 100)
 
     def publisher(self, kind: type, topic: str) -> Any:
         """Return a publisher that the node under test listens to."""

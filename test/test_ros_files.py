@@ -39,7 +39,7 @@ def test_the_nodes_document_lists_the_contract() -> None:
         'effort_commands', 'dynamics/inertia', 'dynamics/coriolis', 'center_of_mass',
         'robot_description', '/diagnostics', 'wrench/left/compensated', 'wrench/right/compensated',
         'payload/left', 'payload/right', 'torque/external', 'wrench/left/estimated', 'wrench/right/estimated',
-        'contact', 'contact/left', 'contact/right',
+        'contact', 'contact/left', 'contact/right', 'wrench/base', 'zero_moment_point',
     }  # fmt: skip
 
 

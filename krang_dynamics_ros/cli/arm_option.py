@@ -68,7 +68,11 @@ class ArmFile:
 
         Offsets stay in them: they are identified.
         """
-        efforts = self.engine.external.observer.efforts
+        efforts, mode = self.engine.external.observer.efforts, self.engine.settings['base_motion']
+        if mode != 'fixed':
+            raise ArgumentError(
+                f'{self.path}: base_motion {mode}, must be fixed: this needs a recording on a base that stands still'
+            )
         if recording.effort is None:
             return recording
         if efforts.source == 'external' or 'friction' in efforts.without:

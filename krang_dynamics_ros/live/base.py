@@ -44,6 +44,7 @@ REST_RATE = 0.1  # rad/s
 MAX_RATE = 50.0  # rad/s: more than any gyroscope on a robot reads
 MAX_FORCE = 200.0  # m/s^2: 20 g
 FALLING = 0.3  # of gravity: a base that does not turn and reads less falls, or its readings have another unit
+MAX_GAP = 0.5  # s: a difference over a longer time says nothing of the acceleration now
 SETTLED = 5.0  # time constants of the low pass, after which a step shows to 0.7 %
 
 
@@ -66,13 +67,13 @@ class TurningRate:
         """Restart with the next reading."""
         self._w, self._dw, self._time, self._begun = np.zeros(3), np.zeros(3), NEVER, NEVER
 
-    def follow(self, w: Array, time: int, longest: float) -> Array | None:
+    def follow(self, w: Array, time: int) -> Array | None:
         """Store a reading at a time (ns); return dw (3, rad/s^2), or None until the low pass has settled.
 
-        A gap of more than `longest` (s) restarts the low pass.
+        A gap of more than `MAX_GAP` restarts the low pass.
         """
         dt, rate = (time - self._time) * 1e-9, 2 * math.pi * self.cutoff
-        if not 0 < dt <= longest:
+        if not 0 < dt <= MAX_GAP:
             self._dw, self._begun = np.zeros(3), time
         else:
             self._dw = self._dw - math.expm1(-rate * dt) * ((w - self._w) / dt - self._dw)
@@ -147,7 +148,7 @@ class BaseInput:
         if w is None or f is None:
             what = 'angular_velocity' if w is None else 'linear_acceleration'
             raise ArgumentError(f'imu: {what} is not given (covariance -1), must be with base_motion full')
-        dw = self.rate.follow(w, message.stamp or message.arrival, self.timeout)
+        dw = self.rate.follow(w, message.stamp or message.arrival)
         return None if dw is None else BaseMotion.measured(f, w, dw, mounting.p)
 
     def _mounting(self, link: str) -> Mounting:

@@ -20,6 +20,7 @@ from .external import ExternalTorques
 from .firmware import CompensatedReadings, FirmwareTorque
 from .payloads import Payloads, PayloadSpec
 from .robot_inputs import RobotInputs
+from .support import Support
 from .wrenches import RowTimes, Times
 
 
@@ -40,6 +41,8 @@ class Engine:
         self._terms = Terms(model.dynamics)
         self.faults = self._terms.faults  # terms that were not finite, with the reason; diagnostics clear it
         self.external = ExternalTorques(settings, model.dynamics, self._terms.observer, self.inputs.hands)
+        topics = self.inputs.topics.wrenches
+        self.support = Support(settings, model.dynamics, self._terms.observer, topics)
         self.inputs.states.timeline.on_reset(self._forget)
         settings.on_change(self._apply)
         links = {name: hand.link for name, hand in self.inputs.hands.items()}
@@ -58,7 +61,7 @@ class Engine:
     def _apply(self) -> None:
         """Apply the values of the parameters to the dynamics."""
         self.summed = named(self._settings['total_terms'])
-        if self.inputs.base is None:
+        if self.inputs.base is None or self.inputs.base.motion is None:
             self.dynamics.gravity = np.array(self._settings['gravity'])
         parameters.set_joints(self.dynamics, self._settings)
 

@@ -158,7 +158,7 @@ class RobotInputs:
         wrench_input, states = self.hands[hand], self.states
         if not wrench_input.update(frame, force, moment, stamp, now) or wrench_input.reading is None:
             return False
-        if states.complete(now) and not self.base_fault(now):
+        if states.complete(now) and (self.base is None or not self.base_fault(now)):
             dq = states.velocity if states.moving else None
             self._standstill[hand].add(now, wrench_input.reading, states.position, dq)
         return True

@@ -92,6 +92,8 @@ class FirstRunClient:
         given = dict(self.values)
         if topic := given.pop('robot_description_topic', ''):
             given['robot_description'] = self._description(topic)
+        if (mode := given.get('base_motion', 'fixed')) != 'fixed':
+            raise ArgumentError(f'base_motion: {mode}, must be fixed for a first run: its poses need one gravity')
         self._engine: Engine = engine_of(given)
         self._model = ArmModel(self._engine, self.values)
         if not self._subscribed:

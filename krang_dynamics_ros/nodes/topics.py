@@ -162,8 +162,8 @@ def _set_wrench(message: WrenchStamped, numbers: Array) -> None:
 class PointTopic(Topic):
     """A point in a frame."""
 
-    def __init__(self, node: Node, name: str, frame_id: str) -> None:
-        super().__init__(node, PointStamped, name)
+    def __init__(self, node: Node, name: str, frame_id: str, on_change: Callable[[], None] | None = None) -> None:
+        super().__init__(node, PointStamped, name, on_change)
         self.message.header.frame_id = frame_id
 
     def send(self, point: Array, stamp: int) -> None:

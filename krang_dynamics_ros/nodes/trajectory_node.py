@@ -126,6 +126,8 @@ class TrajectoryNode(Node):
         """Return the positions of the joints that a trajectory does not name."""
         states = self._engine.inputs.states
         named = {states.joint_names[k] for k in trajectory.columns_in(states.joint_names)}
+        if why := self._engine.inputs.base_fault(self._inputs.now()):
+            raise ArgumentError(f'the motion of the base is not known: {why}')
         missing = [name for name in states.missing(self._inputs.now()) if name not in named]
         if missing:
             raise ArgumentError(f'positions of {listed(missing)} are not known: name them, or publish joint_states')

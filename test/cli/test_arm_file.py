@@ -195,6 +195,16 @@ class TestCommands:
         rows = [line.split() for line in out.splitlines() if line.startswith('theta')]
         assert all(float(raw) < 0.05 for _, raw, *_ in rows)
 
+    def test_a_base_that_moves_identifies_nothing(self, capsys: pytest.CaptureFixture[str]) -> None:
+        recorded()
+        made(ARM)
+        text = Path('my_arm.yaml').read_text()
+        Path('my_arm.yaml').write_text(
+            text.replace("    effort_without: ['']", "    base_motion: orientation\n    effort_without: ['']")
+        )
+        assert predict.main(['drive', '--arm', 'my_arm.yaml']) == 2
+        assert 'base_motion orientation, must be fixed: this needs a recording on a base' in capsys.readouterr().err
+
     def test_external_torques_identify_nothing(self, capsys: pytest.CaptureFixture[str]) -> None:
         recorded()
         made(ARM)

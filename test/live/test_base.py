@@ -236,6 +236,16 @@ def test_a_silent_or_frozen_imu_gives_no_torque_as_a_joint_would(mode: str) -> N
     assert heard.state(last + 102 * MS) is None
 
 
+def test_a_slow_imu_counts_while_a_reading_is_fresh_and_begins_anew_after_half_a_second() -> None:
+    heard, known = Heard(base_motion='full'), []
+    for time in (0.0, 0.2, 0.4, 0.95, 1.15):
+        now = S + round(time * S)
+        heard.imu(reading('base', LEVEL, time=now))
+        known.append(heard.state(now) is not None)
+        assert heard.state(now + 110 * MS) is None
+    assert known == [False, True, True, False, True]
+
+
 def test_an_imu_of_another_clock_is_named() -> None:
     heard = Heard(base_motion='orientation')
     heard.imu(reading('base', LEVEL)._replace(stamp=5 * S, arrival=S))
@@ -274,6 +284,12 @@ def test_one_source_for_one_fact() -> None:
 def test_a_link_that_cannot_have_the_imu_is_refused_at_the_start(link: str, why: str) -> None:
     with pytest.raises(ArgumentError, match=f"imu.link: '{link}'.*{why}"):
         Heard(base_motion='orientation', imu__link=link)
+
+
+def test_until_the_imu_is_heard_gravity_is_the_parameters_for_plans_and_never_published() -> None:
+    heard = Heard(base_motion='orientation', gravity=[9.81, 0.0, 0.0])
+    np.testing.assert_array_equal(heard.engine.dynamics.gravity, (9.81, 0, 0))
+    assert heard.state(S) is None
 
 
 def test_without_the_parameter_an_imu_changes_nothing(arm: Dynamics) -> None:

@@ -109,3 +109,59 @@ def test_one_imu_cannot_be_two_things(number: int) -> None:
     process = Process(number, '--ros-args', '-p', 'base_motion:=full', '-p', 'imu_joint:=q_imu')
     assert process.wait() == 1
     assert "base_motion: full, must be fixed with imu_joint 'q_imu'" in process.output
+
+
+def statuses(client: Client, name: str) -> str:
+    found = client.diagnostics.get(name)
+    return found.message if found else ''
+
+
+def test_the_support_bears_the_weight_and_what_the_hands_push(number: int, robot: Robot) -> None:
+    process, client = Process(number), Client(number)
+    client.listen(GRAVITY, 'wrench/base', 'zero_moment_point')
+    client.ready()
+    dynamics, still = dynamics_of(robot), np.zeros(17)
+    com = dynamics.center_of_mass(Q)
+    weight = np.array([0.0, 0.0, -9.81 * dynamics.mass])
+
+    def answered(client: Client = client) -> tuple[np.ndarray, str]:
+        answer = client.ask(robot.joint_names, Q, still, 'wrench/base')
+        f, m = answer.wrench.force, answer.wrench.torque
+        return np.array([f.x, f.y, f.z, m.x, m.y, m.z]), answer.header.frame_id
+
+    client.until(lambda: np.allclose(answered()[0], [*weight, *np.cross(com, weight)]))
+    assert answered()[1] == 'R0'
+    client.until(
+        lambda: statuses(client, 'support').startswith('no zero_moment_point: base.floor is not set'), answered
+    )
+    assert client.silent('zero_moment_point')
+    client.set(base__floor=-0.3)
+
+    def point() -> bool:
+        answer = client.ask(robot.joint_names, Q, still, 'zero_moment_point')
+        assert answer.header.frame_id == 'R0'
+        return np.allclose([answer.point.x, answer.point.y, answer.point.z], [*com[:2], -0.3])
+
+    client.until(point)
+    client.until(lambda: statuses(client, 'support').startswith('accelerations from the observer'), point)
+    push = np.array([0.0, 0.0, -50.0])  # in the axes of the base, about its origin
+
+    def pushes() -> bool:
+        client.send_wrench('left', [*push, 0, 0, 0], 'R0')
+        return bool(np.allclose(answered()[0][:3], weight - push))
+
+    client.until(pushes)
+    client.until(
+        lambda: statuses(client, 'support').startswith('static, without accelerations: no velocities'),
+        lambda: client.ask(robot.joint_names, Q, (), 'wrench/base'),
+    )
+    assert not client.set(base__floor=float('inf'))[0].successful
+    client.close()
+    assert process.end() == 0, process.output
+
+
+def test_a_hand_cannot_have_the_topic_of_the_base(number: int) -> None:
+    hand = ('-p', 'end_effectors:=[base]', '-p', 'base.link:=R10l')
+    process = Process(number, '--ros-args', *hand)
+    assert process.wait() == 1
+    assert 'base.wrench_topic: wrench/base, which is what the robot applies to its support' in process.output

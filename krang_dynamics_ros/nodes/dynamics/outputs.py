@@ -19,6 +19,7 @@ from ...live.engine import Engine
 from ..diagnostics import OK, WARN, Status
 from ..topics import NumbersTopic, PointTopic, Topic, TorqueTopic, WrenchTopic
 from .command_output import CommandOutput
+from .support_topics import SupportTopics
 
 
 class ExternalTopics:
@@ -166,6 +167,7 @@ class DynamicsOutputs:
         self._inertia = NumbersTopic(node, 'dynamics/inertia', self._dynamics.n)
         self._coriolis = NumbersTopic(node, 'dynamics/coriolis', self._dynamics.n)
         self._com = PointTopic(node, 'center_of_mass', self._dynamics.base)
+        self.support = SupportTopics(node, engine.support, self._dynamics.base)
         if not settings['robot_description_topic']:  # else another node publishes it
             self._description = node.create_publisher(String, 'robot_description', LATCHED)
             self._description.publish(String(data=model.urdf))
@@ -186,6 +188,8 @@ class DynamicsOutputs:
             if torque is not None:
                 topic.send(torque, stamp)
         self.external.publish(stamp)
+        if self.support.has_subscriber:
+            self.support.publish(torques, stamp)
         q, dq = torques.state.q, torques.state.dq
         if self._com.has_subscriber:
             self._com.send(self._dynamics.center_of_mass(q), stamp)
