@@ -406,8 +406,9 @@ def _moved(model: ArmModel, check: str, k: int, fastest: int, moved: Array, deta
         if moved[k] > 0:
             words = f'{joint} moves along with its command: joint and sign are right'
             return Finding(check, 'right', words, {}, details)
-        words = f'{joint} moves against its command: the sign of commands is turned, which the driver must change'
-        return Finding(check, 'wrong', words, {}, details)
+        scale = f'joints.{joint}.command_scale'
+        words = f'{joint} moves against its command: the sign of commands is turned'
+        return Finding(check, 'change', words, {scale: -float(model.values.get(scale, 1.0))}, details)
     order = [name for name in model.values.get('command_joints', []) if name]
     words = f'{other} moves instead of {joint}: the order of command_joints is not that of the controller'
     if joint not in order or other not in order:

@@ -65,6 +65,7 @@ class JointData:
 class CommandSupervisor:
     """The state machine of the commands with its checks. Parameter `command_enabled` mirrors it, and can end it.
 
+    All is in N m (N), except what is sent: that is times `joints.<joint>.command_scale`.
     `clock` is steady (s). `arrivals` (s) is the clock of the arrival times of joint states, for example simulated time.
     """
 
@@ -107,6 +108,7 @@ class CommandSupervisor:
 
     def _check(self, values: Mapping[str, Any]) -> None:
         parameters.check(values, self.joints.effort[self.joints.order])
+        parameters.command_scales(values, self.commands.joint_names)
         if values['command_enabled'] and not self._settings['command_enabled'] and not self.commands.live:
             raise ArgumentError(f'command_enabled: True, can only be set to false; the service {ENABLE} enables')
         if any(values['command_test']) and not self.commands.live:
@@ -140,6 +142,7 @@ class CommandSupervisor:
             bounded = (urdf > 0) & (not settings['command_limits_beyond_urdf'])
             commands.sum_limits = np.where(bounded, urdf, np.inf)
             commands.rates = parameters.rates(settings)
+        self._scale = parameters.command_scales(settings, commands.joint_names)
         if not commands.idle and self._latest is not None:
             torques = Torques(self._terms, self._latest.state.with_new_wrenches())
             commands.replace(self.clock(), self._contributions(torques, self.clock()))
@@ -150,7 +153,7 @@ class CommandSupervisor:
     # Torques in, commands out --------------------------------------------------------------------------------------
 
     def on_torques(self, torques: Torques) -> Array | None:
-        """Store the torques of a joint state; return the command (k) to send now, or None."""
+        """Store the torques of a joint state; return the command (k; units of the controller) to send now, or None."""
         now = self.clock()
         self._latest, self._at, self._arrived = torques, now, self.arrivals()
         if self.commands.idle:
@@ -169,7 +172,7 @@ class CommandSupervisor:
                 self.commands.robot = torque[self.joints.order]
 
     def tick(self) -> Array | None:
-        """Return the command (k) to send now, or None; call it at least every 10 ms while commands are sent."""
+        """Return the command (k; in units of the controller) to send now, or None; call it at least every 10 ms."""
         if self.commands.idle:
             return None
         now = self.clock()
@@ -178,7 +181,11 @@ class CommandSupervisor:
 
     def _sent(self, command: Array | None) -> Array | None:
         self._mirror()
-        return command
+        return None if command is None else command * self._scale
+
+    def on_sender_fell(self, why: str, sent: Array) -> None:
+        """Take in that the process that sends falls by itself, and has come to `sent` (k; the controller's units)."""
+        self.commands.sender_took_over(why, sent / self._scale)
 
     def _mirror(self) -> None:
         """Set `command_enabled` to whether commands are sent and not falling."""

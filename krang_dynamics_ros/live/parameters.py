@@ -22,10 +22,11 @@ from .wrenches import MOMENTS_ABOUT, SENSES
 DEFAULT_RATE = 10.0  # 1/s: from zero to the limit of a joint in 0.1 s
 MIN_RATE = 0.5  # 1/s: the limit of a joint in 2 s; a slower fall would not reach zero in time
 MAX_TEST = 0.5  # N m (N): moves a joint, and a person can stop it by hand
+MIN_SCALE = 1e-6  # units of a command per N m (N), in size
 FIXED_WHILE_ON = (
     'command_limits', 'command_rate_limits', 'command_ramp', 'command_limits_beyond_urdf', *(x.name for x in VELOCITY),
 )  # fmt: skip
-FIXED_WHILE_ON_ENDS = ('.sensor.frame', '.sensor.compensated')  # of names
+FIXED_WHILE_ON_ENDS = ('.sensor.frame', '.sensor.compensated', '.command_scale')  # of names
 
 
 def is_fixed_while_on(name: str) -> bool:
@@ -269,6 +270,24 @@ def of_payload(name: str) -> list[ParameterSpec]:
     ]  # fmt: skip
 
 
+def command_scale_of(name: str) -> ParameterSpec:
+    """Return the parameter of the unit in which a joint is commanded."""
+    return ParameterSpec(
+        f'joints.{name}.command_scale', 1.0, "unit of `effort_commands` per N m (N), such as A per N m: the last "
+        'factor on what is sent; negative turns the sign; not 0; fixed while commands are sent',
+        live=True, least=-MAX_QUANTITY, most=MAX_QUANTITY,
+    )  # fmt: skip
+
+
+def command_scales(values: Mapping[str, Any] | Settings, joints: Sequence[str]) -> Array:
+    """Return the units of `effort_commands` per N m (k) of joints; raise `ArgumentError` if one is zero."""
+    scales = np.array([values[f'joints.{name}.command_scale'] for name in joints], dtype=float)
+    for name, scale in zip(joints, scales.tolist(), strict=True):
+        if not abs(scale) >= MIN_SCALE:
+            raise ArgumentError(f'joints.{name}.command_scale: {scale:g}, must be at least {MIN_SCALE:g} in size')
+    return scales
+
+
 def of_joint(name: str, defaults: Mapping[str, float], presliding: Sequence[Presliding] = ()) -> list[ParameterSpec]:
     """Return the parameters of a joint."""
     pairs = [number for part in presliding for number in (part.torque, part.distance)]
@@ -290,6 +309,7 @@ def of_joint(name: str, defaults: Mapping[str, float], presliding: Sequence[Pres
             'reading of the effort at zero torque, N m (N); subtracted before the external torque is computed',
             live=True, least=-MAX_QUANTITY, most=MAX_QUANTITY, default_text="the robot file's, or none",
         ),
+        command_scale_of(name),
     ]  # fmt: skip
 
 

@@ -167,6 +167,7 @@ class FirstRunClient:
 
     def _on_wrench(self, hand: str, message: WrenchStamped) -> None:
         frame, force, _ = wrench_of(message)
+        frame = self.values.get(f'{hand}.sensor.frame') or frame
         if self._rows:
             with suppress(ArgumentError):
                 axes = self._model.axes_of(self._rows[-1].q, frame or self._model.hands[hand])

@@ -28,6 +28,7 @@ from ..core.text import shown_lines
 from ..core.wrench import Wrench
 from ..live.firmware import FirmwareTorque
 from ..live.messages import SECOND, stamp_of
+from ..live.parameters import command_scales
 from ..robot.adapted import SPECS as ADAPTATION
 from ..robot.adapted import Adaptation
 from ..robot.robot_file import load_robot
@@ -42,7 +43,7 @@ from .parameters import NodeSettings, warn_of_unknown
 from .run import run
 from .simulator.diagnostics import SimulatorHealth
 from .simulator.hands import SimulatorHands
-from .simulator.parameters import PARAMETERS, documented, gravity_of
+from .simulator.parameters import PARAMETERS, command_scale, documented, gravity_of
 from .topics import INPUT
 
 COMMANDS = QoSProfile(depth=1)  # reliable, as the effort controllers of ros2_control listen
@@ -107,10 +108,11 @@ class SimulatorNode(Node):
                 simulation.set_joint_positions(names, values['start.positions'])
             except ArgumentError as error:
                 raise ArgumentError(f'start.names, start.positions: {error}') from None
-        timeout, brakes = values['timeout'], values['brakes']
+        timeout, brakes, commanded = values['timeout'], values['brakes'], named(values['command_joints'])
+        values.declare([command_scale(name) for name in commanded])
         return SimulatedRobot(
-            simulation, timeout=timeout, brakes=brakes, own_time=values['publish_clock'],
-            command_joints=named(values['command_joints']),
+            simulation, timeout=timeout, brakes=brakes, own_time=values['publish_clock'], command_joints=commanded,
+            command_scale=command_scales(values, commanded),
         )  # fmt: skip
 
     def _add_firmware(self) -> None:

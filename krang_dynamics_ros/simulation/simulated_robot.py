@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Literal, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from ..core.errors import SimulationError, unknown_name
 from ..core.limits import MAX_QUANTITY
@@ -75,8 +75,12 @@ class SimulatedRobot:
         brakes: bool,
         own_time: bool = False,
         command_joints: Sequence[str] = (),
+        command_scale: ArrayLike = 1.0,
     ) -> None:
-        """`timeout` in seconds of simulated time; with `own_time` stamps are of that, and a reset sets it back."""
+        """`timeout` in seconds of simulated time; with `own_time` stamps are of that, and a reset sets it back.
+
+        `command_scale` (k) are the units of commands per N m (N).
+        """
         self.simulation, self.brakes, self._own_time = simulation, brakes, own_time
         self.torques = JointTorques(simulation.robot.joint_names, timeout)
         self.paused, self.fault = False, ''
@@ -89,7 +93,8 @@ class SimulatedRobot:
             if name not in names:
                 raise unknown_name('command_joints: joint', name, names)
         self._commanded = np.array([names.index(name) for name in command_joints], dtype=int)
-        self.command: Array | None = None  # the last one (k), in the order of `command_joints`
+        self._command_scale = np.asarray(command_scale, dtype=float)
+        self.command: Array | None = None  # the last one (k; N m, N), in the order of `command_joints`
         self.command_refusals = Refusals()
         self._start = simulation.q
         self._since, self._newest, self._owed = 1, 0, 0.0
@@ -112,13 +117,13 @@ class SimulatedRobot:
             self.torques.update(names, torque, 0, self.now)
 
     def on_command(self, command: Sequence[float]) -> None:
-        """Take in a command (k; N m, N), as an effort controller does."""
+        """Take in a command (k; its units), as an effort controller does."""
         values = np.asarray(command, dtype=float)
         if len(values) != len(self._commanded) or not (np.abs(values) <= MAX_QUANTITY).all():  # NaN is not
             wanted = f'must be {len(self._commanded)} numbers, at most {MAX_QUANTITY:g}'
             self.command_refusals.note(f'effort_commands: {reprlib.repr(values.tolist())}, {wanted}')
         else:
-            self.command = values
+            self.command = values / self._command_scale
 
     def _driven(self) -> NDArray[np.bool_]:
         """Return which joints (n) have a torque that counts now."""

@@ -383,7 +383,7 @@ def test_a_test_torque_shows_sign_and_order() -> None:
     model = model_of(command_joints=['joint5', 'joint6', 'joint7'], command_limits=[5.0, 5.0, 5.0])
     judge = first_run.judge_test_torque
     assert judge(model, 'joint7', answers(1)).verdict == 'right'
-    assert 'against its command' in judge(model, 'joint7', answers(-1)).text
+    assert judge(model, 'joint7', answers(-1)).parameters == {'joints.joint7.command_scale': -1.0}
     other = judge(model, 'joint7', answers(1, joint=4))
     assert other.parameters == {'command_joints': ['joint7', 'joint6', 'joint5']}
     assert 'joint5 moves instead of joint7' in other.text

@@ -223,7 +223,7 @@ class CommandOutput:
             return
         link.poll(now, not self._commands.idle)
         if link.falls:
-            self._commands.sender_took_over(f'the sender process reduces commands on its own: {link.falls}', link.sent)
+            supervisor.on_sender_fell(f'the sender process reduces commands on its own: {link.falls}', link.sent)
         if link.ended:
             self._on_sender_ended(link, now)
         elif link.ready and (not self._replacing or self._reached(link, now)):

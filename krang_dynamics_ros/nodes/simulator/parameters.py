@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from ...core.errors import ArgumentError
 from ...core.inertia import Inertia
 from ...core.limits import MAX_QUANTITY
 from ...core.parameters import BASE_LINK, NONE, ROBOT_FILE, ParameterSpec, Settings
-from ...live.parameters import JOINT_STATES_TOPIC, of_payload, of_tool
+from ...live.parameters import JOINT_STATES_TOPIC, command_scale_of, of_payload, of_tool
 from ...live.payloads import PayloadSpec
 from ...live.wrenches import WristSensor
 from ...robot.adapted import SPECS as ADAPTATION
@@ -74,9 +75,15 @@ def gravity_of(robot: Robot) -> ParameterSpec:
     )  # fmt: skip
 
 
+def command_scale(name: str) -> ParameterSpec:
+    """Return the parameter of the unit in which a joint of `command_joints` is commanded."""
+    meaning = 'unit of `effort_commands` per N m (N), as in the dynamics node; not 0'
+    return replace(command_scale_of(name), meaning=meaning, live=False)
+
+
 def documented() -> list[ParameterSpec]:
     """Return every parameter once, for the documents."""
-    return [*PARAMETERS, gravity_of(load_robot()), *of_hand('<hand>')]
+    return [*PARAMETERS, gravity_of(load_robot()), *of_hand('<hand>'), command_scale('<joint>')]
 
 
 def wrist(values: Mapping[str, Any] | Settings, name: str, link: str) -> SimulatedWrist:
