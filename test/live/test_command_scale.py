@@ -78,7 +78,7 @@ def test_a_scale_of_zero_is_refused(model: Model, scale: float) -> None:
 
 def test_a_scale_cannot_change_while_commands_go_out(model: Model) -> None:
     arm = Arm(model).on()
-    with pytest.raises(ArgumentError, match='cannot change while commands go out'):
+    with pytest.raises(ArgumentError, match='cannot change while commands are sent'):
         arm.set(joints__q_4l__command_scale=-1.0)
     arm.supervisor.disable()
     arm.run(2.0)

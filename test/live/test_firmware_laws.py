@@ -219,7 +219,10 @@ def test_the_motors_get_the_total_in_sum(FOLDER: Path, robot: Robot, seed: int) 
 def test_whatever_changes_leaves_the_sum_within_the_ramp(FOLDER: Path, robot: Robot, seed: int) -> None:
     world = World(robot, np.random.default_rng(seed), FOLDER).on()
     for _ in range(6):
+        before = world.sent
         random_change(world)
+        if world.commands.live:
+            np.testing.assert_allclose(world.supervisor.tick(), before, atol=1e-9 * world.scale)  # nothing jumps
         for _ in range(int(world.rng.integers(1, 8))):
             world.step()
             remainder = world.commands.remainder(world.time)
