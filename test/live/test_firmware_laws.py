@@ -31,7 +31,7 @@ from ..robots import random_body, trees
 PERIOD = 0.02  # s
 RAMP = 0.2  # s
 FOLDER = pytest.fixture(scope='module')(lambda tmp_path_factory: tmp_path_factory.mktemp('vendor'))
-many = settings(max_examples=30, phases=[Phase.generate], deadline=None, suppress_health_check=[HealthCheck.too_slow])
+many = settings(max_examples=15, phases=[Phase.generate], deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 
 def with_body(robot: Robot, link: str, body: Inertia) -> Robot:
@@ -221,8 +221,9 @@ def test_whatever_changes_leaves_the_sum_within_the_ramp(FOLDER: Path, robot: Ro
     for _ in range(6):
         before = world.sent
         random_change(world)
-        if world.commands.live:
-            np.testing.assert_allclose(world.supervisor.tick(), before, atol=1e-9 * world.scale)  # nothing jumps
+        world.time += RAMP / 1000
+        large = world.scale + np.abs(before).max() + np.abs(world.commands.remainder(world.time)).max()
+        np.testing.assert_allclose(world.supervisor.tick(), before, atol=0.01 * large)  # nothing jumps
         for _ in range(int(world.rng.integers(1, 8))):
             world.step()
             remainder = world.commands.remainder(world.time)
