@@ -14,6 +14,7 @@ from krang_dynamics_ros.live.engine import Engine, engine_of
 from krang_dynamics_ros.live.joints import JointTracker
 from krang_dynamics_ros.live.state_checks import JointBounds
 
+from ..imu import pitching
 from .test_command_supervisor import Arm
 
 MS = 1_000_000
@@ -154,7 +155,7 @@ def test_velocities_of_messages_do_not_count() -> None:
 def test_an_imu_keeps_its_own_rate() -> None:
     engine = engine_of({'velocity_source': 'position', 'imu_joint': 'q_imu'})
     for k in range(3):
-        engine.inputs.on_imu((1.0, 0.0, 0.0, 0.0), 0.25, (0.0, 0.0), START + k * MS, START + k * MS)
+        engine.inputs.on_imu(pitching((1.0, 0.0, 0.0, 0.0), 0.25, (0.0, 0.0), START + k * MS, START + k * MS))
     assert engine.inputs.states.velocity[engine.dynamics.joint_names.index('q_imu')] == 0.25
 
 
