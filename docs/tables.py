@@ -10,6 +10,7 @@ from krang_dynamics_ros.core.parameters import ParameterSpec, markdown_table
 from krang_dynamics_ros.live.base import SPECS as OF_BASE
 from krang_dynamics_ros.live.external import documented as of_external
 from krang_dynamics_ros.live.firmware import documented as of_firmware
+from krang_dynamics_ros.live.guiding import documented as of_guiding
 from krang_dynamics_ros.live.parameters import documented as of_dynamics
 from krang_dynamics_ros.nodes.simulator.parameters import documented as of_simulator
 from krang_dynamics_ros.nodes.trajectory_node import PARAMETERS as OF_TRAJECTORY
@@ -24,6 +25,7 @@ def parameters() -> Iterator[tuple[str, Sequence[ParameterSpec]]]:
     yield 'external.md', of_external()
     yield 'firmware.md', of_firmware()
     yield 'base.md', OF_BASE
+    yield 'guiding.md', of_guiding()
     yield 'demo.md', of_simulator()
     yield 'demo.md', OF_VIEWER
     yield 'trajectory.md', OF_TRAJECTORY

@@ -30,6 +30,7 @@ COMMANDS = {
 }
 NODES = {
     'dynamics_node': 'joint states and wrenches in, torques by name out',
+    'hold_switch_node': 'a button of a joystick as the switch that a person holds while guiding',
     'simulator_node': 'a simulated robot that takes torques',
     'trajectory_node': 'joint trajectories in, the same with efforts out',
     'viewer_node': 'a page in the browser with the robot and its torques',

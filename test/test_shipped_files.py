@@ -21,6 +21,7 @@ from krang_dynamics_ros.core.files import krang_file
 from krang_dynamics_ros.core.parameters import Settings
 from krang_dynamics_ros.dynamics.factory import load_model
 from krang_dynamics_ros.live.engine import engine_of
+from krang_dynamics_ros.live.guiding import HOLD_TIMEOUT
 from krang_dynamics_ros.live.parameters import documented
 from krang_dynamics_ros.nodes.simulator import parameters as simulator_parameters
 from krang_dynamics_ros.simulation.simulation import Simulation
@@ -41,7 +42,8 @@ DIFFERENT = {
     ('demo.yaml', SIMULATOR, 'coulomb', 1.0): 'the same',
     ('demo.yaml', SIMULATOR, 'coulomb_share', 0.02): 'a bag in a hand moves its arm, and not the trunk',
 }
-LAUNCHED = {'demo.launch.py': ['simulator_node', 'viewer_node'], 'dynamics.launch.py': ['dynamics_node']}
+DEMO = {'demo.launch.py': ['simulator_node', 'viewer_node'], 'dynamics.launch.py': ['dynamics_node']}
+LAUNCHED = DEMO | {'guiding.launch.py': ['dynamics_node', 'hold_switch_node']}
 
 
 def flat(values: Mapping[str, Any], prefix: str = '') -> Iterator[tuple[str, Any]]:
@@ -125,12 +127,19 @@ def test_a_launch_ends_with_any_node_of_ours_and_goes_on_without_a_tool(name: st
         assert executable not in ours or f'{executable} has ended' in arguments['on_exit']
 
 
+def test_the_switch_of_guiding_comes_often_enough_and_is_required() -> None:
+    nodes = calls('guiding.launch.py')
+    rate = ast.literal_eval(nodes['joy_node']['parameters'])[0]['autorepeat_rate']
+    assert rate >= 2 / HOLD_TIMEOUT
+    assert "{'guiding.hold_required': True}" in nodes['dynamics_node']['parameters']
+
+
 def test_the_demo_under_launch_is_that_of_make_run() -> None:
     """The same nodes, with the same parameter file and the same remappings."""
     lines = dict(line.split(': ', 1) for line in (ROOT / 'Procfile').read_text().splitlines() if ': ' in line)
     run = {found[1]: line for line in lines.values() if (found := re.search(r'nodes\.(\w+_node)', line))}
     launched = calls('demo.launch.py') | calls('dynamics.launch.py')
-    assert set(run) == {word for words in LAUNCHED.values() for word in words}
+    assert set(run) == {word for words in DEMO.values() for word in words}
     for executable, line in run.items():
         remapped = dict(re.findall(r'-r (\S+?):=(\S+)', line))
         assert dict(ast.literal_eval(launched[executable].get('remappings', '[]'))) == remapped, executable

@@ -19,6 +19,7 @@ from ..core.spatial import Array
 from ..core.wrench import WrenchRows
 from .drives import PreslidingState
 from .dynamics import Dynamics
+from .guiding import Damping, FrictionGiven, Stops
 from .observer import MomentumObserver
 from .state import State
 
@@ -64,6 +65,7 @@ class Term:
     needs_velocity: bool = False
     summed: bool = True
     partial: bool = False  # whether it may be NaN for some joints
+    guiding: bool = False  # commands give it at the latest state or not at all: it is never frozen
 
 
 class _Friction:
@@ -99,12 +101,20 @@ ALL = (
     Term(
         'friction', 'F_v dq + F_c sign(dq)', 'the torque that overcomes the known friction', '#b45309',
         _Friction, _friction_rows,
-        needs_velocity=True,
+        needs_velocity=True, guiding=True,
     ),
     Term(
         'wrench', 'J^T f', 'the joint torque with which the robot APPLIES the wrenches', '#c026d3',
         lambda dynamics: lambda state: dynamics.wrench_torque(state.q, state.wrenches),
         lambda dynamics: lambda rows: dynamics.wrench_torques(rows.q, rows.wrenches),
+    ),
+    Term(
+        'damping', '-B dq', 'a damper in each joint, for leading the arm by hand', '#7c3aed', Damping,
+        needs_velocity=True, guiding=True,
+    ),
+    Term(
+        'stops', '-K x - B dq', 'springs and dampers that push away from the position limits', '#dc2626', Stops,
+        needs_velocity=True, guiding=True,
     ),
     Term(
         'external', 'by the momentum observer',
@@ -124,6 +134,8 @@ class Terms:
         self.n = dynamics.n
         self.compute = {name: term.start(dynamics) for name, term in TERMS.items()}
         self.observer = cast(MomentumObserver, self.compute['external'])
+        self.damping, self.stops = cast(Damping, self.compute['damping']), cast(Stops, self.compute['stops'])
+        self.friction_given = FrictionGiven(dynamics)
         self.faults: dict[str, str] = {}  # reasons by term that was not finite; the reader clears them
         self.resets = 0  # number of calls of `forget`
         self._joint_names = dynamics.joint_names
@@ -163,6 +175,11 @@ class Torques:
             self._known[name] = torque if TERMS[name].partial else self._terms.finite(name, torque)
         return self._known[name]
 
+    def friction_given(self) -> Array | None:
+        """Return what the total gives back of friction, or None if it cannot be known."""
+        friction, given = self.term('friction'), self._terms.friction_given
+        return given.of(friction, self.state) if given.partly and friction is not None else friction
+
     def total(self, names: Collection[str]) -> Array | None:
         """Return the sum of terms (zero for an empty list), or None if a term is unknown."""
         total = np.zeros(self._terms.n)
@@ -170,5 +187,7 @@ class Torques:
             torque = self.term(name)
             if torque is None:
                 return None
+            if name == 'friction' and self._terms.friction_given.partly:
+                torque = self._terms.friction_given.of(torque, self.state)
             total += torque
         return total

@@ -66,8 +66,21 @@ CONTROLLER = Check(
     'controller', 'the endpoint that commands were enabled for is present, and no second one has its name; if '
     '`command_controller` is empty, there is no other subscriber except tools', 'fault; off at once when it leaves',
 )  # fmt: skip
+SPEED = Check(
+    'joint speed', 'no joint is faster than its `command_velocity_limits` (0: none), nor its velocity unknown',
+    'refused; fault',
+)  # fmt: skip
+HOLD = Check(
+    'switch', 'where `guiding.hold_required`: the latest message of `guiding/hold` is true, and not older than 0.2 s',
+    'refused; falling',
+)  # fmt: skip
+GUIDED_WRENCH = Check(
+    'wrench while guiding', '`total_terms` has no `wrench` beside `damping` or `stops`: it would cancel the push that '
+    'guides', 'refused',
+)  # fmt: skip
 COMMAND_CHECKS = (
     MEASURED_EFFORT, POSITION, START_TRAVEL, OBEDIENCE, WRENCH_SHARE, PAYLOAD, MISSING, SILENCE, OTHERS, CONTROLLER,
+    SPEED, HOLD, GUIDED_WRENCH,
 )  # fmt: skip
 
 
@@ -113,6 +126,15 @@ def moved_by_start(names: Sequence[str], moved: Array, command: Array, travel: A
         f'{names[k]} moved by {moved[k]:.3g} in the direction of its command {command[k]:.4g} while commands rose: '
         'wrong sign, unit or order, or the robot adds gravity itself'
     )
+
+
+def too_fast(names: Sequence[str], velocity: Array, limits: Array) -> str:
+    """Say which joint is faster (k; rad/s, m/s; NaN: unknown) than its limit (k; 0: none)."""
+    for name, speed, limit in zip(names, np.abs(velocity), limits, strict=True):
+        if limit > 0 and not speed <= limit:
+            what = f'moves at {speed:.3g}' if np.isfinite(speed) else 'has no velocity'
+            return f'{name} {what}, must be at most {limit:g} (command_velocity_limits)'
+    return ''
 
 
 class Obedience:

@@ -13,18 +13,20 @@ from ..core.spatial import Array
 from ..core.wrench import Load, Wrench
 from ..dynamics.factory import Model
 from ..dynamics.state import State
-from ..dynamics.terms import TERMS, Terms, Torques
+from ..dynamics.terms import TERMS, Torques
 from . import command_checks as checks
 from . import parameters
 from .commands import Commands, Stage
 from .controller_watch import ControllerWatch, Endpoint
 from .firmware import FirmwareTorque, is_of_firmware
+from .guiding import Guiding, HoldSwitch, conflict
 from .payloads import PayloadSpec
 from .robot_inputs import RobotInputs, known_joint
 
 Clock = Callable[[], float]  # seconds
 Measured = Callable[[State], Array | None]
 ENABLE = 'effort_commands/enable'
+HELD_PERIODS = 3.0  # maximum age of guiding torques: a damper that is held for longer is no damper
 NOTHING_SENT = 'this node has sent nothing yet, so the present command of the controller is not known'
 
 
@@ -74,19 +76,22 @@ class CommandSupervisor:
         settings: Settings,
         model: Model,
         inputs: RobotInputs,
-        terms: Terms,
+        guiding: Guiding,
         measured: Measured,
         clock: Clock,
         firmware: FirmwareTorque | None = None,
     ) -> None:
         """`measured` returns the measured drive torques (n; N m, N) of a state; None if efforts mean other torques."""
-        self._settings, self._dynamics, self._inputs, self._terms = settings, model.dynamics, inputs, terms
-        self._measured, self.clock, self._firmware = measured, clock, firmware
+        self._settings, self._dynamics, self._inputs, self._terms = settings, model.dynamics, inputs, guiding.terms
+        self._measured, self.clock, self._firmware, self._guiding = measured, clock, firmware, guiding
         self.arrivals: Clock = clock
         self.stamps: Clock = clock  # clock of this machine, for the check of the stamps
         names = [known_joint(model, 'command_joints', name) for name in named(settings['command_joints'])]
         self.commands, self.joints = Commands(names), JointData(model, names)
         settings.declare(parameters.of_commands(names, self.joints.effort[self.joints.order]))
+        self.hold = HoldSwitch(bool(settings['guiding.hold_required']))
+        self._released = ''  # why the switch has ended commands
+        guiding.loop.delay = self._age
         self.ignored_file_value = bool(settings['command_enabled'])
         self._no_test = [0.0] * len(settings['command_test'])
         settings.update({'command_enabled': False, 'command_test': self._no_test})
@@ -119,6 +124,8 @@ class CommandSupervisor:
             raise ArgumentError(f'{changed[0]} cannot change while commands are sent; disable first')
         if not self.commands.idle:
             self._refuse_lost_gravity(values)
+            if why := conflict(values['total_terms']):
+                raise ArgumentError(why)
         if self.commands.joint_names and self._fresh(self.clock()) and self._latest is not None:
             for hand in self._inputs.hands:
                 new = PayloadSpec.by(values, hand)
@@ -142,10 +149,12 @@ class CommandSupervisor:
             bounded = (urdf > 0) & (not settings['command_limits_beyond_urdf'])
             commands.sum_limits = np.where(bounded, urdf, np.inf)
             commands.rates = parameters.rates(settings)
+            commands.guiding_rates = parameters.rates(settings, parameters.GUIDING_RATE)
+            self._guiding.limit_efforts(self.joints.order, np.minimum(commands.limits, commands.sum_limits))
         self._scale = parameters.command_scales(settings, commands.joint_names)
         if not commands.idle and self._latest is not None:
             torques = Torques(self._terms, self._latest.state.with_new_wrenches())
-            commands.replace(self.clock(), self._contributions(torques, self.clock()))
+            commands.replace(self.clock(), *self._contributions(torques, self.clock()))
         was, self._enabled = self._enabled, settings['command_enabled']
         if was and not self._enabled:
             commands.disable(self.clock())
@@ -158,10 +167,20 @@ class CommandSupervisor:
         self._latest, self._at, self._arrived = torques, now, self.arrivals()
         if self.commands.idle:
             return None
-        total = self._contributions(torques, now)
+        total, guiding = self._contributions(torques, now)
         self._follow_firmware(torques.state)
         self._watch(now, new_state=True)
-        return self._sent(self.commands.update(now, total))
+        return self._sent(self.commands.update(now, total, guiding))
+
+    def _age(self, state: State) -> float:
+        """Return the age of a state, s: by its stamp, or by its delay over the smallest one if the clocks differ."""
+        states, timeout = self._inputs.states, self._settings['state_timeout']
+        behind = self.stamps() - state.stamp * 1e-9
+        if not 0 <= behind <= timeout:
+            behind = max((delay.excess for delay in states.delays()), default=0) * 1e-9
+        held = self.arrivals() - states.oldest_arrival * 1e-9  # joints in parts: age of the oldest one
+        low_pass = 1 / (2 * np.pi * states.velocity_cutoff) if states.velocity_cutoff else 0.0
+        return float(min(max(behind, 0.0) + max(held, 0.0), timeout) + low_pass)
 
     def _follow_firmware(self, state: State) -> None:
         """Update the firmware torque of the commands for a state."""
@@ -183,6 +202,11 @@ class CommandSupervisor:
         self._mirror()
         return None if command is None else command * self._scale
 
+    @property
+    def without_guiding(self) -> tuple[Array, Array]:
+        """The last command without guiding torques, and the rate limits of both (k), in the units that are sent."""
+        return self.commands.unguided * self._scale, self.commands.all_rates * np.abs(self._scale)
+
     def on_sender_fell(self, why: str, sent: Array) -> None:
         """Take in that the process that sends falls by itself, and has come to `sent` (k; the controller's units)."""
         self.commands.sender_took_over(why, sent / self._scale)
@@ -195,24 +219,40 @@ class CommandSupervisor:
         if not self.commands.live and any(self._settings['command_test']):
             self._settings.update({'command_test': self._no_test})
 
-    def _contributions(self, torques: Torques, now: float) -> dict[str, Array]:
-        """Return the contributions to the total (k) by name. A term without a value now keeps its last one."""
+    def _contributions(self, torques: Torques, now: float) -> tuple[dict[str, Array], dict[str, Array]]:
+        """Return the contributions to the total (k) by name, and the guiding torques (k) by name.
+
+        A term without a value now keeps its last one; a guiding term does not.
+        """
         order = self.joints.order
         contributions: dict[str, Array] = {}
+        guiding: dict[str, Array] = {}
         for name in named(self._settings['total_terms']):
             if name == 'wrench':
                 contributions |= self._wrench_contributions(torques.state)
+            elif TERMS[name].guiding:
+                torque = self._friction(torques) if name == 'friction' else torques.term(name)
+                if torque is not None:
+                    guiding[name], self._known_at[name] = torque[order], now
             elif (torque := torques.term(name)) is not None:
-                if name == 'friction' and self._firmware is not None:
-                    viscous = self._dynamics.viscous * torques.state.velocity
-                    torque = self._firmware.friction_left(torque, viscous)
                 contributions[name], self._known_at[name] = torque[order], now
             elif name in self._known:
                 contributions[name] = self._known[name]
         if any(self._settings['command_test']):
             contributions['command_test'] = np.array(self._settings['command_test'])
         self._known = contributions
-        return contributions
+        if guiding:
+            self.commands.guiding_hold = HELD_PERIODS * self._guiding.loop.period
+        return contributions, guiding
+
+    def _friction(self, torques: Torques) -> Array | None:
+        """Return the friction torque (n) that commands give back, without the part that the firmware gives."""
+        given, friction = torques.friction_given(), torques.term('friction')
+        if given is None or friction is None or self._firmware is None:
+            return given
+        left = self._firmware.friction_left(friction, self._dynamics.viscous * torques.state.velocity)
+        ours = given - (friction - left)
+        return np.where(ours * given > 0, ours, 0.0)
 
     def _wrench_contributions(self, state: State) -> dict[str, Array]:
         """Return the torque (k) of each hand's wrench, scaled as a whole if it exceeds a joint's limit."""
@@ -237,6 +277,8 @@ class CommandSupervisor:
     def _watch(self, now: float, new_state: bool = False) -> None:
         if self.commands.stage is Stage.FAULT:
             return
+        if self.commands.live and (released := self.hold.fault(now)):
+            self._release(released)
         why = self._fault(now)
         if new_state and not why:  # an older state cannot show the effect of later commands
             why = self._drive_fault(now)
@@ -251,6 +293,7 @@ class CommandSupervisor:
             self._silence(now)
             or self._missing_term()
             or self._firmware_fault()
+            or self._too_fast()
             or self._inputs.checks.fault(int(self.arrivals() * 1e9))
         )
 
@@ -283,6 +326,13 @@ class CommandSupervisor:
             return f'torque/total is not known: no velocities for {", ".join(unknown)}'
         return f'torque/total is not known: no finite numbers for {", ".join(unknown)}'
 
+    def _too_fast(self) -> str:
+        limits = self._settings['command_velocity_limits']
+        if not any(limits) or self._latest is None or self._latest.state.velocities is None:
+            return ''
+        velocity = self._latest.state.velocities[self.joints.order]
+        return checks.too_fast(self.commands.joint_names, velocity, np.array(limits))
+
     def _firmware_fault(self) -> str:
         return '' if self._firmware_known else 'torque/robot is not known: no velocities or no finite numbers'
 
@@ -293,7 +343,8 @@ class CommandSupervisor:
         state, commands = self._latest.state, self.commands
         if commands.stage is Stage.RISING and self._start is not None:
             names = self.commands.joint_names
-            why = checks.moved_by_start(names, self.joints.moved(state.q, self._start), commands.sent, self._travel)
+            moved = self.joints.moved(state.q, self._start)  # a stop may push a joint away
+            why = checks.moved_by_start(names, moved, commands.unguided, self._travel)
             if why:
                 return why
         effort = self._measured(state)
@@ -317,14 +368,14 @@ class CommandSupervisor:
         endpoint = self._endpoint(now)
         torques = self._known_torques(now)
         self._refuse_implausible(torques.state)
-        total = self._contributions(torques, now)
+        total, _ = self._contributions(torques, now)
         again = commands.stage is Stage.FALLING
         measured, note = (None, '') if again else self._measured_start(torques.state, total)
         commands.enable(now, total, measured)
         from_zero = self._start is not None if again else measured is None
         self._start = torques.state.q.copy() if from_zero else None
         self._obedience = checks.Obedience(commands.joint_names, self._reference)
-        self._ever = True
+        self._ever, self._released = True, ''
         self.watch.bind(endpoint)
         self._mirror()
         notes = [note, self._joints_note(endpoint), self._gravity_note(torques)]
@@ -343,6 +394,8 @@ class CommandSupervisor:
         if not names:
             raise ArgumentError('no joints to command: set command_joints, and start again')
         self._refuse_lost_gravity(self._settings)
+        if why := conflict(self._settings['total_terms']) or self.hold.fault(self.clock()):
+            raise ArgumentError(why)
         limits = self._settings['command_limits']
         if unknown := [name for name, limit in zip(names, limits, strict=True) if not limit > 0]:
             raise ArgumentError(f'no effort limit is known for {", ".join(unknown)}; set command_limits')
@@ -441,6 +494,18 @@ class CommandSupervisor:
                 self.commands.fail(now, change.why)
             self._mirror()
 
+    def on_hold(self, pressed: bool) -> None:
+        """Update whether a person holds the switch: its release disables commands, a press enables nothing."""
+        now = self.clock()
+        self.hold.on_message(pressed, now)
+        if self.commands.live and (released := self.hold.fault(now)):
+            self._release(released)
+            self._mirror()
+
+    def _release(self, why: str) -> None:
+        self._released = why
+        self.commands.disable(self.clock())
+
     def on_other_publishers(self, names: Sequence[str]) -> None:
         """Store the names of other nodes that publish commands; fail if there are any."""
         self._others = names
@@ -480,6 +545,7 @@ class CommandSupervisor:
             'remainder (N m)': ', '.join(f'{x:.3g}' for x in commands.remainder(now)),
             'limited by effort or rate': '; '.join(warnings),
             'ended by a fault': commands.fault,
+            'disabled by the switch': self._released,
         }
         commands.forget_cuts()
         return CommandStatus(level, message.rstrip('; '), values)

@@ -3,10 +3,12 @@
 An effort controller applies the last command until it receives another. So only a person enables commands, commands
 follow the pose at all times, and they always end at zero.
 
-    u = rate_limit( f * clip( clip_urdf( total(state) + r ) - robot(state) ) )
+    u = rate_limit( f * clip( clip_urdf( total(state) + r ) - robot(state) ) + w * guiding(state) )
 
 `f` rises from 0 to 1 over the ramp, and falls back. `r`, the remainder, compensates jumps of the total that are not
 caused by the pose; it fades over the ramp. `robot` is the torque that the arm's own firmware adds to each command.
+`guiding` is damping, stops and friction given back. A frozen damper is no damper: these torques never enter `r`, and
+fade by a weight `w` of their own. A fault ends them at once, and so does a late state.
 """
 
 from __future__ import annotations
@@ -22,6 +24,7 @@ from .fall import MAX_STEP, ZERO_SECONDS, Fall, fall_seconds, rate_seconds
 
 LONGEST_FOLLOWED_FALL = 2.0  # s, at shutdown: the slowest allowed rates reach zero within this time
 Contributions = Mapping[str, Array]
+NONE: Contributions = {}
 
 
 class Stage(Enum):
@@ -71,6 +74,8 @@ class Commands:
         self.joint_names = tuple(joint_names)
         self.limits: Array = np.zeros(len(self.joint_names))
         self.rates: Array = np.zeros(len(self.joint_names))
+        self.guiding_rates: Array = self.rates  # of commands with guiding torques, which may change faster
+        self.guiding_hold = np.inf  # s, maximum age of a state whose guiding torques are sent
         self.sum_limits: Array = np.full(len(self.joint_names), np.inf)  # of command plus firmware, from the URDF
         self.robot: Array = np.zeros(len(self.joint_names))  # torque that the firmware adds at the latest state
         self.ramp = 1.0
@@ -83,12 +88,16 @@ class Commands:
         self._known: dict[str, Array] = {}  # contributions at the latest state
         self._changed: dict[str, Array] = {}  # their changes from the state before
         self._remainder = Remainder(len(self.joint_names), self.ramp)
+        self._guiding: dict[str, Array] = {}  # at the latest state
+        self._weights: dict[str, float] = {}  # w of each
+        self._state_at = -np.inf
         self.sent: Array = np.zeros(len(self.joint_names))
+        self.unguided: Array = self.sent  # the same without guiding torques
         self._last = self._risen_at = 0.0
         self._fall_ramp = 1.0  # s, duration of f from 1 to 0
         self._zero_at = np.inf
         self._fall: Fall | None = None  # None during a fault: another process reduces the commands
-        self._left_with: Array | None = None  # last command of a controller that left
+        self._left_with: tuple[Array, Array] | None = None  # last command of a controller that left; the same unguided
 
     # State ---------------------------------------------------------------------------------------------------------
 
@@ -110,12 +119,12 @@ class Commands:
         """Return the time that commands need to reach zero after a fault now, s."""
         if self._fall is not None:
             return self._fall.left(now)
-        return fall_seconds(self.sent, self.share, self.ramp, self.rates)
+        return fall_seconds(self.unguided, self.share, self.ramp, self.rates)
 
     @property
     def rate_seconds(self) -> float:
         """Minimum time to zero that the rate limits allow, s."""
-        return rate_seconds(self.sent, self.rates)
+        return rate_seconds(self.unguided, self.rates)
 
     # Events --------------------------------------------------------------------------------------------------------
 
@@ -135,12 +144,13 @@ class Commands:
         self.stage, self.fault = Stage.RISING, ''
 
     def _begin(self, now: float, total: Contributions, measured: Array | None) -> None:
-        self._known, self._changed = dict(total), {}
+        self._known, self._changed, self._guiding, self._weights = dict(total), {}, {}, {}
         self._remainder = Remainder(len(self.joint_names), self.ramp)
-        self.share, self.sent, self._last, self._left_with = 0.0, np.zeros(len(self.joint_names)), now, None
-        self._risen_at = now
+        self.share, self._last, self._left_with, self._risen_at = 0.0, now, None, now
+        self.sent = self.unguided = np.zeros(len(self.joint_names))
         if measured is not None:
-            self.share, self.sent = 1.0, np.clip(measured - self.robot, -self.limits, self.limits)
+            self.share = 1.0
+            self.sent = self.unguided = np.clip(measured - self.robot, -self.limits, self.limits)
             self._remainder.add(measured - self._sum, now)
             self._risen_at = now + self.ramp
 
@@ -163,12 +173,12 @@ class Commands:
     def fail(self, now: float, why: str) -> None:
         """Start to fall by a fault: scale the last command sent down to zero. The first reason is kept."""
         if self.stage in (*LIVE, Stage.FALLING):
-            self._fail_from(self.sent, now, why)
+            self._fail_from(self.sent, self.unguided, now, why)
 
-    def _fail_from(self, command: Array, now: float, why: str) -> None:
-        seconds = fall_seconds(command, self.share, self.ramp, self.rates)
-        self.stage, self.fault, self.sent = Stage.FAULT, why, command
-        self._fall = Fall(command, seconds, rate_seconds(command, self.rates), now)
+    def _fail_from(self, sent: Array, unguided: Array, now: float, why: str) -> None:
+        seconds, least = fall_seconds(unguided, self.share, self.ramp, self.rates), rate_seconds(unguided, self.rates)
+        self.stage, self.fault, self.sent, self.unguided = Stage.FAULT, why, sent, unguided
+        self._fall = Fall(unguided, seconds, least, now, sent, self.all_rates)
 
     def controller_left(self, why: str) -> None:
         """Stop at once: the next controller must start with a ramp. See `controller_back` for one that returns."""
@@ -176,14 +186,14 @@ class Commands:
             return
         if self.live:
             self.fault = why
-        self._left_with = self.sent
+        self._left_with = self.sent, self.unguided
         self._stop()
 
     def controller_back(self, now: float, why: str) -> None:
         """Reduce the command that a returning controller still applies to zero, unless commands were enabled since."""
         if self._left_with is not None:
-            command, self._left_with = self._left_with, None
-            self._fail_from(command, now, why)
+            held, self._left_with = self._left_with, None
+            self._fail_from(*held, now, why)
 
     def sender_lost(self, why: str) -> None:
         """Wait for a new sender process: the old one died, and the controller applies its last command."""
@@ -193,13 +203,13 @@ class Commands:
     def sender_found(self, now: float) -> None:
         """Fall from the last command sent, through the process that replaces the dead one."""
         if self.stage is Stage.FAULT and self._fall is None:
-            self._fail_from(self.sent, now, self.fault)
+            self._fail_from(self.sent, self.unguided, now, self.fault)
 
     def sender_took_over(self, why: str, sent: Array) -> None:
         """Send nothing: the sender process falls to zero on its own, has reached `sent` (k), and then exits."""
         self.sender_lost(why)
         if self.stage is Stage.FAULT:
-            self.sent = sent
+            self.sent = self.unguided = sent
 
     def sender_ended(self) -> None:
         """Switch off: the sender process that fell on its own has reached zero, or cannot be reached any more."""
@@ -207,15 +217,16 @@ class Commands:
             self._stop()
 
     def _stop(self) -> None:
-        self.stage, self._fall, self._known = Stage.OFF, None, {}
-        self.sent = np.zeros(len(self.joint_names))
+        self.stage, self._fall, self._known, self._guiding, self._weights = Stage.OFF, None, {}, {}, {}
+        self.sent = self.unguided = np.zeros(len(self.joint_names))
 
     # Output --------------------------------------------------------------------------------------------------------
 
-    def update(self, now: float, total: Contributions) -> Array | None:
+    def update(self, now: float, total: Contributions, guiding: Contributions = NONE) -> Array | None:
         """Store the contributions (k) at a new state; return the command (k) to send now, or None.
 
-        The remainder compensates a contribution that disappears (plus its last value) or appears (minus its first).
+        The remainder compensates a contribution that disappears (plus its last value) or appears (minus its first). A
+        guiding torque that appears has the weight 0; one that disappears ends within the rates.
         """
         if self.stage in (*LIVE, Stage.FALLING):
             zero = np.zeros(len(self.joint_names))
@@ -223,15 +234,22 @@ class Commands:
             self._changed = {name: total.get(name, zero) - before.get(name, zero) for name in {*total, *before}}
             for name in {*total} ^ {*before}:
                 self._remainder.add(-self._changed[name], now)
-            self._known = dict(total)
+            self._known, self._state_at = dict(total), now
+            self._guide(guiding)
         return self.tick(now)
 
-    def replace(self, now: float, total: Contributions) -> None:
+    def replace(self, now: float, total: Contributions, guiding: Contributions = NONE) -> None:
         """Store the contributions (k) at the same state after a parameter change; compensate the jump."""
         if self.stage in (*LIVE, Stage.FALLING):
             before = self._sum
             self._known = dict(total)
             self._remainder.add(before - self._sum, now)
+            self._guide(guiding)
+
+    def _guide(self, guiding: Contributions) -> None:
+        if guiding or self._guiding:
+            self._guiding = dict(guiding)
+            self._weights = {name: self._weights.get(name, 0.0) for name in guiding}
 
     def tick(self, now: float) -> Array | None:
         """Return the command (k) to send now, or None; call it at least every 10 ms."""
@@ -242,23 +260,25 @@ class Commands:
         passed, self._last = now - self._last, now
         self._move_share(passed, now)
         total = self._clipped(self._sum + self._remainder.at(now), self.sum_limits)
-        self._send(self.share * self._clipped(total - self.robot, self.limits), min(passed, MAX_STEP))
+        self._send(self.share * self._clipped(total - self.robot, self.limits), min(passed, MAX_STEP), now)
         return self._zeroed(now)
 
     def _falling(self, now: float) -> Array | None:
         if self._fall is None:
             return None
-        self.sent = self._fall.at(now)
+        self.sent, self.unguided = self._fall.at(now), self._fall.unguided
         sent = self.sent
         if self._fall.done(now):
             self._stop()
         return sent
 
     def _move_share(self, passed: float, now: float) -> None:
-        if self.stage is Stage.FALLING:
-            self.share = max(0.0, self.share - passed / self._fall_ramp) if self._fall_ramp > 0 else 0.0
-        elif self.share < 1:
-            self.share = min(1.0, self.share + passed / self.ramp) if self.ramp > 0 else 1.0
+        falls = self.stage is Stage.FALLING
+        ramp = self._fall_ramp if falls else self.ramp
+        step = (passed / ramp if ramp > 0 else 1.0) * (-1 if falls else 1)
+        self.share = min(max(self.share + step, 0.0), 1.0)
+        for name, weight in self._weights.items():
+            self._weights[name] = min(max(weight + step, 0.0), 1.0)
         if self.stage is Stage.RISING and self.share == 1 and now >= self._risen_at:
             self.stage = Stage.ON
 
@@ -270,12 +290,26 @@ class Commands:
                 self._stop()
         return sent
 
-    def _send(self, command: Array, seconds: float) -> None:
-        step = command - self.sent
-        max_step = self.rates * seconds
-        for k in np.flatnonzero(np.abs(step) > self.rates * MAX_STEP):
+    def _send(self, command: Array, seconds: float, now: float) -> None:
+        for k in np.flatnonzero(np.abs(command - self.unguided) > self.rates * MAX_STEP):
             self.slowed.setdefault(self.joint_names[k], self._cause(int(k)))
-        self.sent = np.where(np.abs(step) > max_step, self.sent + np.clip(step, -max_step, max_step), command)
+        self.unguided = _rate_limited(command, self.unguided, self.rates * seconds)
+        self.sent = _rate_limited(self._with_guiding(now), self.sent, self.all_rates * seconds)
+
+    @property
+    def all_rates(self) -> Array:
+        """Rate limits (k) of commands with guiding torques, N m/s (N/s)."""
+        return np.maximum(self.rates, self.guiding_rates)
+
+    def _with_guiding(self, now: float) -> Array:
+        """Return the command (k) with the weighted guiding torques, if their state is not too old."""
+        if not self._guiding or now - self._state_at > self.guiding_hold:
+            return self.unguided
+        guiding = np.sum([self._weights[name] * torque for name, torque in self._guiding.items()], axis=0)
+        if not guiding.any():
+            return self.unguided
+        total = np.clip(self.unguided + guiding + self.robot, -self.sum_limits, self.sum_limits)
+        return np.asarray(np.clip(total - self.robot, -self.limits, self.limits))
 
     def _cause(self, k: int) -> str:
         """Return the contribution that changed the command of a joint most at the latest state."""
@@ -294,3 +328,9 @@ class Commands:
     def forget_cuts(self) -> None:
         """Clear the lists of joints that were cut by a limit or slowed by a rate limit."""
         self.cut, self.slowed = {}, {}
+
+
+def _rate_limited(command: Array, last: Array, max_step: Array) -> Array:
+    """Return a command (k), or the nearest one to it that differs from the last one by at most `max_step` (k)."""
+    step = command - last
+    return np.where(np.abs(step) > max_step, last + np.clip(step, -max_step, max_step), command)

@@ -18,6 +18,7 @@ from . import parameters
 from .command_supervisor import Clock, CommandSupervisor
 from .external import ExternalTorques
 from .firmware import CompensatedReadings, FirmwareTorque
+from .guiding import Guiding
 from .payloads import Payloads, PayloadSpec
 from .robot_inputs import RobotInputs
 from .support import Support
@@ -48,8 +49,9 @@ class Engine:
         links = {name: hand.link for name, hand in self.inputs.hands.items()}
         self.firmware = FirmwareTorque(settings, model.dynamics.joint_names, model.urdf, links)
         CompensatedReadings(settings, model.dynamics.link_names, self.inputs.hands)
+        self.guiding = Guiding(settings, model, self._terms)
         self.supervisor = CommandSupervisor(
-            settings, model, self.inputs, self._terms, self.external.measured, clock, self.firmware
+            settings, model, self.inputs, self.guiding, self.external.measured, clock, self.firmware
         )
         self.inputs.states.timeline.on_reset(self.supervisor.on_reset)
 

@@ -38,19 +38,37 @@ def fall_seconds(command: Array, share: float, ramp: float, rates: Array) -> flo
 class Fall:
     """Fall of the last commands (k) to zero, all joints by a common factor, then zero for `ZERO_SECONDS`."""
 
-    def __init__(self, command: Array, seconds: float, least: float, now: float) -> None:
-        """`seconds` is the duration, `least` its minimum by the rate limits; `now` by a steady clock (s)."""
+    def __init__(
+        self, command: Array, seconds: float, least: float, now: float, sent: Array = None, rates: Array = 0.0
+    ) -> None:
+        """`seconds` is the duration, `least` its minimum by the rate limits; `now` by a steady clock (s).
+
+        `sent` (k) is the last command, if guiding torques were part of it: they end at once, within `rates` (k; N m/s).
+        """
         self._command, self._seconds = np.array(command, dtype=float), seconds
+        self._excess = np.zeros_like(self._command) if sent is None else np.asarray(sent) - self._command
+        self._rates = np.maximum(rates, np.abs(self._command + self._excess) / LONGEST_FALL)
         self._fastest = 1 / least if least > 0 else np.inf  # of the factor, 1/s
         self._factor, self._since, self._last, self._zero_at = 1.0, now, now, np.inf
 
     def at(self, now: float) -> Array:
         """Return the commands (k) to send now; call it at least every 10 ms."""
         scheduled = 1 - (now - self._since) / self._seconds if self._seconds > 0 else 0.0
-        reachable = self._factor - self._fastest * min(now - self._last, MAX_STEP)
-        self._factor, self._last = max(scheduled, reachable, 0.0), now
-        if not self._factor:
+        passed, before = min(now - self._last, MAX_STEP), self._factor
+        self._factor, self._last = max(scheduled, before - self._fastest * passed, 0.0), now
+        command = self.unguided
+        if self._excess.any():
+            sent, max_step = before * self._command + self._excess, self._rates * passed
+            step = command - sent
+            self._excess = np.where(np.abs(step) > max_step, sent + np.clip(step, -max_step, max_step) - command, 0.0)
+            command = command + self._excess
+        if not self._factor and not self._excess.any():
             self._zero_at = min(self._zero_at, now)
+        return command
+
+    @property
+    def unguided(self) -> Array:
+        """The commands (k) without what damping and stops gave."""
         return self._factor * self._command
 
     def left(self, now: float) -> float:

@@ -215,7 +215,7 @@ class JointTracker(JointStates):
     ) -> None:
         """`timeout` in seconds; the joints `excluded` are set by `on_joint` only, never by messages."""
         self.checks = StateChecks(joint_names, bounds.sliding, timeout)
-        self.checks.delays = self._delays
+        self.checks.delays = self.delays
         self.repeated = 0  # messages whose stamps did not advance: no new value
         self.velocity_cutoff = 0.0  # Hz, of velocities computed from positions; 0: use those of the messages
         self._bounds, self._refused = bounds, RefusedSamples(bounds)
@@ -240,7 +240,8 @@ class JointTracker(JointStates):
             return False
         return self.store(layout, (q, dq, layout.unknown), stamp, now)
 
-    def _delays(self) -> Iterator[Delay]:
+    def delays(self) -> Iterator[Delay]:
+        """Return how late the lists of names come."""
         layouts = (*self._layouts.values(), *self._alone.values())
         return (layout.delay for layout in layouts if not layout.fault)
 

@@ -21,10 +21,12 @@ from .wrenches import MOMENTS_ABOUT, SENSES
 
 DEFAULT_RATE = 10.0  # 1/s: from zero to the limit of a joint in 0.1 s
 MIN_RATE = 0.5  # 1/s: the limit of a joint in 2 s; a slower fall would not reach zero in time
+GUIDING_RATE = 100.0  # 1/s: from zero to the limit of a joint in 0.01 s; a slower stop would come too late
 MAX_TEST = 0.5  # N m (N): moves a joint, and a person can stop it by hand
 MIN_SCALE = 1e-6  # units of a command per N m (N), in size
 FIXED_WHILE_ON = (
-    'command_limits', 'command_rate_limits', 'command_ramp', 'command_limits_beyond_urdf', *(x.name for x in VELOCITY),
+    'command_limits', 'command_rate_limits', 'command_velocity_limits', 'command_ramp', 'command_limits_beyond_urdf',
+    *(x.name for x in VELOCITY),
 )  # fmt: skip
 FIXED_WHILE_ON_ENDS = ('.sensor.frame', '.sensor.compensated', '.command_scale')  # of names
 
@@ -62,7 +64,13 @@ def of_commands(joints: Sequence[str], limits: Array) -> list[ParameterSpec]:
         ),
         ParameterSpec(
             'command_rate_limits', [0.0] * max(1, len(joints)), 'maximum rate of each of `command_joints`, N m/s; at '
-            'least its limit in 2 s; 0: its limit in 0.1 s; fixed while commands are sent',
+            'least its limit in 2 s; 0: its limit in 0.1 s, in 0.01 s for damping, stops and friction; fixed while '
+            'commands are sent',
+            live=True, count=count, default_text='`[0, ...]`',
+        ),
+        ParameterSpec(
+            'command_velocity_limits', [0.0] * max(1, len(joints)), 'maximum speed of each of `command_joints`, rad/s '
+            '(m/s); a higher one ends commands by a fault; 0: no maximum; fixed while commands are sent',
             live=True, count=count, default_text='`[0, ...]`',
         ),
         ParameterSpec(
@@ -85,18 +93,19 @@ def of_commands(joints: Sequence[str], limits: Array) -> list[ParameterSpec]:
     ]  # fmt: skip
 
 
-def rates(values: Mapping[str, Any] | Any) -> Array:
-    """Return the rate limits (k), N m/s (N/s)."""
+def rates(values: Mapping[str, Any] | Any, default: float = DEFAULT_RATE) -> Array:
+    """Return the rate limits (k), N m/s (N/s); `default` in joint limits a second."""
     limits, given = np.array(values['command_limits']), np.array(values['command_rate_limits'])
-    return np.where(given > 0, given, DEFAULT_RATE * limits)
+    return np.where(given > 0, given, default * limits)
 
 
 def check(values: Mapping[str, Any], urdf: Array) -> None:
     """Raise `ArgumentError` if limits or rates are not valid; `urdf` are the URDF's effort limits (k; 0: not known)."""
     if not len(urdf):
         return
-    limits, given = np.array(values['command_limits']), np.array(values['command_rate_limits'])
-    for name, numbers in (('command_limits', limits), ('command_rate_limits', given)):
+    names = ('command_limits', 'command_rate_limits', 'command_velocity_limits')
+    limits, given, speeds = (np.array(values[name]) for name in names)
+    for name, numbers in zip(names, (limits, given, speeds), strict=True):
         if not ((numbers >= 0) & (numbers <= MAX_QUANTITY)).all():
             raise ArgumentError(f'{name}: {numbers.tolist()}, must be 0 to {MAX_QUANTITY:g} each')
     if not values['command_limits_beyond_urdf'] and ((urdf > 0) & (limits > urdf)).any():

@@ -13,7 +13,7 @@ from ..core.errors import listed
 from ..core.parameters import ParameterSpec
 from ..dynamics.factory import Model, load_model
 from ..dynamics.terms import Torques
-from ..live import base, external, parameters
+from ..live import base, external, guiding, parameters
 from ..live.assumptions import assumptions
 from ..live.engine import Engine
 from ..live.parameters import MODEL
@@ -118,7 +118,7 @@ def offered_hands(robot: Robot) -> str:
 
 
 def _documented() -> list[ParameterSpec]:
-    return [*parameters.documented(), *external.documented(), *base.SPECS]
+    return [*parameters.documented(), *external.documented(), *guiding.documented(), *base.SPECS]
 
 
 def main(args: Sequence[str] | None = None) -> int:

@@ -21,6 +21,8 @@ from ..robots import ROOT
 GRAVITY = np.array([10.0, -40.0])
 LIMITS = np.array([50.0, 50.0])
 DT = 0.01
+GUIDING_RATE = 20.0  # 1/s
+BRAKE = np.array([-3.0, 2.0])  # what a damper gives
 LONGEST_FALL, ZERO_SECONDS = 2.5, 0.5  # s, as the documents say
 RAMPS = (0.0, 0.3, 1.0, 10.0)
 
@@ -29,6 +31,7 @@ def machine(ramp: float = 1.0, rate: float = 10.0) -> Commands:
     """Return commands of two joints; `rate` is how many times the limit they may change in a second."""
     commands = Commands(['a', 'b'])
     commands.limits, commands.rates, commands.ramp = LIMITS, rate * LIMITS, ramp
+    commands.guiding_rates = GUIDING_RATE * LIMITS
     return commands
 
 
@@ -38,13 +41,15 @@ class Life:
     def __init__(self, ramp: float = 1.0, rate: float = 10.0) -> None:
         self.commands, self.now = machine(ramp, rate), 100.0
         self.total = {'gravity': GRAVITY}
+        self.guiding: dict[str, np.ndarray] = {}
         self.sent: list[Any] = []
 
     def run(self, seconds: float, states: bool = True) -> Life:
         """Let time go on, with a state at every step or with none."""
         for _ in range(round(seconds / DT)):
             self.now += DT
-            command = self.commands.update(self.now, self.total) if states else self.commands.tick(self.now)
+            news = (self.now, self.total, self.guiding)
+            command = self.commands.update(*news) if states else self.commands.tick(self.now)
             self.sent.append(None if command is None else command.copy())
         return self
 
@@ -511,6 +516,105 @@ def test_each_enabling_begins_anew_with_the_ramp_that_is_set() -> None:
     assert life.commands.stage is Stage.ON
 
 
+# Guiding --------------------------------------------------------------------------------------------------------------
+
+
+def braked(life: Life, ramp: float = 1.0) -> Life:
+    """Let commands be on, with a damper that gives BRAKE."""
+    life.guiding = {'damping': BRAKE}
+    life.enable().run(ramp + 0.5)
+    np.testing.assert_allclose(life.sent[-1], GRAVITY + BRAKE)
+    return life
+
+
+@pytest.mark.parametrize('measured', [None, GRAVITY + 4.0])
+def test_guiding_rises_from_nothing_also_where_commands_begin_at_efforts(measured: np.ndarray | None) -> None:
+    life = Life()
+    life.guiding = {'damping': BRAKE}
+    life.enable(measured).run(0.4)
+    np.testing.assert_allclose(life.sent[-1] - life.commands.unguided, 0.4 * BRAKE, atol=1e-9)
+    assert life.commands.share == (pytest.approx(0.4) if measured is None else 1)
+
+
+def test_guiding_is_that_of_the_newest_state_and_leaves_nothing_behind() -> None:
+    life = braked(Life())
+    life.guiding = {'damping': -BRAKE}
+    life.run(DT)
+    np.testing.assert_allclose(life.sent[-1], GRAVITY - BRAKE)
+    life.guiding = {}
+    life.run(DT)
+    np.testing.assert_allclose(life.sent[-1], GRAVITY)
+    assert not life.commands.remainder(life.now).any()
+
+
+def test_a_parameter_of_guiding_that_is_set_leaves_no_remainder() -> None:
+    life = braked(Life())
+    life.commands.replace(life.now, life.total, {'damping': 3 * BRAKE})
+    assert not life.commands.remainder(life.now).any()
+    life.guiding = {'damping': 3 * BRAKE}
+    life.run(2 * DT)
+    np.testing.assert_allclose(life.sent[-1], GRAVITY + 3 * BRAKE)
+
+
+def test_guiding_that_comes_while_commands_are_on_rises_over_the_ramp() -> None:
+    life = braked(Life())
+    life.guiding = {'damping': BRAKE, 'stops': -2 * BRAKE}
+    life.run(0.25)
+    np.testing.assert_allclose(life.sent[-1], GRAVITY + BRAKE - 0.5 * BRAKE, atol=1e-9)
+
+
+def test_guiding_falls_with_the_commands() -> None:
+    life = braked(Life())
+    life.commands.disable(life.now)
+    life.run(0.5)
+    np.testing.assert_allclose(life.sent[-1], 0.5 * (GRAVITY + BRAKE))
+    life.until_off()
+
+
+def test_a_state_that_is_late_has_no_guiding() -> None:
+    life = braked(Life())
+    life.commands.guiding_hold = 0.035
+    life.run(0.03, states=False)
+    np.testing.assert_allclose(life.sent[-1], GRAVITY + BRAKE)
+    life.run(DT, states=False)
+    np.testing.assert_allclose(life.sent[-1], GRAVITY)
+    life.run(DT)
+    np.testing.assert_allclose(life.sent[-1], GRAVITY + BRAKE)
+
+
+@pytest.mark.parametrize('sign', [1, -1])
+def test_a_fault_ends_guiding_within_the_rates_and_the_rest_falls_as_without_it(sign: int) -> None:
+    life, alone = Life(), Life().enable().run(2.0)
+    life.guiding = {'stops': sign * np.array([30.0, 30.0])}
+    life.enable().run(2.0)
+    for one in (life, alone):
+        one.commands.fail(one.now, 'why')
+        one.sent.clear()
+        one.run(1.0)
+    excess = np.abs(life.went_out() - alone.went_out())
+    assert excess[0, 0] == pytest.approx(30 - GUIDING_RATE * 50 * DT, abs=0.5)
+    assert not excess[5:].any()
+
+
+def test_guiding_beside_the_rest_stays_within_the_limits() -> None:
+    life = Life()
+    life.guiding = {'stops': np.array([200.0, -200.0])}
+    life.enable().run(2.0)
+    np.testing.assert_array_equal(life.sent[-1], LIMITS * [1, -1])
+    life.commands.sum_limits, life.commands.robot = np.full(2, 40.0), np.array([15.0, 0.0])
+    life.run(1.0)
+    np.testing.assert_allclose(life.sent[-1], [25.0, -40.0])
+
+
+def test_a_controller_that_is_back_held_no_damper() -> None:
+    life = braked(Life())
+    life.commands.controller_left('left')
+    life.commands.controller_back(life.now, 'back')
+    np.testing.assert_array_equal(life.commands.sent, GRAVITY + BRAKE)
+    life.run(2 * DT)
+    np.testing.assert_allclose(life.sent[-1], 0.98 * GRAVITY)
+
+
 # Laws -----------------------------------------------------------------------------------------------------------------
 
 
@@ -531,6 +635,14 @@ class Lives(RuleBasedStateMachine):
         self.life.total = {'gravity': np.array(total)} | ({} if push is None else {'wrench': np.full(2, push)})
         self.step(states=True)
 
+    @rule(names=st.sets(st.sampled_from(['damping', 'stops', 'friction'])), data=st.data())
+    def new_guiding(self, names: set[str], data: st.DataObject) -> None:
+        torques = st.lists(st.floats(-120, 120), min_size=2, max_size=2)
+        self.life.guiding = {name: np.array(data.draw(torques)) for name in sorted(names)}
+        before = self.commands.remainder(self.life.now)
+        self.step(states=True)
+        assert (np.abs(self.commands.remainder(self.life.now)) <= np.abs(before) + 1e-9).all()
+
     @rule(count=st.integers(1, 80), states=st.booleans())
     def time_goes_on(self, count: int, states: bool) -> None:
         for _ in range(count):
@@ -543,7 +655,8 @@ class Lives(RuleBasedStateMachine):
         self.step(states=True)
 
     def step(self, states: bool) -> None:
-        stage = self.commands.stage
+        stage, self.unguided = self.commands.stage, self.commands.unguided
+        weights = dict(self.commands._weights)
         self.life.run(DT, states)
         sent = self.life.sent[-1]
         self.check(sent, stage)
@@ -555,8 +668,13 @@ class Lives(RuleBasedStateMachine):
             assert self.life.now - self.zero_since >= ZERO_SECONDS - 1e-9
         if stage is Stage.ON and states and not self.commands.remainder(self.life.now).any():
             wanted = np.clip(np.sum([*self.life.total.values()], axis=0), -LIMITS, LIMITS)
-            most = self.commands.rates * MAX_STEP
-            np.testing.assert_allclose(sent, self.last + np.clip(wanted - self.last, -most, most), atol=1e-6)
+            most, all_most = self.commands.rates * MAX_STEP, self.commands.all_rates * MAX_STEP
+            rest = self.unguided + np.clip(wanted - self.unguided, -most, most)
+            if weights.keys() == self.life.guiding.keys() and all(weight == 1 for weight in weights.values()):
+                both = np.clip(rest + sum(self.life.guiding.values(), np.zeros(2)), -LIMITS, LIMITS)
+                step = np.clip(both - self.last, -all_most, all_most)
+                np.testing.assert_allclose(sent, self.last + step, atol=1e-6)
+            np.testing.assert_allclose(self.commands.unguided, rest, atol=1e-6)
         self.last = sent
 
     def check(self, sent: Any, stage: Stage) -> None:
@@ -572,10 +690,15 @@ class Lives(RuleBasedStateMachine):
         assert (np.abs(sent) <= LIMITS + 1e-9).all()
         if self.last is None:
             return
-        assert (np.abs(sent - self.last) <= self.commands.rates * MAX_STEP + 1e-9).all()
+        rest, before = self.commands.unguided, self.unguided
+        assert (np.abs(sent - self.last) <= self.commands.all_rates * MAX_STEP + 1e-9).all()
+        if self.commands.idle:
+            return
+        assert (np.abs(rest - before) <= self.commands.rates * MAX_STEP + 1e-9).all()
         if stage is Stage.FAULT:
-            assert (np.abs(sent) <= np.abs(self.last) + 1e-12).all()
-            assert (sent * self.last >= 0).all()
+            for now, then in ((rest, before), (sent - rest, self.last - before)):
+                assert (np.abs(now) <= np.abs(then) + 1e-9).all()
+                assert (now * then >= -1e-9).all()
 
     @rule(measured=st.sampled_from([None, (20.0, -45.0), (49.0, 0.0), (60.0, -55.0)]))
     def enable(self, measured: tuple[float, ...] | None) -> None:
@@ -607,7 +730,7 @@ class Lives(RuleBasedStateMachine):
     def controller_is_back(self) -> None:
         held = self.commands._left_with
         if self.commands.idle and held is not None:
-            self.last = held
+            self.last, _ = held
         self.commands.controller_back(self.life.now, 'back')
 
     @rule(goes_on=st.booleans())
@@ -633,7 +756,7 @@ class Lives(RuleBasedStateMachine):
     @rule(total=st.lists(st.floats(-200, 200), min_size=2, max_size=2))
     def a_parameter_is_set(self, total: list[float]) -> None:
         self.life.total = self.life.total | {'gravity': np.array(total)}
-        self.commands.replace(self.life.now, self.life.total)
+        self.commands.replace(self.life.now, self.life.total, self.life.guiding)
 
     @invariant()
     def rises_only_after_an_enabling(self) -> None:

@@ -36,7 +36,7 @@ from .command_sender import Config, Frame
 REPORT_TIMEOUT = 0.5  # s without a report while commands are sent: the sender hangs
 START_TIMEOUT = 30.0  # s, until its first report
 CLOSE_TIMEOUT = 0.6  # s
-PIPE_BYTES = 1 << 20  # two seconds of commands of 60 joints at 1 kHz: a delayed sender loses none
+PIPE_BYTES = 1 << 20  # 0.7 s of commands of 60 joints at 1 kHz: a delayed sender loses none
 
 
 def _environment() -> dict[str, str]:
@@ -210,9 +210,10 @@ class CommandOutput:
             return
         commands = self._commands
         if command is not None:
-            link.send(Frame(True, commands.fall_seconds(time.monotonic()), commands.rate_seconds, command))
+            seconds = commands.fall_seconds(time.monotonic()), commands.rate_seconds
+            link.send(Frame(True, *seconds, command, *self._supervisor.without_guiding))
         if self._sending and commands.idle:
-            link.send(Frame(False, 0.0, 0.0, commands.sent))
+            link.send(Frame(False, 0.0, 0.0, commands.sent, *self._supervisor.without_guiding))
         self._sending = command is not None and not commands.idle
 
     def _poll_sender(self, now: float) -> None:

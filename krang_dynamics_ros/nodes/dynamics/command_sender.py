@@ -53,23 +53,28 @@ class Config(NamedTuple):
 
 
 class Frame(NamedTuple):
-    """A command (k), the duration of its fall, and the minimum by the rates (s). If not `live`, commands are off."""
+    """A command (k), the duration of its fall, and the minimum by the rates (s). If not `live`, commands are off.
+
+    `unguided` (k) is the command without guiding torques, which end at once in a fall, within `rates` (k; N m/s, N/s).
+    """
 
     live: bool
     fall_seconds: float
     rate_seconds: float
     command: Any
+    unguided: Any
+    rates: Any
 
     def packed(self) -> bytes:
         """Return the bytes for the pipe."""
         head = HEAD.pack(self.live, self.fall_seconds, self.rate_seconds)
-        return head + np.asarray(self.command, dtype='<f8').tobytes()
+        return head + np.asarray((self.command, self.unguided, self.rates), dtype='<f8').tobytes()
 
     @classmethod
     def of(cls, raw: bytes) -> Frame:
         """Return the frame in these bytes."""
         live, fall_seconds, rate_seconds = HEAD.unpack_from(raw)
-        return cls(bool(live), fall_seconds, rate_seconds, np.frombuffer(raw, '<f8', offset=HEAD.size))
+        return cls(bool(live), fall_seconds, rate_seconds, *np.frombuffer(raw, '<f8', offset=HEAD.size).reshape(3, -1))
 
 
 class CommandSender:
@@ -83,8 +88,8 @@ class CommandSender:
         name = node.get_fully_qualified_name()  # others may appear at the same time
         publishers = self._endpoints(node.get_publishers_info_by_topic)
         self._own = sorted({gid for gid, owner in publishers if owner == name} - before)
-        self._size = HEAD.size + 8 * config.joints
-        self._frame = Frame(False, 0.0, 0.0, np.zeros(config.joints))
+        self._size = HEAD.size + 3 * 8 * config.joints
+        self._frame = Frame(False, 0.0, 0.0, *np.zeros((3, config.joints)))
         self._received = self._looked = self._reported = time.monotonic()
         self._subscribers: list[list[str]] | None = None
         self._seen: list[str] = []  # GIDs of subscribers, in order of appearance
@@ -126,7 +131,8 @@ class CommandSender:
 
     def _fall(self, why: str) -> None:
         frame, now = self._frame, time.monotonic()
-        fall, reported = Fall(frame.command, frame.fall_seconds, frame.rate_seconds, now), -np.inf
+        fall = Fall(frame.unguided, frame.fall_seconds, frame.rate_seconds, now, frame.command, frame.rates)
+        reported = -np.inf
         while not fall.done(now):
             command = fall.at(now)
             self._publish(command)

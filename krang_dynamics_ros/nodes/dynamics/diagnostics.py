@@ -47,6 +47,8 @@ class DynamicsHealth:
             yield self._wrench(hand)
             yield self._payload(hand)
         yield self._torques()
+        level, words, values = self._engine.guiding.status()
+        yield Status('guiding', WARN if level == 'warning' else OK, words, values)
         yield self._computation(elapsed)
         yield from self._description()
         self._begin()

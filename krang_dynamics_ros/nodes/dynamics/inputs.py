@@ -16,6 +16,7 @@ from rclpy.qos import QoSProfile
 from rclpy.qos_overriding_options import QoSOverridingOptions
 from rclpy.serialization import deserialize_message
 from sensor_msgs.msg import Imu, JointState
+from std_msgs.msg import Bool
 from std_srvs.srv import Trigger
 
 from ...core.errors import ArgumentError
@@ -23,6 +24,7 @@ from ...core.limits import MAX_BYTES
 from ...core.spatial import Array
 from ...dynamics.terms import Torques
 from ...live.engine import Engine
+from ...live.guiding import HOLD_TOPIC
 from ...live.messages import (
     ImuMessage,
     JointStateReader,
@@ -147,6 +149,8 @@ class DynamicsInputs:
             wrist = WristTopics(node, engine, hand, self.now)
             subscribe(WrenchStamped, names.wrenches[hand], partial(self._on_wrench, hand, wrist), raw=True)
         PayloadInput(node, engine.payloads, engine.inputs, self.now)
+        if engine.supervisor.hold.required:
+            subscribe(Bool, HOLD_TOPIC, self._on_hold)
         if engine.inputs.uses_imu:
             subscribe(Imu, names.imu, self._on_imu, raw=True)
         self._clock = cast(ROSClock, node.get_clock())
@@ -187,6 +191,9 @@ class DynamicsInputs:
             return
         if self._engine.inputs.on_wrench(*message):
             wrist.publish(message)
+
+    def _on_hold(self, message: Bool) -> None:
+        self._engine.supervisor.on_hold(message.data)
 
     def _on_imu(self, raw: bytes) -> None:
         try:

@@ -1,0 +1,206 @@
+"""Hand guiding: parameters and diagnostics of damping, stops and friction given back; the switch that is held."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..core.errors import ArgumentError, SingularityError
+from ..core.limits import MAX_QUANTITY
+from ..core.parameters import ParameterSpec, Settings
+from ..core.spatial import Array
+from ..dynamics.at_rest import rest_pose
+from ..dynamics.factory import Model
+from ..dynamics.guiding import ControlLoop, inertias
+from ..dynamics.terms import Terms
+
+HOLD_TOPIC = 'guiding/hold'
+GUIDING = ('damping', 'stops')  # the terms that make guiding of a total
+DAMPING_OF_LIMIT = 0.02  # N m s/rad per N m: at 1 rad/s a joint's damping takes 2 % of its effort limit
+DAMPING_TIME = 1.0  # s: a joint without a known limit, let go, slows down within that
+ABOVE_OF_LIMIT = 0.5  # of a joint's velocity limit
+ABOVE = (0.5, 0.1)  # rad/s, m/s: where no velocity limit is known
+SLIDING = 0.1  # m per rad of `stops.margin`, for a joint that slides
+MAX_GAIN = 0.9  # while guiding: identified friction is uncertain by a tenth, and more than all of it drives the arm
+HOLD_TIMEOUT = 0.2  # s without a message of the switch, by the steady clock
+
+SETTINGS = (
+    ParameterSpec(
+        'stops.margin', 0.15, 'how far before its position limits a joint meets its stop, rad (a tenth of it in m); at '
+        "most a quarter of the joint's range", live=True, least=0.001, most=3.0,
+    ),
+    ParameterSpec(
+        'stops.stiffness', 1.0, "torque of a stop's spring at the position limit, in parts of the joint's effort limit",
+        live=True, least=0.0, most=10.0,
+    ),
+    ParameterSpec(
+        'stops.damping', 0.7, "damping ratio of a stop, for the joint's own inertia A_jj",
+        live=True, least=0.0, most=10.0,
+    ),
+    ParameterSpec(
+        'guiding.hold_required', False, f'whether commands need a person who holds a switch, `{HOLD_TOPIC}`',
+    ),
+)  # fmt: skip
+
+
+class JointDefaults(NamedTuple):
+    """Default coefficients of a joint."""
+
+    damping: float = 0.0
+    damping_above: float = 0.0
+
+
+def of_joint(name: str, defaults: JointDefaults) -> list[ParameterSpec]:
+    """Return the parameters of one joint."""
+    return [
+        ParameterSpec(
+            f'joints.{name}.damping', defaults.damping, 'damping coefficient B of `torque/damping`, N m s/rad (N s/m)',
+            live=True, least=0.0, most=MAX_QUANTITY, default_text='0.02 s/rad times the effort limit',
+        ),
+        ParameterSpec(
+            f'joints.{name}.damping_above', defaults.damping_above,
+            'speed above which damping rises five times as fast, rad/s (m/s)', live=True, least=0.0, most=MAX_QUANTITY,
+            default_text='half of the velocity limit, or 0.5 (0.1)',
+        ),
+        ParameterSpec(
+            f'joints.{name}.friction_gain', 1.0, 'share of `torque/friction` that the total gives back; 1: all of it; '
+            f'with damping or stops at most {MAX_GAIN:g}', live=True, least=0.0, most=1.0,
+        ),
+    ]  # fmt: skip
+
+
+def documented() -> list[ParameterSpec]:
+    """Return every parameter once, as docs/guiding.md lists them."""
+    return [*SETTINGS, *of_joint('<joint>', JointDefaults())]
+
+
+def joint_defaults(model: Model) -> list[JointDefaults]:
+    """Return the defaults of all joints, from effort limits, velocity limits, and inertias at rest."""
+    found = []
+    try:
+        own = inertias(model.dynamics.A(rest_pose(model.robot))).own
+    except (ArgumentError, SingularityError):
+        own = np.zeros(model.dynamics.n)
+    for joint, inertia in zip(model.robot.moving_joints, own, strict=True):
+        effort = (joint.limits.effort if joint.limits else None) or 0.0
+        speed = (joint.limits.velocity if joint.limits else None) or 0.0
+        damping = DAMPING_OF_LIMIT * effort or max(float(inertia), 0.0) / DAMPING_TIME
+        found.append(JointDefaults(float(damping), ABOVE_OF_LIMIT * speed or ABOVE[joint.kind == 'prismatic']))
+    return found
+
+
+def conflict(total_terms: Collection[str]) -> str:
+    """Return why these terms cannot be commanded together, or ''."""
+    guiding = [name for name in GUIDING if name in total_terms]
+    if not guiding or 'wrench' not in total_terms:
+        return ''
+    return (
+        f'total_terms has wrench beside {" and ".join(guiding)}: commands would cancel the push that guides; '
+        'remove wrench, or the others'
+    )
+
+
+class Guiding:
+    """Parameters of damping, stops and friction given back, applied to the terms; and their diagnostics."""
+
+    def __init__(self, settings: Settings, model: Model, terms: Terms) -> None:
+        self._settings, self._names, self.terms = settings, model.dynamics.joint_names, terms
+        self._damping, self._stops, self._given = terms.damping, terms.stops, terms.friction_given
+        self.loop = ControlLoop(model.dynamics)
+        self._damping.loop = self._stops.loop = self.loop
+        moving = model.robot.moving_joints
+        self._sliding = np.array([joint.kind == 'prismatic' for joint in moving])
+        limits = [joint.limits for joint in moving]
+        for k, x in enumerate(limits):
+            if x and x.lower is not None and x.upper is not None and x.lower < x.upper:
+                self._stops.lower[k], self._stops.upper[k] = x.lower, x.upper
+        self._effort = np.array([(x.effort if x else None) or 0.0 for x in limits])
+        settings.declare(SETTINGS)
+        for name, defaults in zip(self._names, joint_defaults(model), strict=True):
+            settings.declare(of_joint(name, defaults))
+        settings.on_change(self._apply)
+
+    def _of_all(self, key: str) -> Array:
+        return np.array([self._settings[f'joints.{name}.{key}'] for name in self._names])
+
+    def _apply(self) -> None:
+        settings, stops = self._settings, self._stops
+        self.guides = any(name in settings['total_terms'] for name in GUIDING)
+        self._damping.coefficient, self._damping.above = self._of_all('damping'), self._of_all('damping_above')
+        self._damping.stops = stops if 'stops' in settings['total_terms'] else None
+        self._given.set_gain(np.minimum(self._of_all('friction_gain'), MAX_GAIN if self.guides else 1.0))
+        stops.margin = settings['stops.margin'] * np.where(self._sliding, SLIDING, 1.0)
+        stops.stiffness, stops.damping = settings['stops.stiffness'], settings['stops.damping']
+        stops.effort = self._effort.copy()
+
+    def limit_efforts(self, order: Array, limits: Array) -> None:
+        """Limit the stops to the limits of commands: `limits` (k) of the joints `order` (k)."""
+        self._stops.effort = self._effort.copy()
+        self._stops.effort[order] = limits
+
+    def status(self) -> tuple[str, str, Mapping[str, Any]]:
+        """Return level, message and values for diagnostics; clear the list of joints that came too fast."""
+        if not self.guides:
+            return 'ok', 'off: neither damping nor stops is in total_terms', {}
+        margins, too_fast = self._stops.margins, self._stops.too_fast
+        self._stops.too_fast = {}
+        words = [
+            f'{self._names[k]} came to its stop at {speed:.3g}, which takes a margin of {needed:.2g} and has '
+            f'{margins[k]:.2g} (stops.margin)'
+            for k, (speed, needed) in too_fast.items()
+        ]
+        loop, used = self.loop, self._settings['total_terms']
+        reduced = self._reduced() if loop.known else {}
+        values = {
+            'period (s)': f'{loop.period:.4f}',
+            'delay and half a period (s)': f'{loop.tau:.4f}',
+            'reduced to what takes energy': '; '.join(f'{name} {what}' for name, what in reduced.items()),
+        }
+        unknown = [name for name, x in zip(self._names, self._stops.effort, strict=True) if not x]
+        if unknown and 'stops' in used:
+            words.append(f'no stops, for no effort limit is known: {", ".join(unknown[:5])}')
+        level = 'warning' if words else 'ok'
+        if reduced:
+            words.append(f'reduced, for commands come late: {", ".join([*reduced][:5])}')
+        return level, '; '.join(words) or 'on', values
+
+    def _reduced(self) -> dict[str, str]:
+        """Return, by joint, the coefficients that are reduced."""
+        found: dict[str, str] = {}
+        used = self._settings['total_terms']
+        if 'damping' in used:
+            most = self.loop.most_damping
+            for k in np.flatnonzero(self._damping.reduced):
+                found[self._names[k]] = f'damping {most[k]:.3g} of {self._damping.coefficient[k]:.3g}'
+        if 'stops' in used:
+            wanted, gains = self._stops.wanted[0], self._stops.gains[0]
+            for k in np.flatnonzero(gains < 0.99 * wanted):
+                name, margin, own = self._names[k], float(self._stops.margins[k]), self.loop.inertias.own[k]
+                fastest = margin * np.sqrt(gains[k] / own) if own > 0 else 0.0
+                text = f'stop {gains[k]:.3g} of {wanted[k]:.3g}, made for {fastest:.2g} rad/s (m/s)'
+                found[name] = f'{found[name]}, {text}' if name in found else text
+        return found
+
+
+class HoldSwitch:
+    """The switch that a person holds while commands go out. Times are seconds by the steady clock."""
+
+    def __init__(self, required: bool) -> None:
+        self.required = required
+        self._pressed, self._at = False, -np.inf
+
+    def on_message(self, pressed: bool, now: float) -> None:
+        """Update whether it is pressed."""
+        self._pressed, self._at = pressed, now
+
+    def fault(self, now: float) -> str:
+        """Return why it does not count as pressed, or ''."""
+        if not self.required or (self._pressed and now - self._at <= HOLD_TIMEOUT):
+            return ''
+        if not np.isfinite(self._at):
+            return f'{HOLD_TOPIC} has no message yet, must be true at 10 Hz or more (guiding.hold_required)'
+        if not self._pressed:
+            return f'{HOLD_TOPIC} is released, must be held (guiding.hold_required)'
+        return f'{HOLD_TOPIC} is silent for {now - self._at:.2g} s, must come within {HOLD_TIMEOUT:g} s'

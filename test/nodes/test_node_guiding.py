@@ -1,0 +1,111 @@
+"""Guiding over DDS: the switch that a person holds, from a joystick too, and a session with the simulator."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+
+pytest.importorskip('rclpy', reason='rclpy is not installed: the nodes cannot run')
+
+from geometry_msgs.msg import WrenchStamped
+from sensor_msgs.msg import JointState, Joy
+from std_msgs.msg import Bool
+
+from krang_dynamics_ros import Robot
+from krang_dynamics_ros.live.guiding import HOLD_TOPIC
+
+from ..robots import ROOT
+from ..ros import Client, Process, domain
+from .test_node_commands import WORDS, Driven
+
+LEFT = [f'q_{k}l' for k in range(1, 8)]
+TERMS = 'total_terms:=[gravity, damping, stops]'
+
+
+@pytest.fixture
+def number() -> Iterator[int]:
+    with domain() as taken:
+        yield taken
+
+
+def test_commands_go_out_while_a_person_holds_the_switch(number: int, robot: Robot) -> None:
+    driven = Driven(number, robot, *WORDS, TERMS, 'guiding.hold_required:=true')
+    client, pressed = driven.client, [False]
+
+    def say() -> None:
+        client.publisher(Bool, HOLD_TOPIC).publish(Bool(data=pressed[0]))
+        Driven.say(driven)
+
+    driven.say = say  # type: ignore[method-assign]
+    driven.refused('guiding/hold is released, must be held')
+    pressed[0] = True
+    driven.on()
+    client.until(lambda: driven.status == 'on', say, 'commands to be on')
+    pressed[0] = False
+    client.until(driven.reaches(np.zeros(2)), say, 'zero')
+    client.until(lambda: driven.status.startswith('off'), say, 'commands to be off')
+    pressed[0] = True
+    for _ in range(20):
+        say()
+        client.spin(0.01)
+    assert driven.status.startswith('off')
+    assert driven.status.count('fault') == 0
+    client.close()
+    assert driven.process.end() == 0, driven.process.output
+
+
+def test_a_button_of_a_joystick_is_the_switch(number: int) -> None:
+    process = Process(number, '--ros-args', '-p', 'button:=2', module='hold_switch_node')
+    client = Client(number, node='krang_hold_switch')
+    heard: list[Bool] = []
+    client.node.create_subscription(Bool, HOLD_TOPIC, heard.append, 10)
+    for buttons, pressed in (([0, 0, 1], True), ([1, 1, 0], False), ([1, 1], False), ([0, 0, 1, 0], True)):
+        heard.clear()
+        client.until(
+            lambda p=pressed: heard and heard[-1].data == p,  # type: ignore[misc]
+            lambda b=buttons: client.publisher(Joy, 'joy').publish(Joy(buttons=b)),  # type: ignore[misc]
+            f'{pressed} for {buttons}',
+        )
+    client.close()
+    assert process.end() == 0, process.output
+
+
+def test_the_shipped_file_guides_a_simulated_arm(number: int) -> None:
+    joints = ('-p', f'command_joints:=[{", ".join(LEFT)}]')
+    simulator = Process(
+        number, '--ros-args', *joints, '-p', 'brakes:=true', '-p', 'viscous:=1.0', '-p', 'coulomb:=0.5',
+        '-p', 'timeout:=2.0', module='simulator_node',
+    )  # fmt: skip
+    file = str(ROOT / 'config' / 'guiding.yaml')
+    node = Process(number, '--ros-args', '--params-file', file, *joints, '-p', 'state_timeout:=2.0')
+    driven, client = _session(number, node)
+    client.until(lambda: driven.ask(doing=lambda: None).success, why='commands to be enabled')
+    client.until(lambda: driven.status == 'on', why=f'commands to be on: {node.output}')
+    states: list[JointState] = []
+    client.node.create_subscription(JointState, 'joint_states', states.append, 10)
+    client.until(lambda: states, why='joint states')
+    start = np.array(states[-1].position)
+    push, message = client.publisher(WrenchStamped, 'push/left'), WrenchStamped()
+    message.header.frame_id, message.wrench.force.z = 'R0', 25.0
+
+    def led() -> bool:
+        return bool(np.abs(np.array(states[-1].position) - start).max() > 0.2)
+
+    client.until(led, lambda: push.publish(message), 'the arm to follow the hand')
+    assert driven.status == 'on', node.output
+    assert 'on' in client.diagnostics['guiding'].message or 'reduced' in client.diagnostics['guiding'].message
+    driven.ask(False, doing=lambda: None)
+    client.until(lambda: driven.status.startswith('off'), why='commands to be off')
+    client.close()
+    for process in (node, simulator):
+        assert process.end() == 0, process.output
+        assert 'Traceback' not in process.output
+
+
+def _session(number: int, node: Process) -> tuple[Driven, Client]:
+    """Return a client of a node that gets its joint states from a simulator."""
+    driven = Driven.__new__(Driven)
+    driven.number, driven.process, driven.client = number, node, Client(number)
+    return driven, driven.client
