@@ -367,7 +367,7 @@ class JointTracker(JointStates):
         rows = len(good) if good.all() else int(np.argmin(good))
         if not rows:
             return None
-        if self._derives(layout):
+        if self.velocity_cutoff > 0 and self._derives(layout):
             velocity = self.velocity.copy()
             for k in range(rows):
                 velocity = next_velocity(velocity, moved[k], seconds[k], self.velocity_cutoff, self.timeout)
