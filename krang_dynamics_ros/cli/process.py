@@ -10,8 +10,8 @@ from pathlib import Path
 from ..core.limits import MAX_QUANTITY
 from ..dynamics.terms import TERMS
 from ..live.parameter_file import read_parameters, unknown_parameters
-from ..processing.job import FORMATS, TERMS_ASKED, Job
-from ..processing.output_folder import check_places, folder_for
+from ..processing.job import DEFAULT_TERMS, FORMATS, Job
+from ..processing.output_folder import check_folders, folder_for
 from ..processing.process import Result, attempt, on_a_cluster, on_this_machine
 from ..processing.summary import Summary
 from .arm_option import add_arm, arm_beside, read_arm_file
@@ -37,7 +37,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     add('--params', type=Path, help='parameter file of dynamics_node, as it is')
     add_arm(parser)
     add('--joint-states', default='', metavar='TOPIC', help='default: the one that there is')
-    add('--terms', nargs='+', choices=TERMS, default=TERMS_ASKED, help=f'default: {" ".join(TERMS_ASKED)}')
+    add('--terms', nargs='+', choices=TERMS, default=DEFAULT_TERMS, help=f'default: {" ".join(DEFAULT_TERMS)}')
     add('--start', type=number(0, LONGEST), default=0.0, metavar='S', help='begin so many seconds into it')
     add('--end', type=number(0, LONGEST), default=float('inf'), metavar='S', help='end so many seconds into it')
     cutoff, help_ = number(1e-3, MAX_QUANTITY), 'motion above it is noise; default: %(default)g'
@@ -69,7 +69,7 @@ def _run(arguments: argparse.Namespace) -> int:
         for recording in arguments.recordings
     ]  # fmt: skip
     others = (arguments.arm, arguments.params, parameters.get('robot_file'))
-    check_places(jobs, [Path(path) for path in others if path])
+    check_folders(jobs, [Path(path) for path in others if path])
     failed = 0
     for result in _results(jobs, arguments):
         failed += result.summary is None
@@ -104,7 +104,7 @@ def _lines(job: Job, summary: Summary, before: bool) -> Iterator[str]:
     yield from (f'  note: {line}' for line in summary.notes)
     for name, (count, reason) in summary.refused.items():
         yield f'  {name}: {count} messages refused, the last because {reason}'
-    yield from (f'  {oddity}' for oddity in summary.oddities)
+    yield from (f'  {fault}' for fault in summary.suspected_faults)
     if not summary.errors:
         yield f'  {summary.why_no_errors}'
         return

@@ -1,4 +1,4 @@
-"""What a recording says of an arm whose file is being written: names of the joints, rate, sign and scale of effort."""
+"""Properties of an arm from a recording, for its arm file: joint names, rate, sign and scale of effort."""
 
 from __future__ import annotations
 
@@ -20,26 +20,26 @@ from ..robot.adapted import Adaptation
 from ..robot.known_arms import middle
 from ..robot.robot import Joint, Robot
 
-ROWS = 500  # that are compared with gravity
-SLOW = 0.05  # rad/s (m/s): above it friction and inertia count
-LEAST_GRAVITY = 1.0  # N m (N): of a joint that shows the sign of effort
-SAME, NONE = (0.6, 1.6), 0.2  # slopes of effort over gravity: effort is in N m; gravity is not in it
-SLOWEST = 50.0  # Hz
+ROWS = 500  # compared with gravity
+SLOW = 0.05  # rad/s (m/s): friction and inertia are negligible below
+MIN_GRAVITY = 1.0  # N m (N): of a joint that can show the sign of effort
+SAME, NONE = (0.6, 1.6), 0.2  # slopes of effort over gravity: unit is N m; gravity is not contained
+MIN_RATE = 50.0  # Hz
 
 
 @dataclass(frozen=True)
 class RecordedArm:
-    """What was found in a recording."""
+    """Properties of an arm from a recording."""
 
     topic: str
     adaptation: Adaptation
-    sign: float = 1.0  # of effort against the model
+    sign: float = 1.0  # of effort, relative to the model
     findings: tuple[str, ...] = ()
 
 
 @dataclass
 class _Rows:
-    """The joint states of a recording: names, and the positions and efforts of messages with all of the joints."""
+    """The joint states of a recording, and the names of all joints in them."""
 
     topic: str
     messages: list[JointStateMessage] = field(default_factory=list)
@@ -47,14 +47,14 @@ class _Rows:
 
     @property
     def rate(self) -> float:
-        """Messages per second, by the median of the time between two."""
+        """Messages per second, from the median step."""
         times = np.array([message.stamp or message.arrival for message in self.messages])
         between = np.median(np.diff(times)) if len(times) > 1 else 0
         return float(1e9 / between) if between > 0 else 0.0
 
 
 def recorded_arm(path: Path, robot: Robot, joint_states: str = '') -> RecordedArm:
-    """Return what a bag says of a robot as its URDF has it."""
+    """Return the properties of a robot, given by its URDF, from a bag."""
     rows = _read(path, joint_states)
     changes = named_as(robot, [*rows.names])
     here = Adaptation(changes.prefix, changes.names).of_robot(robot)
@@ -84,7 +84,7 @@ def _read(path: Path, joint_states: str) -> _Rows:
 
 
 def named_as(robot: Robot, names: Sequence[str]) -> Adaptation:
-    """Return how the joints of a robot are called where their names are these: a prefix, or pairs of names."""
+    """Return the adaptation of a robot to these joint names: a prefix, or pairs of names."""
     ours, theirs = robot.joint_names, set(names)
     if any(name in theirs for name in ours):
         return Adaptation()
@@ -96,15 +96,15 @@ def named_as(robot: Robot, names: Sequence[str]) -> Adaptation:
 
 
 def _by_number(ours: Sequence[str], theirs: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """Pair names that end with the same number, if each number comes once on both sides."""
+    """Yield pairs of names that end with the same number, if the numbers are unique on both sides."""
     numbers = [{name: match[0] for name in names if (match := re.search(r'\d+$', name))} for names in (ours, theirs)]
-    if all(len(set(one.values())) == len(one) for one in numbers):
+    if all(len(set(by_name.values())) == len(by_name) for by_name in numbers):
         other = {number: name for name, number in numbers[1].items()}
         yield from ((name, other[number]) for name, number in numbers[0].items() if number in other)
 
 
 def _slopes(robot: Robot, rows: _Rows) -> dict[str, float]:
-    """Return effort over gravity of the joints that gravity loads, by slow messages that have all joints."""
+    """Return effort over gravity of the joints that gravity loads, from slow messages with all joints."""
     dynamics, wanted = dynamics_of(robot), set(robot.joint_names)
     pairs: list[tuple[Array, Array]] = []
     whole = [x for x in rows.messages if wanted <= set(x.names) and len(x.effort) == len(x.position) == len(x.names)]
@@ -118,19 +118,19 @@ def _slopes(robot: Robot, rows: _Rows) -> dict[str, float]:
     gravity, effort = (np.array(column) for column in zip(*pairs, strict=True))
     size = np.sqrt(np.mean(gravity**2, axis=0))
     slopes = np.sum(gravity * effort, axis=0) / np.maximum(np.sum(gravity**2, axis=0), 1e-12)
-    return {name: float(slopes[k]) for k, name in enumerate(robot.joint_names) if size[k] > LEAST_GRAVITY}
+    return {name: float(slopes[k]) for k, name in enumerate(robot.joint_names) if size[k] > MIN_GRAVITY}
 
 
 def _findings(path: Path, rows: _Rows, missing: Sequence[Joint], slopes: Mapping[str, float]) -> Iterator[str]:
-    slow = f'; below {SLOWEST:g} per second commands step and external torques lag' if rows.rate < SLOWEST else ''
+    slow = f'; below {MIN_RATE:g} per second commands step and external torques lag' if rows.rate < MIN_RATE else ''
     yield f'{path.name}: {len(rows.messages)} joint states on {rows.topic}, {rows.rate:.1f} per second{slow}'
     if missing:
         yield f'{path.name}: does not contain {listed([joint.name for joint in missing])}'
     if not slopes:
         yield f'{path.name}: no efforts at rest on joints that gravity loads: sign and scale were not checked'
         return
-    words = ', '.join(f'{name} {slope:.2f}' for name, slope in slopes.items())
-    yield f'{path.name}: effort over the gravity torque of the model, at rest: {words}: {_verdict([*slopes.values()])}'
+    text = ', '.join(f'{name} {slope:.2f}' for name, slope in slopes.items())
+    yield f'{path.name}: effort over the gravity torque of the model, at rest: {text}: {_verdict([*slopes.values()])}'
 
 
 def _verdict(slopes: Sequence[float]) -> str:
@@ -138,7 +138,7 @@ def _verdict(slopes: Sequence[float]) -> str:
     if all(low <= slope <= high for slope in slopes):
         return 'sign and unit are right, gravity is included'
     if all(-high <= slope <= -low for slope in slopes):
-        return 'the sign is turned'
+        return 'the sign is reversed'
     if all(abs(slope) < NONE for slope in slopes):
         return 'gravity seems not to be included'
-    return 'joints differ: look at unit (A or N m), sign, mounting and tool'
+    return 'joints differ: check unit (A or N m), sign, mounting and tool'

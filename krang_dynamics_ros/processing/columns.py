@@ -1,4 +1,4 @@
-"""States cut into stretches that can be worked on apart: a core, and beside it what derivatives need to see."""
+"""Columns of the results, computed by segments: a core of states with margins for the derivatives."""
 
 from __future__ import annotations
 
@@ -17,44 +17,44 @@ from ..dynamics.terms import TERMS
 from ..recordings.derivatives import smoothing_spline
 from .replay import BLOCK, States, joined
 
-GAP = 10.0  # times the common step: what is further apart belongs to two movements
+GAP = 10.0  # times the median step: a larger gap separates two movements
 
 
 @dataclass
-class Stretch:
-    """States, of which those of `core` are what is asked for; the others stand beside them in other stretches."""
+class Segment:
+    """States with a core; the states outside the core are margins, and belong to the cores of other segments."""
 
     states: States
     core: slice
 
 
-def stretches(blocks: Iterable[States], margin: float) -> Iterator[Stretch]:
-    """Return the same states in stretches, with `margin` seconds on both sides where there are so many.
+def segments(blocks: Iterable[States], margin: float) -> Iterator[Segment]:
+    """Yield the same states in segments, with margins of `margin` seconds where available.
 
-    Where everything began anew, or time leaves a gap, a movement ends: no stretch looks across.
+    A reset or a gap in time ends a movement; no segment extends across it.
     """
-    waiting: States | None = None  # states whose stretches are not out yet, after `before` of margin
+    waiting: States | None = None  # states of the next segments, after `before` states of margin
     before = 0
     for block in blocks:
         for part in _movements(block):
             if waiting is not None and not _goes_on(waiting, part):
-                yield from _rest(waiting, before)
+                yield from _last_segment(waiting, before)
                 waiting, before = None, 0
             waiting = part if waiting is None else joined([waiting, part])
         while waiting is not None and (out := _core(waiting, before, margin)) is not None:
-            stretch, keep_from, before = out
-            yield stretch
+            segment, keep_from, before = out
+            yield segment
             waiting = waiting[keep_from:]
     if waiting is not None:
-        yield from _rest(waiting, before)
+        yield from _last_segment(waiting, before)
 
 
 def _movements(block: States) -> Iterator[States]:
-    """Return the parts of a block between which time breaks."""
+    """Yield the parts of a block between resets and gaps."""
     steps = np.diff(block.stamp)
-    usual = float(np.median(steps[steps > 0])) if (steps > 0).any() else 0.0
-    anew = np.diff(block.resets) != 0
-    breaks = np.flatnonzero(anew | (steps < 0) | (steps > GAP * usual)) + 1
+    median = float(np.median(steps[steps > 0])) if (steps > 0).any() else 0.0
+    reset = np.diff(block.resets) != 0
+    breaks = np.flatnonzero(reset | (steps < 0) | (steps > GAP * median)) + 1
     starts = [0, *breaks.tolist(), len(block)]
     for start, end in pairwise(starts):
         yield block[start:end]
@@ -63,12 +63,12 @@ def _movements(block: States) -> Iterator[States]:
 def _goes_on(before: States, after: States) -> bool:
     step = int(after.stamp[0] - before.stamp[-1])
     steps = np.diff(before.stamp) if len(before) > 1 else np.diff(after.stamp)
-    usual = float(np.median(steps[steps > 0])) if (steps > 0).any() else np.inf
-    return before.resets[-1] == after.resets[0] and 0 <= step <= GAP * usual
+    median = float(np.median(steps[steps > 0])) if (steps > 0).any() else np.inf
+    return before.resets[-1] == after.resets[0] and 0 <= step <= GAP * median
 
 
-def _core(waiting: States, before: int, margin: float) -> tuple[Stretch, int, int] | None:
-    """Return the next stretch, from where its successor's margin begins and how long that is; None: not enough yet."""
+def _core(waiting: States, before: int, margin: float) -> tuple[Segment, int, int] | None:
+    """Return the next segment, and the start and length of the margin of its successor; None: too few states."""
     end = before + BLOCK
     if len(waiting) <= end:
         return None
@@ -76,22 +76,22 @@ def _core(waiting: States, before: int, margin: float) -> tuple[Stretch, int, in
     if beyond >= len(waiting):
         return None
     keep = int(np.searchsorted(waiting.stamp, waiting.stamp[end] - margin * 1e9))
-    return Stretch(waiting[:beyond], slice(before, end)), keep, end - keep
+    return Segment(waiting[:beyond], slice(before, end)), keep, end - keep
 
 
-def _rest(waiting: States, before: int) -> Iterator[Stretch]:
+def _last_segment(waiting: States, before: int) -> Iterator[Segment]:
     if len(waiting) > before:
-        yield Stretch(waiting, slice(before, len(waiting)))
+        yield Segment(waiting, slice(before, len(waiting)))
 
 
-OF_GAMMA = ('gravity', 'coriolis', 'friction', 'wrench')  # besides A ddq
-FEW = 128  # states
-FEWEST = 8  # states of a movement; of fewer nothing is said of accelerations
+OF_GAMMA = ('gravity', 'coriolis', 'friction', 'wrench')  # in addition to A ddq
+BATCH = 128  # states
+MIN_STATES = 8  # of a movement, for accelerations
 
 
 @dataclass(frozen=True)
 class Column:
-    """One number of each joint: its name, its unit for a joint that turns and for one that slides, what it is."""
+    """A quantity of each joint: name, unit of a revolute and of a prismatic joint, meaning."""
 
     name: str
     turning: str
@@ -113,14 +113,14 @@ SMOOTH = (
 INERTIA = Column('inertia', 'N m', 'N', 'A(q) ddq, on the smooth motion')
 SOURCES = {
     'motor': 'Gamma = A ddq + C dq + Q + friction + J^T f, on the smooth motion',
-    'joint': 'what a sensor behind the gear reads: Gamma without friction and rotors, on the smooth motion',
+    'joint': 'reading of a sensor behind the gear: Gamma without friction and rotors, on the smooth motion',
 }
 SOURCES['external'] = SOURCES['motor']
 
 
 def columns(terms: Sequence[str], efforts: Efforts) -> tuple[Column, ...]:
-    """Return all columns, those of the wanted terms among them."""
-    wanted = tuple(Column(name, 'N m', 'N', f'{TERMS[name].formula}, as the node has it') for name in terms)
+    """Return all columns, with those of the given terms."""
+    of_terms = tuple(Column(name, 'N m', 'N', f'{TERMS[name].formula}, as in the node') for name in terms)
     model = Column('model', 'N m', 'N', SOURCES[efforts.source])
     meaning = (
         'effort - model'
@@ -128,23 +128,23 @@ def columns(terms: Sequence[str], efforts: Efforts) -> tuple[Column, ...]:
         else 'torque of the effort (effort_scale, effort_offset, effort_without) - model'
     )
     if efforts.source == 'external':
-        meaning = 'empty: effort is an external torque, no part of the model'
+        meaning = 'empty: effort is an external torque, not part of the model'
     residual = Column('residual', 'N m', 'N', meaning)
-    return (*MEASURED, EFFORT if efforts.as_read else EFFORT_SCALED, *wanted, *SMOOTH, INERTIA, model, residual)
+    return (*MEASURED, EFFORT if efforts.as_read else EFFORT_SCALED, *of_terms, *SMOOTH, INERTIA, model, residual)
 
 
 class Computer:
-    """Turns stretches of a recording into columns."""
+    """Computes the columns of segments."""
 
     def __init__(self, dynamics: Dynamics, terms: Sequence[str], cutoff: float, efforts: Efforts) -> None:
         """`cutoff` (Hz): motion above it counts as noise."""
         self._dynamics, self._terms, self._cutoff, self._efforts = dynamics, terms, cutoff, efforts
         self._compute = {name: TERMS[name].start_rows(dynamics) for name in {*terms, *OF_GAMMA}}
 
-    def columns(self, stretch: Stretch) -> dict[str, Array]:
-        """Return by column the numbers (m, n) of a stretch's core, and `measured`: the efforts in N m (N)."""
-        core = stretch.states[stretch.core]
-        q, dq, ddq = smooth_motion(stretch, self._cutoff)
+    def columns(self, segment: Segment) -> dict[str, Array]:
+        """Return the numbers (m, n) of a segment's core by column, and `measured`: the efforts in N m (N)."""
+        core = segment.states[segment.core]
+        q, dq, ddq = smooth_motion(segment, self._cutoff)
         smooth = replace(core, q=q, dq=dq)
         parts = [self._computed(core[rows], smooth[rows], ddq[rows]) for rows in self._payloads(core)]
         found = {'position': core.q, 'velocity': core.dq, 'effort': core.effort}
@@ -155,7 +155,7 @@ class Computer:
         return found | {'residual': known * (found['measured'] - found['model'])}
 
     def _payloads(self, core: States) -> Iterator[slice]:
-        """Give the dynamics one payload after the other, each with the rows that have it; at the end that of before."""
+        """Yield the rows of each payload while the dynamics have it; restore the payload of the dynamics at the end."""
         before, start = self._dynamics.payload, 0
         for _, same in groupby(core.payload, id):
             count = len([*same])
@@ -165,53 +165,53 @@ class Computer:
         self._dynamics.payload = before
 
     def _computed(self, core: States, smooth: States, ddq: Array) -> dict[str, Array]:
-        """Return the terms, A ddq and the whole model (m, n) of states that have one payload."""
+        """Return the terms, A ddq and the whole model (m, n) of states with the same payload."""
         found = {name: self._term(name, core, core) for name in self._terms}
         inertia = self._inertia(smooth.q, ddq)
-        behind = self._efforts.source == 'joint'  # the gear, with friction and rotors before it
-        given = [self._term(name, smooth, core) for name in OF_GAMMA if not (behind and name == 'friction')]
-        model = sum(given, inertia - self._dynamics.rotor_inertia * ddq if behind else inertia)
+        behind = self._efforts.source == 'joint'  # the gear: without friction and rotors
+        terms = [self._term(name, smooth, core) for name in OF_GAMMA if not (behind and name == 'friction')]
+        model = sum(terms, inertia - self._dynamics.rotor_inertia * ddq if behind else inertia)
         return found | {'inertia': inertia, 'model': model}
 
     def _inertia(self, q: Array, ddq: Array) -> Array:
-        """Return A ddq (m, n), a few states at a time: all matrices at once would not stay in the processor's cache."""
+        """Return A ddq (m, n), computed in batches that fit into the processor's cache."""
         found = np.empty_like(q)
-        for start in range(0, len(q), FEW):
-            rows = slice(start, start + FEW)
+        for start in range(0, len(q), BATCH):
+            rows = slice(start, start + BATCH)
             found[rows] = np.einsum('mij,mj->mi', self._dynamics.over('A', q[rows]), ddq[rows])
         return found
 
     def _term(self, name: str, rows: States, core: States) -> Array:
-        """Return a term of rows, which are the core's states, or those of its smooth motion."""
+        """Return a term (m, n) for rows: the states of the core, or those of its smooth motion."""
         compute = self._compute[name]
         if compute is not None:
             return compute(_moving(rows) if TERMS[name].needs_velocity else rows)
         if rows is core:
             return core.torques[name]
-        # Only friction is in Gamma and remembers: what its past adds was found on the positions as they were measured.
+        # Of Gamma, only friction depends on earlier states; that part was computed from the measured positions.
         friction = self._dynamics.friction
         return core.torques[name] - friction.torque(core.dq) + friction.torque(rows.dq)
 
 
 def _moving(rows: States) -> States:
-    """Return states without the velocities of those in which one is not known, as the node takes them."""
+    """Return states with all velocities NaN where any is unknown, as in the node."""
     unknown = np.asarray(np.isnan(rows.dq).any(axis=1))
     return replace(rows, dq=np.where(unknown[:, None], np.nan, rows.dq)) if unknown.any() else rows
 
 
-def smooth_motion(stretch: Stretch, cutoff: float) -> tuple[Array, Array, Array]:
-    """Return q, dq and ddq (m, n) of a stretch's core, smoothed without delay; NaN near the ends of a movement.
+def smooth_motion(segment: Segment, cutoff: float) -> tuple[Array, Array, Array]:
+    """Return q, dq and ddq (m, n) of a segment's core, smoothed without delay; NaN near the ends of a movement.
 
-    There, for one period of the cutoff, a spline has points on one side only, and its curvature is a guess.
+    Within a period of the cutoff from an end, the spline has points on a single side, so its curvature is uncertain.
     """
-    stamp, first = np.unique(stretch.states.stamp, return_index=True)
-    core = stretch.states.stamp[stretch.core]
+    stamp, first = np.unique(segment.states.stamp, return_index=True)
+    core = segment.states.stamp[segment.core]
     time, end = (core - stamp[0]) * 1e-9, (stamp[-1] - stamp[0]) * 1e-9
     inside = (time >= 1 / cutoff) & (time <= end - 1 / cutoff)
-    found = np.full((3, len(core), stretch.states.q.shape[1]), np.nan)
-    if inside.any() and len(stamp) >= FEWEST:
-        with suppress(LinAlgError):  # states that are far more than a period of the cutoff apart say nothing of it
-            spline = smoothing_spline((stamp - stamp[0]) * 1e-9, stretch.states.q[first], cutoff)
+    found = np.full((3, len(core), segment.states.q.shape[1]), np.nan)
+    if inside.any() and len(stamp) >= MIN_STATES:
+        with suppress(LinAlgError):  # states too far apart for the cutoff
+            spline = smoothing_spline((stamp - stamp[0]) * 1e-9, segment.states.q[first], cutoff)
             for order, values in enumerate(found):
                 values[inside] = spline(time[inside], order)
     return found[0], found[1], found[2]

@@ -1,4 +1,4 @@
-"""What is to be done with one recording."""
+"""Job: the processing of a recording, with its settings."""
 
 from __future__ import annotations
 
@@ -16,56 +16,56 @@ from ..recordings.table import TableFile, is_table
 from ..robot.file_text import text_of
 from ..robot.robot_file import located
 
-TERMS_ASKED = ('gravity', 'coriolis', 'friction', 'wrench')
+DEFAULT_TERMS = ('gravity', 'coriolis', 'friction', 'wrench')
 FORMATS = ('parquet', 'csv', 'bag')
 
 
 @dataclass(frozen=True)
 class Job:
-    """What is to be done with one recording."""
+    """Processing of a recording: files, parameters and settings."""
 
     recording: Path
-    out: Path  # folder for the results of this recording alone
-    parameters: Mapping[str, Any] = field(default_factory=dict)  # as of `dynamics_node`
-    joint_states: str = ''  # topic; none: the only one there is
-    terms: tuple[str, ...] = TERMS_ASKED
-    start: float = 0.0  # s from the beginning of the recording
+    out: Path  # folder for the results of this recording
+    parameters: Mapping[str, Any] = field(default_factory=dict)  # of `dynamics_node`
+    joint_states: str = ''  # topic; '': the only one
+    terms: tuple[str, ...] = DEFAULT_TERMS
+    start: float = 0.0  # s from the start of the recording
     end: float = float('inf')
     cutoff: float = 20.0  # Hz; motion above it counts as noise
     formats: tuple[str, ...] = ('parquet',)  # of FORMATS
-    overwrite: bool = True  # whether results of another job may be replaced
+    overwrite: bool = True  # whether results with other settings may be replaced
 
     @property
     def digest(self) -> str:
-        """What tells whether results are those of this job, of these very files, and of this version of ours.
+        """Hash of the settings, the input files and our version: results with the same hash are up to date.
 
-        The kinds of files are no part of it: another kind adds to the results.
+        The output formats are not part of it, because another format is added to the results.
         """
         stats = [(path.name, path.stat().st_size, path.stat().st_mtime_ns) for path in _files(self.recording)]
         robot = (
             '' if self.parameters.get('robot_description') else text_of(located(self.parameters.get('robot_file', '')))
         )
-        ours = share('package.xml').read_text(encoding='utf-8')  # it says the version
+        ours = share('package.xml').read_text(encoding='utf-8')  # has the version
         asked = asdict(replace(self, formats=(), overwrite=True))
         return hashlib.sha256(repr((stats, asked, robot, ours)).encode()).hexdigest()
 
     @property
     def margin(self) -> float:
-        """How far to both sides derivatives look, s: some periods of the cutoff."""
+        """Time that derivatives need on both sides, s: some periods of the cutoff."""
         return max(1.0, 5 / self.cutoff)
 
     def open(self) -> Bag | TableFile:
-        """Return the recording, to be used in a `with`."""
+        """Open the recording, for use in a `with`."""
         return (TableFile if is_table(self.recording) else Bag)(self.recording)
 
 
 def session(parameters: Mapping[str, Any]) -> tuple[Engine, str]:
-    """Return the node's engine for these parameters, and its back end: compiled C where that can be had."""
+    """Return the engine of a node with these parameters, and its backend: compiled C if possible."""
     if 'backend' in parameters:
         return engine_of(parameters), str(parameters['backend'])
     try:
         return engine_of({**parameters, 'backend': 'compiled'}), 'compiled'
-    except KrangDynamicsError:  # no compiler, no CasADi, a robot that C is not made for; or no robot at all
+    except KrangDynamicsError:  # no compiler, no CasADi, an unsupported robot, or no valid robot
         return engine_of(parameters), 'pinocchio'
 
 

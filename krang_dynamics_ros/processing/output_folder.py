@@ -1,4 +1,4 @@
-"""Where results go: to a folder for each recording, which takes the place of earlier results, and of nothing else."""
+"""Output folders: a folder per recording, which replaces earlier results and nothing else."""
 
 from __future__ import annotations
 
@@ -17,63 +17,63 @@ from ..core.errors import ArgumentError, TakenError, listed
 from .job import Job
 
 SUMMARY = 'summary.json'
-OURS = (SUMMARY, 'report.html', 'torques')  # how the names of results begin
+RESULT_PREFIXES = (SUMMARY, 'report.html', 'torques')  # of the names of results
 
 
 def folder_for(recording: Path, out: Path) -> Path:
-    """Return the folder for a recording's results, of its name: a bag's folder may have dots, a file has an ending."""
+    """Return the folder for the results of a recording: named like a bag folder, or like a file without suffix."""
     named = recording if recording.name not in ('', '..') else recording.resolve()
     return (out / (named.name if named.is_dir() else named.stem)).absolute()
 
 
-def check_places(jobs: Sequence[Job], read: Iterable[Path]) -> None:
-    """Refuse jobs that would write to one folder, or to where something is read: a recording, or another of `read`."""
-    taken: dict[Path, Path] = {}
+def check_folders(jobs: Sequence[Job], read: Iterable[Path]) -> None:
+    """Refuse jobs with the same output folder, or with one inside or above a recording or a path in `read`."""
+    recordings: dict[Path, Path] = {}
     sources = [*(job.recording for job in jobs), *read]
     for job in jobs:
-        place = job.out.resolve()
-        if place in taken:
+        folder = job.out.resolve()
+        if folder in recordings:
             raise ArgumentError(
-                f'{taken[place]} and {job.recording}: the results of both would go to {job.out}, must be two folders; '
-                'run them apart, each with its own --out'
+                f'{recordings[folder]} and {job.recording}: both have output folder {job.out}, must be two folders; '
+                'run them separately, each with its own --out'
             )
-        taken[place] = job.recording
+        recordings[folder] = job.recording
         for source in sources:
             path = source.resolve()
-            if place == path or place in path.parents or path in place.parents:
+            if folder == path or folder in path.parents or path in folder.parents:
                 raise ArgumentError(
-                    f'{job.out}: would get results, but {source} is read, must be apart from it; --out names another'
+                    f'{job.out}: output folder, must not contain or be inside of the input {source}; set another --out'
                 )
 
 
 def summary_in(folder: Path) -> dict[str, Any] | None:
-    """Return the summary that results of ours have, as it stands there; None: there is none."""
+    """Return the content of the summary in a folder of results; None if there is none."""
     try:
-        told = json.loads((folder / SUMMARY).read_text(encoding='utf-8'))
+        summary = json.loads((folder / SUMMARY).read_text(encoding='utf-8'))
     except (OSError, ValueError, RecursionError):
         return None
-    return told if isinstance(told, dict) and 'digest' in told else None
+    return summary if isinstance(summary, dict) and 'digest' in summary else None
 
 
 def check_replaceable(folder: Path) -> None:
-    """Refuse a folder that holds anything but results of ours."""
+    """Refuse a folder with other content than results."""
     empty = folder.is_dir() and not any(folder.iterdir())
     if folder.exists() and not empty and summary_in(folder) is None:
         raise ArgumentError(
-            f'{folder}: is there and holds no results ({SUMMARY}), must be a folder of results, or none; '
-            '--out names another'
+            f'{folder}: exists and has no results ({SUMMARY}), must be a folder of results or a new one; '
+            'set another --out'
         )
-    if others := [path.name for path in folder.glob('*') if not path.name.startswith(OURS)]:
-        raise ArgumentError(f'{folder}: holds {listed(others)}, which are no results, and would be lost; move them')
+    if others := [path.name for path in folder.glob('*') if not path.name.startswith(RESULT_PREFIXES)]:
+        raise ArgumentError(f'{folder}: has {listed(others)}, which are not results and would be lost; move them')
 
 
 @contextmanager
 def results_in(out: Path) -> Iterator[Path]:
-    """Give a new folder for results, which takes the place of `out` in the end; after an error that is as it was.
+    """Yield a new folder for results, which replaces `out` at the end; after an error, `out` is unchanged.
 
-    Beside it lies a lock, which the system takes back when the process ends, however it ends: a second process that
-    would write there meanwhile gets a `TakenError`. What a process that was killed left is removed; the folder has a
-    name of its own, so that nothing of a process that still works for a killed one comes into it.
+    A lock file next to it, which the system releases when the process ends, makes a second process that writes there
+    fail with `TakenError`. Leftovers of a killed process are removed. The new folder has a unique name, so that a child
+    of a killed process cannot write into it.
     """
     out.parent.mkdir(parents=True, exist_ok=True)
     with _locked(out):
@@ -88,8 +88,8 @@ def results_in(out: Path) -> Iterator[Path]:
             _remove_parts(out)
 
 
-def remove_left(out: Path) -> None:
-    """Remove what a process of this run left that was ended; leave alone what another run is writing."""
+def remove_leftovers(out: Path) -> None:
+    """Remove leftovers of a killed process of this run, but not the files of another run."""
     if _lock_of(out).exists():
         with suppress(TakenError, OSError), _locked(out):
             _remove_parts(out)
@@ -114,17 +114,17 @@ def _lock_of(out: Path) -> Path:
 
 @contextmanager
 def _locked(out: Path) -> Iterator[None]:
-    """Lock the place of results for this process; `TakenError` if another one has it."""
+    """Lock an output folder for this process; raise `TakenError` if another process has it."""
     lock = _lock(out)
     try:
         yield
     finally:
-        _lock_of(out).unlink(missing_ok=True)  # while it is locked: another process that has it open finds it gone
+        _lock_of(out).unlink(missing_ok=True)  # while locked, so that a waiting process detects it
         os.close(lock)
 
 
 def _lock(out: Path) -> int:
-    """Return the open file of a lock that is ours."""
+    """Acquire the lock of an output folder; return its open file."""
     path = _lock_of(out)
     while True:
         lock = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o666)
@@ -132,18 +132,18 @@ def _lock(out: Path) -> int:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             os.close(lock)
-            where = f'{out}: another process writes its results there, must be one at a time'
-            raise TakenError(f'{where}; wait for it, or name another folder by --out') from None
+            fault = f'{out}: another process writes results there, must be a single one'
+            raise TakenError(f'{fault}; wait for it, or set another --out') from None
         except OSError as error:
             os.close(lock)
             raise OSError(error.errno, f'cannot be locked: {error.strerror}', str(path)) from None
         if _is_at(lock, path):
             return lock
-        os.close(lock)  # of a file that another process has removed since
+        os.close(lock)  # another process has removed this file
 
 
 def _is_at(lock: int, path: Path) -> bool:
-    """Tell whether an open file is still the one at a path."""
+    """Return whether an open file is still the file at a path."""
     try:
         return os.path.samestat(os.fstat(lock), path.lstat())
     except FileNotFoundError:

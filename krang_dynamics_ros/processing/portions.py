@@ -1,4 +1,4 @@
-"""A portion of a recording's time: its messages through the engine, its rows into files, and what was found in it."""
+"""Portions of a recording, by time: replay, columns, files and statistics of each, in parallel processes."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from ..recordings.bag import EARLIEST, LATEST, Bag, Topics
 from ..recordings.recording import RecordingError
 from ..recordings.table import TableFile
 from ..recordings.timing import TimingSums, VelocityRatio
-from .columns import Computer, Stretch, columns, stretches
+from .columns import Computer, Segment, columns, segments
 from .job import Job, session
 from .replay import States, states
 from .summary import POINTS, Downsampled, ErrorSums
@@ -31,20 +31,20 @@ from .writers import Table, TorqueBag
 
 @dataclass(frozen=True)
 class Portion:
-    """Times of arrival (ns) from `start` to before `end`; what came shortly before and after is looked at besides."""
+    """Arrivals (ns) in [start, end), with margins before and after that are replayed but not written."""
 
     start: int
     end: int
     lead: int = 0  # ns before it
     trail: int = 0  # ns after it
-    number: int | None = None  # None: it is all that is asked for
-    zero: int | None = None  # stamp of the recording's first state, if that is in another portion
-    points: int = POINTS  # in a chart
+    number: int | None = None  # None: the only portion
+    zero: int | None = None  # stamp (ns) of the first state, if it is in another portion
+    points: int = POINTS  # of a chart
 
 
 @dataclass
 class PortionResult:
-    """What was found in a portion, but for its rows."""
+    """Statistics of a portion."""
 
     errors: ErrorSums
     downsampled: Downsampled
@@ -53,18 +53,18 @@ class PortionResult:
     states: int = 0
     first: int | None = None  # arrival of the first and the last state, ns
     last: int = 0
-    heard: int = 0
-    jumps: int = 0
+    joint_state_count: int = 0
+    time_resets: int = 0
     repeated: int = 0
     accelerated: int = 0
     refused: dict[str, Refusals] = field(default_factory=dict)
-    nothing: str = ''  # why there is no state
+    no_states: str = ''  # reason if there are no states
 
 
 def work(job: Job, portion: Portion, folder: Path, progress: Callable[[float], None] = lambda _: None) -> PortionResult:
-    """Do a portion of a job: its rows go into files in a folder."""
+    """Process a portion of a job: write its rows to files in a folder, return its statistics."""
     with job.open() as recording:
-        return _Work(job, portion, recording, session(job.parameters)[0], progress).into(folder)
+        return _Work(job, portion, recording, session(job.parameters)[0], progress).write_to(folder)
 
 
 class _Work:
@@ -82,23 +82,23 @@ class _Work:
         downsampled = Downsampled((*job.terms, 'inertia', 'residual', 'model', 'effort'), portion.points)
         self._efforts = engine.external.efforts
         names = engine.dynamics.joint_names
-        self._found = PortionResult(ErrorSums(names), downsampled, TimingSums(), VelocityRatio(len(names)))
+        self._result = PortionResult(ErrorSums(names), downsampled, TimingSums(), VelocityRatio(len(names)))
 
-    def into(self, folder: Path) -> PortionResult:
-        """Write the rows, and return what was found."""
+    def write_to(self, folder: Path) -> PortionResult:
+        """Write the rows to files in a folder; return the statistics."""
         computer = Computer(self._engine.dynamics, self._job.terms, self._job.cutoff, self._efforts)
-        terms = tuple(dict.fromkeys((*self._job.terms, 'friction')))  # to be computed one by one, if they remember
+        terms = tuple(dict.fromkeys((*self._job.terms, 'friction')))  # computed singly if they depend on earlier states
         with ExitStack() as open_files:
             files = self._open(open_files, folder)
-            for stretch in stretches(states(self._engine, self._messages(), terms), self._job.margin):
-                ours = self._ours(stretch)
-                if len(ours.states[ours.core]):
-                    self._write(ours.states[ours.core], computer.columns(ours), files)
-        self._found.nothing = '' if self._found.states else self._nothing()
-        return self._found
+            for segment in segments(states(self._engine, self._messages(), terms), self._job.margin):
+                own = self._own(segment)
+                if len(own.states[own.core]):
+                    self._write(own.states[own.core], computer.columns(own), files)
+        self._result.no_states = '' if self._result.states else self._no_states()
+        return self._result
 
     def _messages(self) -> Iterator[Message | JointStateRun]:
-        """Return the messages, and count those of the portion itself."""
+        """Yield the messages, and count those of the portion without margins."""
         portion, inputs, payloads = self._portion, self._engine.inputs, self._engine.payloads
         if portion.lead:
             yield from self._recording.runs(self._topics, portion.start - portion.lead, portion.start)
@@ -109,20 +109,21 @@ class _Work:
         for refusals in refused.values():
             refusals.count = 0
         timeline = inputs.states.timeline
-        heard, jumps, repeated = inputs.joint_state_count, timeline.time_resets, inputs.states.repeated
+        count, time_resets, repeated = inputs.joint_state_count, timeline.time_resets, inputs.states.repeated
         yield from self._recording.runs(self._topics, portion.start, portion.end)
-        self._found.refused = {name: replace(refusals) for name, refusals in refused.items() if refusals.count}
-        self._found.heard, self._found.jumps = inputs.joint_state_count - heard, timeline.time_resets - jumps
-        self._found.repeated = inputs.states.repeated - repeated
+        self._result.refused = {name: replace(refusals) for name, refusals in refused.items() if refusals.count}
+        self._result.joint_state_count = inputs.joint_state_count - count
+        self._result.time_resets = timeline.time_resets - time_resets
+        self._result.repeated = inputs.states.repeated - repeated
         if portion.trail:
             yield from self._recording.runs(self._topics, portion.end, portion.end + portion.trail)
 
-    def _ours(self, stretch: Stretch) -> Stretch:
-        """Return a stretch whose core is of the portion."""
-        arrival = stretch.states.arrival[stretch.core]
+    def _own(self, segment: Segment) -> Segment:
+        """Return a segment whose core is limited to the portion."""
+        arrival = segment.states.arrival[segment.core]
         inside = np.flatnonzero((arrival >= self._portion.start) & (arrival < self._portion.end))
         first, last = (int(inside[0]), int(inside[-1]) + 1) if len(inside) else (0, 0)
-        return Stretch(stretch.states, slice(stretch.core.start + first, stretch.core.start + last))
+        return Segment(segment.states, slice(segment.core.start + first, segment.core.start + last))
 
     def _open(self, open_files: ExitStack, folder: Path) -> list[Table | TorqueBag]:
         robot, dynamics = self._engine.model.robot, self._engine.dynamics
@@ -143,40 +144,40 @@ class _Work:
     def _write(self, core: States, found: Mapping[str, Array], files: list[Table | TorqueBag]) -> None:
         for file in files:
             file.write(core, found)
-        self._found.timing.add(core.stamp)
-        self._found.velocities.add((core.stamp - core.stamp[0]) * 1e-9, core.q, core.dq)
-        self._found.errors.add(found['measured'], found['residual'])
-        self._found.downsampled.add(core, {**found, 'effort': found['measured']})
-        self._found.states += len(core)
-        self._found.accelerated += int(np.isfinite(found['acceleration']).all(axis=1).sum())
-        self._found.first = int(core.arrival[0]) if self._found.first is None else self._found.first
-        self._found.last = int(core.arrival[-1])
+        self._result.timing.add(core.stamp)
+        self._result.velocities.add((core.stamp - core.stamp[0]) * 1e-9, core.q, core.dq)
+        self._result.errors.add(found['measured'], found['residual'])
+        self._result.downsampled.add(core, {**found, 'effort': found['measured']})
+        self._result.states += len(core)
+        self._result.accelerated += int(np.isfinite(found['acceleration']).all(axis=1).sum())
+        self._result.first = int(core.arrival[0]) if self._result.first is None else self._result.first
+        self._result.last = int(core.arrival[-1])
         contents = self._recording.contents
         start, end = max(self._portion.start, contents.start), min(self._portion.end, contents.end)
-        self._progress(min(max((self._found.last - start) / max(end - start, 1), 0.0), 1.0))
+        self._progress(min(max((self._result.last - start) / max(end - start, 1), 0.0), 1.0))
 
-    def _nothing(self) -> str:
-        """Say why there is not one state."""
+    def _no_states(self) -> str:
+        """Return the reason why there are no states."""
         inputs = self._engine.inputs
         if not inputs.joint_state_count:
-            return 'has no joint states in the time that was asked for'
+            return 'has no joint states in the requested time'
         names, known = inputs.states.joint_names, ~np.isnan(inputs.states.position)
-        missing = [name for name, there in zip(names, known, strict=True) if not there]
+        missing = [name for name, is_known in zip(names, known, strict=True) if not is_known]
         if inputs.states.refusals.count:
             return f'all joint states were refused: {inputs.states.refusals.reason}'
         if inputs.base is not None and not missing:
             return f'the motion of the base was never known: {inputs.base.fault(0, inputs.base.arrival)}'
-        return f'never all joints were known at once; missing: {", ".join(missing[:10])}'
+        return f'all joints were never known at the same time; missing: {", ".join(missing[:10])}'
 
 
 def topics_for(job: Job, engine: Engine, recording: Bag | TableFile) -> Topics:
-    """Return the topics of a recording that a job listens to."""
+    """Return the topics of a recording that a job reads."""
     inputs = engine.inputs
     return recording.topics(tuple(inputs.hands), job.joint_states, inputs.uses_imu, inputs.topics)
 
 
 def table_path(folder: Path, kind: str, number: int | None) -> Path:
-    """Return where a table goes: a file, or one of a folder of that name."""
+    """Return the path of a table: a file, or a numbered part in a folder of that name."""
     whole = folder / f'torques.{kind}'
     if number is None:
         return whole
@@ -184,14 +185,14 @@ def table_path(folder: Path, kind: str, number: int | None) -> Path:
     return whole / f'part-{number:04}.{kind}'
 
 
-LARGE = 60_000  # messages of joint states in a portion, about
-MOST = 1000  # portions, however many messages a bag says that it has
+PORTION_SIZE = 60_000  # joint states in a portion, approximately
+MAX_PORTIONS = 1000
 MIN_POINTS = 100
-LATER = ('pyarrow.parquet', 'rosbags.rosbag2', 'rosbags.typesys')  # what is imported when it is first used
+LATER = ('pyarrow.parquet', 'rosbags.rosbag2', 'rosbags.typesys')  # imported lazily
 
 
 def portions(job: Job, engine: Engine, recording: Bag | TableFile, topics: Topics) -> list[Portion]:
-    """Return the portions of a job, whatever the number of processes is."""
+    """Return the portions of a job, which do not depend on the number of processes."""
     contents, begin = recording.contents, recording.begin if job.start or job.end < float('inf') else 0
     start = begin + int(job.start * 1e9) if job.start else EARLIEST
     end = begin + int(job.end * 1e9) if job.end < float('inf') else LATEST
@@ -199,14 +200,14 @@ def portions(job: Job, engine: Engine, recording: Bag | TableFile, topics: Topic
     inner_start, inner_end = max(start, contents.start), min(end, contents.end)
     messages = contents.topics.get(topics.joint_states, ('', 0))[1]
     share = (inner_end - inner_start) / max(contents.end - contents.start, 1)
-    count = min(int(messages * share / LARGE), MOST, inner_end - inner_start)
-    remember = any(TERMS[term].start_rows(engine.dynamics) is None for term in {*job.terms, 'friction'})
-    if count < 2 or remember or topics.payloads or 'bag' in job.formats or isinstance(recording, TableFile):
+    count = min(int(messages * share / PORTION_SIZE), MAX_PORTIONS, inner_end - inner_start)
+    stateful = any(TERMS[term].start_rows(engine.dynamics) is None for term in {*job.terms, 'friction'})
+    if count < 2 or stateful or topics.payloads or 'bag' in job.formats or isinstance(recording, TableFile):
         return [whole]
     first = next(states(engine, recording.runs(topics, start, end)), None)
     lead = int((job.margin + 2 * engine.inputs.max_age) * 1e9)
     within = [inner_start + (inner_end - inner_start) * k // count for k in range(1, count)]
-    edges = [start, *within, end]  # by what the bag says of its time, so nothing depends on that at either end
+    edges = [start, *within, end]  # start and end are as requested; the index of the bag only gives the inner edges
     points = max(POINTS // count, MIN_POINTS)
     zero = None if first is None else int(first.stamp[0])
     inner = [
@@ -215,10 +216,10 @@ def portions(job: Job, engine: Engine, recording: Bag | TableFile, topics: Topic
     return [replace(inner[0], lead=0), *inner[1:-1], replace(inner[-1], trail=0)]
 
 
-def in_portions(
+def process_portions(
     job: Job, parts: Sequence[Portion], folder: Path, progress: Callable[[float], None], workers: int
 ) -> list[PortionResult]:
-    """Do all portions, in so many processes; return the result of each, in their order."""
+    """Process all portions in `workers` processes; return the results in order."""
     count = len(parts)
     if workers == 1:
         return [work(job, part, folder, partial(_progress, progress, k, count)) for k, part in enumerate(parts)]
@@ -229,8 +230,8 @@ def in_portions(
                 future.result()
                 progress(done / count)
         except BrokenProcessPool:
-            raise RecordingError(f'{job.recording}: a process was ended; is there enough memory?') from None
-        finally:  # after a fault no other portion is begun
+            raise RecordingError(f'{job.recording}: a process was killed; is there enough memory?') from None
+        finally:  # after a fault, start no further portion
             processes.shutdown(cancel_futures=True)
     return [future.result() for future in futures]
 
@@ -240,7 +241,7 @@ def _progress(progress: Callable[[float], None], k: int, count: int, share: floa
 
 
 def pool(workers: int) -> ProcessPoolExecutor:
-    """Return processes that Ctrl-C ends at once; they share what they import, which saves time and memory."""
+    """Return a pool of processes that Ctrl-C ends at once; they share imports, which saves time and memory."""
     context = get_context('forkserver')
     context.set_forkserver_preload([work.__module__, *LATER])
     return ProcessPoolExecutor(workers, context, initializer=signal.signal, initargs=(signal.SIGINT, signal.SIG_DFL))

@@ -1,4 +1,4 @@
-"""Recordings in, torques out: one recording, or many, each in a process of this machine or of a Ray cluster."""
+"""Processing of recordings to torques, in processes of this machine or of a Ray cluster."""
 
 from __future__ import annotations
 
@@ -20,57 +20,57 @@ from ..recordings.recording import RecordingError
 from ..recordings.timing import differing
 from ..robot.robot import joint_units
 from .job import FORMATS, Job, session
-from .output_folder import SUMMARY, remove_left, results_in, summary_in
-from .portions import PortionResult, in_portions, pool, portions, topics_for, work
+from .output_folder import SUMMARY, remove_leftovers, results_in, summary_in
+from .portions import PortionResult, pool, portions, process_portions, topics_for, work
 from .report import report
 from .summary import Downsampled, JointError, Summary
 
 
 def process(job: Job, progress: Callable[[float], None] = lambda _: None, workers: int = 1) -> Summary:
-    """Do a job, if it is not done already; return what was found."""
-    return done(job) or process_anew(job, progress, workers)
+    """Process a recording unless its results are up to date; return the summary."""
+    return done(job) or reprocess(job, progress, workers)
 
 
-def process_anew(job: Job, progress: Callable[[float], None] = lambda _: None, workers: int = 1) -> Summary:
-    """Do a job; its results are there whole or not at all.
+def reprocess(job: Job, progress: Callable[[float], None] = lambda _: None, workers: int = 1) -> Summary:
+    """Process a recording; its results appear complete or not at all.
 
-    A long bag is done in portions, by so many processes; the results are the same for any number of them.
+    A long bag is processed in portions by `workers` processes; the results do not depend on their number.
     """
     job = _with_earlier_formats(job)
     with results_in(job.out) as folder:
-        summary = _worked(job, folder, progress, workers)
+        summary = _process_into(job, folder, progress, workers)
         summary.formats = [*job.formats]
         (folder / SUMMARY).write_text(json.dumps(asdict(summary), indent=1), encoding='utf-8')
     return summary
 
 
 def _with_earlier_formats(job: Job) -> Job:
-    """Return the job with the kinds of files that its earlier results have; refuse to lose those of another job."""
+    """Return the job with the formats of its earlier results added; refuse to replace results of other settings."""
     earlier = summary_in(job.out)
     if earlier is None:
         return job
     if earlier['digest'] != job.digest and not job.overwrite:
         raise ArgumentError(
-            f'{job.out}: holds results of other settings, or of another state of the files, must be a new folder; name '
-            'one by --out, or replace the results by --overwrite'
+            f'{job.out}: has results of other settings or of changed files, must be a new folder; set '
+            '--out, or replace the results with --overwrite'
         )
     kept = [name for name in earlier.get('formats', ()) if name in FORMATS and name not in job.formats]
     return replace(job, formats=(*job.formats, *kept))
 
 
 def done(job: Job) -> Summary | None:
-    """Return the summary of results that are there, if they are those of this job."""
-    told = summary_in(job.out)
-    if told is None or told['digest'] != job.digest or not {*job.formats} <= {*told.get('formats', ())}:
+    """Return the summary of existing results if they are up to date, or None."""
+    stored = summary_in(job.out)
+    if stored is None or stored['digest'] != job.digest or not {*job.formats} <= {*stored.get('formats', ())}:
         return None
-    with suppress(TypeError, KeyError):  # it was changed since; the job is done anew
-        told['errors'] = [JointError(**error) for error in told['errors']]
-        return Summary(**told)
+    with suppress(TypeError, KeyError):  # another format of the summary: process again
+        stored['errors'] = [JointError(**error) for error in stored['errors']]
+        return Summary(**stored)
     return None
 
 
-def _worked(job: Job, folder: Path, progress: Callable[[float], None], workers: int) -> Summary:
-    """Write the results into a folder, and return what was found."""
+def _process_into(job: Job, folder: Path, progress: Callable[[float], None], workers: int) -> Summary:
+    """Write the results to a folder; return the summary."""
     engine, backend = session(job.parameters)
     with job.open() as recording:
         topics, contents = topics_for(job, engine, recording), recording.contents
@@ -78,16 +78,17 @@ def _worked(job: Job, folder: Path, progress: Callable[[float], None], workers: 
     if len(parts) == 1:
         found = [work(job, parts[0], folder, progress)]
     else:
-        found = in_portions(job, parts, folder, progress, workers)
-    if not any(one.states for one in found):
-        raise RecordingError('; '.join((f'{job.recording}: {found[0].nothing}', *topics.notes, *notes)))
+        found = process_portions(job, parts, folder, progress, workers)
+    if not any(result.states for result in found):
+        raise RecordingError('; '.join((f'{job.recording}: {found[0].no_states}', *topics.notes, *notes)))
     used = [topic for topic, _, _ in topics.all]
     summary = Summary(str(job.recording), digest, backend=backend, topics=contents.topics, used=used)
     summary.effort_source = engine.external.efforts.source
     summary.senses = {hand: engine.inputs.hands[hand].sense for hand in topics.wrenches}
     _sum_up(summary, found, engine.dynamics.joint_names)
-    summary.notes = [*notes, *topics.notes, *_miscounted(job, contents.topics.get(topics.joint_states), summary.heard)]
-    downsampled = Downsampled.of([one.downsampled for one in found])
+    indexed = contents.topics.get(topics.joint_states)
+    summary.notes = [*notes, *topics.notes, *_miscounted(job, indexed, summary.joint_state_count)]
+    downsampled = Downsampled.of([result.downsampled for result in found])
     units = joint_units(engine.model.robot)
     efforts = {name: units[name].effort for name in engine.dynamics.joint_names}
     text = report(summary, efforts, downsampled, engine.external.estimate)
@@ -95,97 +96,98 @@ def _worked(job: Job, folder: Path, progress: Callable[[float], None], workers: 
     return summary
 
 
-def _miscounted(job: Job, said: tuple[str, int] | None, read: int) -> Iterator[str]:
-    """Say so if a whole recording had other numbers of joint states than its index says."""
-    if said and said[1] != read and not job.start and job.end == float('inf'):
-        yield f'its index says {said[1]} joint states, {read} were read'
+def _miscounted(job: Job, indexed: tuple[str, int] | None, read: int) -> Iterator[str]:
+    """Yield a note if the number of joint states differs from the index of a recording that was read completely."""
+    if indexed and indexed[1] != read and not job.start and job.end == float('inf'):
+        yield f'its index has {indexed[1]} joint states, but {read} were read'
 
 
 def _sum_up(summary: Summary, found: Sequence[PortionResult], names: Sequence[str]) -> None:
-    """Put into a summary what was found in all portions."""
-    with_states = [one for one in found if one.states]
-    summary.states = sum(one.states for one in found)
+    """Fill a summary with the sums over all portions."""
+    with_states = [result for result in found if result.states]
+    summary.states = sum(result.states for result in found)
     summary.seconds = (with_states[-1].last - (with_states[0].first or 0)) * 1e-9
-    summary.heard, summary.jumps = sum(one.heard for one in found), sum(one.jumps for one in found)
-    summary.repeated = sum(one.repeated for one in found)
-    summary.accelerated = sum(one.accelerated for one in found)
+    summary.joint_state_count = sum(result.joint_state_count for result in found)
+    summary.time_resets = sum(result.time_resets for result in found)
+    summary.repeated = sum(result.repeated for result in found)
+    summary.accelerated = sum(result.accelerated for result in found)
     errors, timing, velocities = with_states[0].errors, with_states[0].timing, with_states[0].velocities
-    for one in with_states[1:]:
-        errors.join(one.errors)
-        timing.join(one.timing)
-        velocities.join(one.velocities)
+    for result in with_states[1:]:
+        errors.join(result.errors)
+        timing.join(result.timing)
+        velocities.join(result.velocities)
     summary.errors, summary.timing = errors.errors(), str(timing.timing(summary.repeated))
     summary.velocity_ratios = differing(velocities.ratio, 1.0, names)
-    for one in found:
-        for name, refusals in one.refused.items():
+    for result in found:
+        for name, refusals in result.refused.items():
             summary.refused[name] = (summary.refused.get(name, (0, ''))[0] + refusals.count, refusals.reason)
 
 
 ray = optional('ray', '--ray')
-TRIES = 2  # of a recording whose process or machine went away
+ATTEMPTS = 2  # at a recording whose process or machine was lost
 
 
 class Result(NamedTuple):
-    """A job and what came of it: a summary, or why there is none."""
+    """Result of a job: a summary, or a fault."""
 
     job: Job
     summary: Summary | None
     fault: str = ''
-    before: bool = False  # whether it was done already, and nothing was done now
+    before: bool = False  # whether existing results were up to date
 
 
 def attempt(job: Job, progress: Callable[[float], None] = lambda _: None, workers: int = 1) -> Result:
-    """Do a job; what is wrong with one recording is its result, and does not end the others."""
+    """Process a recording; return a fault as the result, so that other recordings go on."""
     try:
         if summary := done(job):
             return Result(job, summary, before=True)
-        with np.errstate(all='ignore'):  # numbers that no robot has are refused, and counted
-            return Result(job, process_anew(job, progress, workers))
+        with np.errstate(all='ignore'):  # invalid numbers are refused and counted
+            return Result(job, reprocess(job, progress, workers))
     except KrangDynamicsError as error:
         return Result(job, None, str(error))
     except OSError as error:
         if error.filename:
             return Result(job, None, f'{job.recording}: {error.filename}: {error.strerror or error}')
-        return Result(job, None, f'{job.recording}: {error.strerror or error}; results were to go to {job.out}')
-    except Exception as error:  # whatever it is, the other recordings go on
+        return Result(job, None, f'{job.recording}: {error.strerror or error}; the results belong in {job.out}')
+    except Exception as error:  # unexpected: the other recordings go on
         return Result(job, None, f'{job.recording}: {type(error).__name__}: {" ".join(str(error).split())[:300]}')
 
 
 def on_this_machine(jobs: Sequence[Job], workers: int) -> Iterator[Result]:
-    """Do jobs in so many processes, and return each result as it comes; no half results stay of those that ended."""
+    """Process jobs in `workers` processes; yield each result as it is ready. Partial results are removed."""
     try:
         with ExitStack() as all_processes:
             yield from _on_this_machine(jobs, min(workers, len(jobs)), all_processes)
-    finally:  # Ctrl-C, and a lack of memory, end a process before it tidies up
+    finally:  # Ctrl-C or a lack of memory may end a process before it removes its files
         for job in jobs:
-            remove_left(job.out)
+            remove_leftovers(job.out)
 
 
 def _on_this_machine(jobs: Sequence[Job], workers: int, all_processes: ExitStack) -> Iterator[Result]:
-    """Give every process an executor of its own: one that is killed takes no other job with it."""
-    to_do = deque((job, 1) for job in jobs)  # each with the number of its try
+    """Use an executor per process, so that a killed process affects only its own job."""
+    to_do = deque((job, 1) for job in jobs)  # each with the number of its attempt
     idle = [all_processes.enter_context(pool(1)) for _ in range(workers)]
     at_work: dict[Future[Result], tuple[ProcessPoolExecutor, Job, int]] = {}
     while to_do or at_work:
         while to_do and idle:
-            executor, (job, tries) = idle.pop(), to_do.popleft()
-            at_work[_submitted(executor, job)] = (executor, job, tries)
+            executor, (job, attempts) = idle.pop(), to_do.popleft()
+            at_work[_submitted(executor, job)] = (executor, job, attempts)
         ended, _ = wait(at_work, return_when=FIRST_COMPLETED)
         for future in ended:
-            executor, job, tries = at_work.pop(future)
+            executor, job, attempts = at_work.pop(future)
             error = future.exception()
             if isinstance(error, BrokenProcessPool):
                 executor.shutdown()
                 executor = all_processes.enter_context(pool(1))
             idle.append(executor)
-            if isinstance(error, BrokenProcessPool) and tries < TRIES:
-                to_do.append((job, tries + 1))
+            if isinstance(error, BrokenProcessPool) and attempts < ATTEMPTS:
+                to_do.append((job, attempts + 1))
             else:
-                yield future.result() if error is None else Result(job, None, _why(job, error, tries))
+                yield future.result() if error is None else Result(job, None, _why(job, error, attempts))
 
 
 def _submitted(executor: ProcessPoolExecutor, job: Job) -> Future[Result]:
-    """Hand a job to a process; one that was killed while it had nothing to do is as one that was killed by the job."""
+    """Submit a job; a process that was killed while idle is treated like one killed by the job."""
     try:
         return executor.submit(attempt, job)
     except BrokenProcessPool as error:
@@ -194,17 +196,17 @@ def _submitted(executor: ProcessPoolExecutor, job: Job) -> Future[Result]:
         return broken
 
 
-def _why(job: Job, error: BaseException, tries: int) -> str:
+def _why(job: Job, error: BaseException, attempts: int) -> str:
     if isinstance(error, BrokenProcessPool):
-        return f'{job.recording}: its process was ended, {tries} times of {TRIES}; is there enough memory?'
+        return f'{job.recording}: its process was killed, {attempts} times of {ATTEMPTS}; is there enough memory?'
     return f'{job.recording}: {type(error).__name__}: {" ".join(str(error).split())[:300]}'
 
 
 def on_a_cluster(jobs: Sequence[Job], address: str) -> Iterator[Result]:
-    """Do jobs on a Ray cluster whose machines see the same files, and return each result as it comes."""
+    """Process jobs on a Ray cluster with shared files; yield each result as it is ready."""
     ray.init(address=address, log_to_driver=False)
     try:
-        remote = ray.remote(attempt).options(max_retries=TRIES - 1, retry_exceptions=False)
+        remote = ray.remote(attempt).options(max_retries=ATTEMPTS - 1, retry_exceptions=False)
         waiting: dict[Any, Job] = {remote.remote(job): job for job in jobs}
         while waiting:
             (ended,), _ = ray.wait([*waiting], num_returns=1)

@@ -1,4 +1,4 @@
-"""Messages of a recording through the node's own engine: the states that it would have had, many at a time."""
+"""Replay of a recording through the engine of the node: the states that the node would compute, many at a time."""
 
 from __future__ import annotations
 
@@ -30,41 +30,41 @@ BLOCK = 4096  # states
 
 @dataclass
 class States:
-    """States (m) in the order in which they came. What is not known is NaN."""
+    """States (m) in order of arrival. Unknown numbers are NaN."""
 
     stamp: NDArray[np.int64]  # (m), ns
     arrival: NDArray[np.int64]  # (m), ns
     q: Array  # (m, n)
     dq: Array  # (m, n)
     effort: Array  # (m, n), as measured
-    wrenches: WrenchRows  # what the robot applies
-    payload: Sequence[Mapping[str, Inertia]]  # (m), by link: one object for all states that have the same
-    resets: NDArray[np.int64]  # (m), how often everything began anew before
-    torques: dict[str, Array] = field(default_factory=dict)  # (m, n), of the terms that remember states before
+    wrenches: WrenchRows  # applied by the robot
+    payload: Sequence[Mapping[str, Inertia]]  # (m), by link; the same object while it is constant
+    resets: NDArray[np.int64]  # (m), number of resets before
+    torques: dict[str, Array] = field(default_factory=dict)  # (m, n), of terms that depend on earlier states
     base: Sequence[BaseMotion] | None = None  # (m) motion of the base; None: it is fixed
 
     def __len__(self) -> int:
         return len(self.stamp)
 
     def __getitem__(self, rows: slice) -> States:
-        """Return some of the states."""
+        """Return a slice of the states."""
         torques = {term: torque[rows] for term, torque in self.torques.items()}
-        wrenches = {place: vectors[rows] for place, vectors in self.wrenches.items()}
+        wrenches = {frame: vectors[rows] for frame, vectors in self.wrenches.items()}
         arrays = (self.stamp[rows], self.arrival[rows], self.q[rows], self.dq[rows], self.effort[rows])
         base = None if self.base is None else self.base[rows]
         return States(*arrays, wrenches, self.payload[rows], self.resets[rows], torques, base)
 
 
 def joined(parts: Sequence[States]) -> States:
-    """Return the states of all parts, one after the other."""
+    """Return the states of all parts in a single object."""
     if len(parts) == 1:
         return parts[0]
     columns = zip(*((part.stamp, part.arrival, part.q, part.dq, part.effort) for part in parts), strict=True)
     stamp, arrival, q, dq, effort = (np.concatenate(column) for column in columns)
-    places = dict.fromkeys(place for part in parts for place in part.wrenches)
+    frames = dict.fromkeys(frame for part in parts for frame in part.wrenches)
     wrenches = {
-        place: np.concatenate([part.wrenches.get(place, np.zeros((len(part), 6))) for part in parts])
-        for place in places
+        frame: np.concatenate([part.wrenches.get(frame, np.zeros((len(part), 6))) for part in parts])
+        for frame in frames
     }
     torques = {term: np.concatenate([part.torques[term] for part in parts]) for term in parts[0].torques}
     payload = [*chain.from_iterable(part.payload for part in parts)]
@@ -74,7 +74,7 @@ def joined(parts: Sequence[States]) -> States:
 
 
 def blocks(parts: Iterable[States]) -> Iterator[States]:
-    """Return the same states in parts of `BLOCK` at least."""
+    """Yield the same states in parts of at least `BLOCK`."""
     waiting: list[States] = []
     for part in parts:
         waiting.append(part)
@@ -85,65 +85,65 @@ def blocks(parts: Iterable[States]) -> Iterator[States]:
         yield joined(waiting)
 
 
-ONE_BY_ONE = 64  # joint states at most, before it is tried again to take many at once
+MAX_SINGLE = 64  # joint states that are processed singly before the next attempt of many at once
 
 
 def states(engine: Engine, messages: Iterable[Message | JointStateRun], terms: Sequence[str] = ()) -> Iterator[States]:
-    """Return the states that a node would have had, in blocks; of `terms` those that remember states before with them.
+    """Yield the states that a node would compute, in blocks, with those `terms` that depend on earlier states.
 
-    A message's time of arrival is the recording's; a node's clock is nothing else. Joint states without any fault are
-    taken many at once; where a term remembers, or a payload is on its way, they come one by one as in the node.
+    The arrival times are those of the recording. Joint states without faults are processed many at once. They are
+    processed singly, as in the node, if a term depends on earlier states or a payload changes.
     """
-    remembering = [term for term in terms if TERMS[term].start_rows(engine.dynamics) is None]
-    return blocks(_Replay(engine, remembering).states(messages))
+    stateful = [term for term in terms if TERMS[term].start_rows(engine.dynamics) is None]
+    return blocks(_Replay(engine, stateful).states(messages))
 
 
 class _Replay:
-    def __init__(self, engine: Engine, remembering: Sequence[str]) -> None:
-        self._engine, self._singles = engine, Singles(engine, remembering)
-        self._alone = bool(remembering)
-        self._patience = 1  # joint states to be taken one by one
+    def __init__(self, engine: Engine, stateful: Sequence[str]) -> None:
+        self._engine, self._singles = engine, Singles(engine, stateful)
+        self._always_single = bool(stateful)
+        self._single_count = 1  # joint states to process singly next
 
     def states(self, messages: Iterable[Message | JointStateRun]) -> Iterator[States]:
-        """Return the states in parts."""
+        """Yield the states in parts."""
         for message in messages:
             if isinstance(message, JointStateRun):
                 yield from self._run(message)
             else:
-                self._one(message)
+                self._single(message)
         yield from self._singles.flush()
 
-    def _one(self, message: Message) -> None:
+    def _single(self, message: Message) -> None:
         torques = deliver(self._engine, message)
         if torques is not None:
             self._singles.add(torques, message.arrival)
 
     def _run(self, run: JointStateRun) -> Iterator[States]:
-        """Take what has no fault at once, and what may have one by itself."""
+        """Process joint states without faults at once, and others singly."""
         while len(run):
-            many = None if self._alone else self._many(run)
+            many = None if self._always_single else self._many(run)
             if many is not None:
                 yield from self._singles.flush()
                 yield many
-                rows, self._patience = len(many), 1
+                rows, self._single_count = len(many), 1
             else:
-                rows = len(run) if self._alone else self._patience
-                self._patience = min(2 * rows, ONE_BY_ONE)
+                rows = len(run) if self._always_single else self._single_count
+                self._single_count = min(2 * rows, MAX_SINGLE)
                 for message in run.before(rows).messages():
-                    self._one(message)
+                    self._single(message)
             run = run.after(rows)
-        for message in run.messages():  # wrenches after the last of them
-            self._one(message)
+        for message in run.messages():  # wrenches after the last joint state
+            self._single(message)
         if len(self._singles) >= BLOCK:
             yield from self._singles.flush()
 
     def _many(self, run: JointStateRun) -> States | None:
-        """Take the first joint states of a run at once; None if they must come one by one."""
+        """Process the first joint states of a run at once; None if they must be processed singly."""
         columns = (run.position, run.velocity, run.effort)
-        taken = self._engine.on_joint_states(run.names, columns, run.stamp, run.arrival, run.wrenches)
-        if taken is None:
+        result = self._engine.on_joint_states(run.names, columns, run.stamp, run.arrival, run.wrenches)
+        if result is None:
             return None
-        (q, dq, effort), contacts = taken
+        (q, dq, effort), contacts = result
         stamp, arrival = run.stamp[: len(q)], run.arrival[: len(q)]
         payload = [self._engine.payloads.carried] * len(q)
         resets = np.full(len(q), self._engine.inputs.states.timeline.resets)
@@ -151,7 +151,7 @@ class _Replay:
 
 
 class Singles:
-    """States that come one by one."""
+    """Collector of states that are processed singly."""
 
     def __init__(self, engine: Engine, terms: Sequence[str]) -> None:
         self._engine, self._terms = engine, terms
@@ -169,7 +169,7 @@ class Singles:
         return len(self._times)
 
     def add(self, torques: Torques, arrival: int) -> None:
-        """Take in a state with its torques. Where joints come in parts, a row is an instant at which all are known."""
+        """Add a state with its torques. If joints come in parts, a row is an instant at which all joints are known."""
         terms = [torques.term(term) for term in self._terms]
         if not torques.state.instants:
             return
@@ -185,20 +185,20 @@ class Singles:
             rows[row] = rows.get(row, 0.0) + wrench.vector
 
     def flush(self) -> Iterator[States]:
-        """Return them, if there are any, and begin anew."""
+        """Yield the collected states, if any, and clear them."""
         if self._times:
             stamp, arrival, resets = np.array(self._times, dtype=np.int64).T
             q, dq, effort, *torques = np.array(self._columns).transpose(1, 0, 2)
-            wrenches = {place: np.zeros((len(stamp), 6)) for place in self._wrenches}
-            for place, rows in self._wrenches.items():
-                wrenches[place][[*rows]] = [*rows.values()]
+            wrenches = {frame: np.zeros((len(stamp), 6)) for frame in self._wrenches}
+            for frame, rows in self._wrenches.items():
+                wrenches[frame][[*rows]] = [*rows.values()]
             terms = dict(zip(self._terms, torques, strict=True))
             yield States(stamp, arrival, q, dq, effort, wrenches, self._payload, resets, terms, self._base or None)
             self._begin()
 
 
 def deliver(engine: Engine, message: Message) -> Torques | None:
-    """Give a message to what a node would have given it to; return the torques of a state that is then known."""
+    """Pass a message to the engine as the node does; return the torques if it completes a state."""
     if isinstance(message, JointStateMessage):
         torques = engine.on_joint_state(*message)
         engine.attach_payloads(message.arrival)
@@ -206,8 +206,8 @@ def deliver(engine: Engine, message: Message) -> Torques | None:
     if isinstance(message, WrenchMessage):
         engine.inputs.on_wrench(*message)
     elif isinstance(message, PayloadMessage):
-        told = PayloadSpec(message.mass, message.com, message.inertia)
-        engine.on_payload(message.hand, message.frame, told, message.arrival)
+        payload = PayloadSpec(message.mass, message.com, message.inertia)
+        engine.on_payload(message.hand, message.frame, payload, message.arrival)
     elif isinstance(message, RefusedMessage):
         engine.refuse(message.kind, message.hand, message.reason)
     elif engine.inputs.uses_imu:

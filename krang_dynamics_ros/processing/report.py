@@ -1,4 +1,4 @@
-"""The report of one recording, for a person: what was in it, what was refused, measured against model."""
+"""HTML report of a recording: contents, refusals, and the model compared with measurements."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ BACKENDS = {'compiled': 'compiled C', 'pinocchio': 'Pinocchio'}
 EstimateHands = Callable[[Array, Array], Mapping[str, Array]]
 AXES = ('x', 'y', 'z')
 COLORS = {'effort': '#9bb8d3', 'model': '#c2410c', 'residual': '#9ca3af', 'inertia': '#15803d'}
-SHOWN = ('effort', 'model')  # the model is drawn on the effort
+SHOWN = ('effort', 'model')  # always visible
 
 
 WORDS = {
     'effort': 'The measured torque, or force, of a joint.',
-    'model': 'What the model predicts for the effort: the sum of the terms that the measurement contains.',
+    'model': 'Prediction of the effort: the sum of the terms that the measurement contains.',
     'residual': 'Effort minus model.',
     'RMS': 'Root of the mean squared residual.',
     'std of the effort': 'Standard deviation of the effort.',
@@ -32,7 +32,7 @@ WORDS = {
 
 
 def report(summary: Summary, units: Mapping[str, str], downsampled: Downsampled, estimate: EstimateHands) -> str:
-    """Return the report as one HTML file.
+    """Return the report as a single HTML file.
 
     Args:
         summary: Counts, errors and notes of the recording.
@@ -42,8 +42,8 @@ def report(summary: Summary, units: Mapping[str, str], downsampled: Downsampled,
     """
     page = Page(f'{summary.recording.rpartition("/")[2]}: torques')
     page.paragraph(
-        f'{summary.states} states in {summary.seconds:.1f} s, out of {summary.heard} joint state messages; computed by '
-        f'{BACKENDS[summary.backend]}. Torques are in N m, or in N where a joint slides.'
+        f'{summary.states} states in {summary.seconds:.1f} s, out of {summary.joint_state_count} joint state messages; '
+        f'computed by {BACKENDS[summary.backend]}. Torques are in N m, or in N for prismatic joints.'
     )
     for note in summary.notes:
         page.paragraph(f'Note: {note}.')
@@ -58,17 +58,17 @@ def report(summary: Summary, units: Mapping[str, str], downsampled: Downsampled,
 
 
 def _contents(page: Page, summary: Summary) -> None:
-    page.heading('What was in the recording')
+    page.heading('Contents of the recording')
     rows = [(topic, kind, str(count)) for topic, (kind, count) in summary.topics.items()]
     page.table(('topic', 'type', 'messages'), rows, [topic in summary.used for topic in summary.topics])
     page.paragraph('Marked topics were used.')
     page.paragraph(f'Assumed: {summary.assumed}.')
-    for oddity in summary.oddities:
-        page.paragraph(oddity)
+    for fault in summary.suspected_faults:
+        page.paragraph(fault)
     if summary.refused:
-        page.heading('What was refused')
+        page.heading('Refused messages')
         refused = [(name, str(count), reason) for name, (count, reason) in summary.refused.items()]
-        page.table(('input', 'messages', 'the last because'), refused)
+        page.table(('input', 'messages', 'last reason'), refused)
 
 
 def _errors(page: Page, summary: Summary) -> None:
@@ -84,13 +84,13 @@ def _errors(page: Page, summary: Summary) -> None:
         for error in errors
     ]
     page.table(TABLE, rows, [k == 0 for k in range(len(rows))])
-    page.paragraph(f'The joint with the largest RMS stands first: {errors[0].joint}.')
+    page.paragraph(f'The joint with the largest RMS is first: {errors[0].joint}.')
 
 
 def _charts(page: Page, errors: Sequence[JointError], units: Mapping[str, str], downsampled: Downsampled) -> None:
-    """Draw every joint, that with the largest RMS first; next to an effort, terms and residual are hidden at first."""
+    """Draw every joint, the largest RMS first. If the effort is known, terms and residual are hidden initially."""
     page.heading('Joint by joint')
-    page.paragraph(f'{HELP} Terms and residual of a joint whose effort is known are hidden at first.')
+    page.paragraph(f'{HELP} For joints with known effort, terms and residual are hidden initially.')
     joints = [*units]
     for name in dict.fromkeys([*(error.joint for error in errors), *joints]):
         points = {column: downsampled.line(column, joints.index(name)) for column in (*SHOWN, *downsampled.names)}
@@ -105,34 +105,34 @@ def _charts(page: Page, errors: Sequence[JointError], units: Mapping[str, str], 
 
 
 def _wrenches(page: Page, downsampled: Downsampled) -> None:
-    """Draw what the robot applied with its hands, as their sensors say."""
-    places = {} if downsampled.states is None else downsampled.states.wrenches
-    if places:
+    """Draw the wrenches that the robot applies with its hands, from the sensors."""
+    wrenches = {} if downsampled.states is None else downsampled.states.wrenches
+    if wrenches:
         page.heading('Wrenches that the robot applies')
-        page.paragraph('By the sensors, without bias and weights; zero where none was known.')
-    for place, vectors in places.items():
-        axes, about = place.axes or place.link, place.about or place.link
-        given = '' if axes == about == place.link else f', in the axes of {axes}, about the origin of {about}'
-        _six(page, f'{place.link}{given}', downsampled.seconds, vectors, downsampled.gap)
+        page.paragraph('From the sensors, without bias and weights; zero where unknown.')
+    for frame, vectors in wrenches.items():
+        axes, about = frame.axes or frame.link, frame.about or frame.link
+        given = '' if axes == about == frame.link else f', in the axes of {axes}, about the origin of {about}'
+        _six(page, f'{frame.link}{given}', downsampled.seconds, vectors, downsampled.gap)
 
 
 def _estimated(page: Page, downsampled: Downsampled, estimate: EstimateHands) -> None:
-    """Draw what the external torques tell of the hands, where the observer was asked for."""
+    """Draw the wrenches on the hands estimated from the external torques, if these were computed."""
     if 'external' not in downsampled.names or downsampled.states is None:
         return
-    told: dict[str, dict[int, Array]] = {}
+    by_hand: dict[str, dict[int, Array]] = {}
     for k, (q, torque) in enumerate(zip(downsampled.states.q, downsampled.column('external'), strict=True)):
         for hand, wrench in estimate(q, torque).items():
-            told.setdefault(hand, {})[k] = wrench
-    if told:
+            by_hand.setdefault(hand, {})[k] = wrench
+    if by_hand:
         page.heading('Wrenches of the world on the hands, from the external torques')
-        page.paragraph('In the axes of the hand, about its origin, where the joints can tell.')
-    for hand, rows in told.items():
+        page.paragraph('In the axes of the hand, about its origin, where they are observable.')
+    for hand, rows in by_hand.items():
         _six(page, hand, downsampled.seconds[[*rows]], np.array([*rows.values()]), downsampled.gap)
 
 
 def _six(page: Page, title: str, seconds: Array, vectors: Array, gap: float) -> None:
-    """Draw forces, and moments, over time."""
-    for what, unit, values in (('force', 'N', vectors[:, :3]), ('moment', 'N m', vectors[:, 3:])):
+    """Draw forces and moments over time."""
+    for name, unit, values in (('force', 'N', vectors[:, :3]), ('moment', 'N m', vectors[:, 3:])):
         lines = [Line(axis, seconds, values[:, k], gap=gap) for k, axis in enumerate(AXES)]
-        page.chart(f'{title}: {what}', 'time, s', unit, lines)
+        page.chart(f'{title}: {name}', 'time, s', unit, lines)

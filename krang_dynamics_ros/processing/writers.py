@@ -1,4 +1,4 @@
-"""Results of a recording, written as they come: Parquet or CSV by joint, and a bag with the node's topics."""
+"""Writers of results: tables (Parquet or CSV), and a bag with the topics of the node."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from .replay import States
 pa = optional('pyarrow', 'tables')
 csv = optional('pyarrow.csv', 'tables')
 parquet = optional('pyarrow.parquet', 'tables')
-GROUP = 8192  # rows written together: fewer cost time, more cost memory
+GROUP = 8192  # rows written together: a compromise of time and memory
 
 
 class Table:
-    """A file of one row for each state: `stamp` (ns), `time` (s since the first), then `<joint>.<column>`."""
+    """A file with a row for each state: `stamp` (ns), `time` (s since the first), then `<joint>.<column>`."""
 
     def __init__(
         self,
@@ -32,9 +32,9 @@ class Table:
         columns: Sequence[Column],
         first: int | None = None,
     ) -> None:
-        """`sliding` tells of each joint whether it slides; the ending of `path` says the kind of file.
+        """`sliding` is true for prismatic joints; the suffix of `path` gives the format.
 
-        `first` is the stamp from which time counts; None: that of the first state that is written.
+        `first` is the stamp (ns) of time zero; None: that of the first state written.
         """
         self._joint_names, self._columns = joint_names, columns
         fields = [pa.field('stamp', pa.int64(), metadata={'unit': 'ns'})]
@@ -45,14 +45,14 @@ class Table:
                 about = {'unit': unit, 'meaning': column.meaning}
                 fields.append(pa.field(f'{name}.{column.name}', pa.float64(), metadata=about))
         self._schema = pa.schema(fields)
-        # Measured numbers hardly ever come twice: looking for those that do takes longer than all the rest.
+        # Measured numbers rarely repeat: a dictionary would take longer than all other work.
         plain = {} if path.suffix == '.csv' else {'use_dictionary': False}
         self._writer: Any = (parquet.ParquetWriter if plain else csv.CSVWriter)(path, self._schema, **plain)
         self._first = first
         self._waiting: list[Any] = []
 
     def write(self, core: States, found: Mapping[str, Array]) -> None:
-        """Add states, and what was found of them (m, n) by column."""
+        """Add states with their columns (m, n)."""
         stamp = core.stamp
         if self._first is None and len(stamp):
             self._first = int(stamp[0])
@@ -69,7 +69,7 @@ class Table:
         self._writer.write_table(pa.Table.from_batches(waiting, schema=self._schema))
 
     def close(self) -> None:
-        """End the file."""
+        """Close the file."""
         if self._waiting:
             self._flush()
         self._writer.close()
@@ -92,10 +92,10 @@ class TorqueBag:
         self._writer = rosbag2.Writer(path, version=VERSION, storage_plugin=rosbag2.StoragePlugin.MCAP)
         self._writer.open()
         self._connections: dict[str, Any] = {}
-        self._like: bytes = b''  # a message, to be filled anew
+        self._like: bytes = b''  # a message whose stamp and numbers are replaced
 
     def write(self, core: States, found: Mapping[str, Array]) -> None:
-        """Add the torques (m, n) of states, by term, when these arrived; what is NaN is not written."""
+        """Add the torques (m, n) of states by term, at their arrivals; rows with NaN are omitted."""
         known = {term: np.asarray(np.isfinite(found[term]).all(axis=1)) for term in self._terms}
         for k, (when, stamp) in enumerate(zip(core.arrival.tolist(), core.stamp.tolist(), strict=True)):
             for term in self._terms:
@@ -110,7 +110,7 @@ class TorqueBag:
         return self._connections[term]
 
     def _message(self, stamp: int, torque: Array) -> bytes:
-        """Return a message's bytes: of two messages only the stamp and the numbers at the end differ."""
+        """Return the bytes of a message: messages differ only in the stamp, and in the numbers at the end."""
         if not self._like:
             self._like = self._first(torque)
         head, names = self._like[:STAMP], self._like[STAMP + 8 : -8 * len(torque)]
@@ -123,5 +123,5 @@ class TorqueBag:
         return bytes(self._types.serialize_cdr(message, 'sensor_msgs/msg/JointState'))
 
     def close(self) -> None:
-        """End the bag."""
+        """Close the bag."""
         self._writer.close()

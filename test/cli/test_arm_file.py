@@ -116,7 +116,7 @@ class TestRecording:
 
     def test_a_turned_sign_is_found(self, capsys: pytest.CaptureFixture[str]) -> None:
         arm = made(ARM, '--recording', str(recorded(scale=-1.0)))
-        assert 'the sign is turned' in capsys.readouterr().out
+        assert 'the sign is reversed' in capsys.readouterr().out
         assert arm.effort_scale(['theta1', 'theta2']).tolist() == [-1, -1]
 
     def test_efforts_in_which_gravity_does_not_show_are_said(self, capsys: pytest.CaptureFixture[str]) -> None:

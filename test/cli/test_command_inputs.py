@@ -117,7 +117,7 @@ class TestProcessAgain:
         assert self.run('--to', 'csv') == 0
         before = Path('out/sim/torques.csv').read_bytes()
         assert self.run('--cutoff', '5') == 1
-        assert 'holds results of other settings' in capsys.readouterr().err
+        assert 'has results of other settings' in capsys.readouterr().err
         assert Path('out/sim/torques.csv').read_bytes() == before
         assert self.run('--cutoff', '5', '--overwrite') == 0
         assert self.files() == ['torques.csv', 'torques.parquet']
@@ -126,7 +126,7 @@ class TestProcessAgain:
         assert self.run() == 0
         Path('out/sim/notes.md').write_text('the third joint sticks')
         assert self.run('--cutoff', '5', '--overwrite') == 1
-        assert 'holds notes.md, which are no results, and would be lost; move them' in capsys.readouterr().err
+        assert 'has notes.md, which are not results and would be lost; move them' in capsys.readouterr().err
         assert Path('out/sim/notes.md').exists()
 
     def test_the_largest_error_stands_first(self, capsys: pytest.CaptureFixture[str]) -> None:

@@ -48,7 +48,7 @@ class TestPlaces:
         before = {path: path.read_bytes() for path in folder.rglob('*') if path.is_file()}
         words = (str(folder), '-o', out) if out == '..' else ('drive', '-o', out)
         assert run(*words) == 2
-        assert 'is read, must be apart from it; --out names another' in capsys.readouterr().err
+        assert 'set another --out' in capsys.readouterr().err
         assert {path: path.read_bytes() for path in folder.rglob('*') if path.is_file()} == before
 
     def test_a_folder_of_something_else_stays(self, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -56,7 +56,7 @@ class TestPlaces:
         mine.parent.mkdir(parents=True)
         mine.write_text('all of it')
         assert run('drive') == 1
-        assert 'torques/drive: is there and holds no results (summary.json)' in capsys.readouterr().err
+        assert 'torques/drive: exists and has no results (summary.json)' in capsys.readouterr().err
         mine.unlink()
         assert run('drive') == 0  # an empty one is as good as none
         assert run('drive', '--cutoff', '5', '--overwrite') == 0  # and results are done anew
@@ -74,7 +74,7 @@ class TestPlaces:
         assert run('mon/drive', 'tue/drive') == 2
         said = capsys.readouterr().err
         assert 'mon/drive and ' in said
-        assert 'tue/drive: the results of both would go to ' in said
+        assert 'tue/drive: both have output folder ' in said
         assert not (folder / 'torques').exists()
 
 
@@ -102,7 +102,7 @@ def test_another_version_does_it_anew(folder: Path, monkeypatch: pytest.MonkeyPa
 def test_a_parameter_that_nothing_takes_is_named(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     parameters('joints.theta1.viscos: 2.0')
     assert run('drive') == 0
-    expected = 'note: node.yaml: joints.theta1.viscos is no parameter of this robot. did you mean'
+    expected = 'note: node.yaml: joints.theta1.viscos is not a parameter of this arm. did you mean'
     assert expected in capsys.readouterr().err
 
 

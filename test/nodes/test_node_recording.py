@@ -85,7 +85,7 @@ def test_the_node_and_the_recording_say_the_same(client: Client, robot: Robot, t
     replay(client, told, known)
     assert summary.refused['joint states'][0] > 10
     assert {'wrench left', 'wrench right'} <= set(summary.refused)
-    assert summary.jumps == 1
+    assert summary.time_resets == 1
     whole = {ns(one.header.stamp) for topic, _, one in told if topic == 'joint_states' and len(one.name) == robot.n}
     for term in TERMS:
         answers = {ns(one.header.stamp): np.array(one.effort) for one in client.received[f'torque/{term}']}

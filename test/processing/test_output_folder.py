@@ -14,7 +14,7 @@ import pytest
 
 from krang_dynamics_ros.core.errors import TakenError
 from krang_dynamics_ros.processing.job import Job
-from krang_dynamics_ros.processing.output_folder import remove_left, results_in
+from krang_dynamics_ros.processing.output_folder import remove_leftovers, results_in
 from krang_dynamics_ros.processing.process import Result, attempt, on_this_machine, process
 
 from ..bags import write_bag
@@ -35,7 +35,7 @@ WRITER = (  # begins when it is told to, so that two begin at once
     '                (folder / name).write_text(sys.argv[2] if name != "summary.json" else \'{"digest": ""}\')\n'
     '            print("won", flush=True)\n'
     '    except TakenError as error:\n'
-    '        assert "another process writes its results there" in str(error)\n'
+    '        assert "another process writes results there" in str(error)\n'
 )
 
 
@@ -91,7 +91,7 @@ def test_two_commands_into_one_folder_do_not_mix(tmp_path: Path, kind: str) -> N
     assert 0 in [code for _, code in told]
     for (_, errors), code in told:
         assert code in (0, 1)
-        refusals = ('must be one at a time', 'holds results of other settings')
+        refusals = ('must be a single one', 'has results of other settings')
         assert (code == 0) != any(words in errors for words in refusals), errors
     folder = tmp_path / 'out' / 'drive'
     head = (
@@ -108,9 +108,9 @@ def test_while_another_process_writes_there_a_run_is_refused_and_nothing_is_touc
     job = Job(bag, tmp_path / 'out', ARM)
     with results_in(job.out) as folder:
         (folder / 'torques.half').write_text('of the other one')
-        with pytest.raises(TakenError, match='another process writes its results there, must be one at a time'):
+        with pytest.raises(TakenError, match='another process writes results there, must be a single one'):
             process(job)
-        remove_left(job.out)
+        remove_leftovers(job.out)
         assert attempt(job).fault.startswith(f'{job.out}: another process')
         assert (folder / 'torques.half').exists()
         (folder / 'summary.json').write_text('{"digest": ""}')
@@ -172,6 +172,6 @@ def test_a_killed_process_is_the_failure_of_its_own_recording(
     assert {name: bool(result.summary) for name, result in results.items()} == {
         name: name != 'deadly' for name in names
     }
-    assert 'its process was ended, 2 times of 2; is there enough memory?' in results['deadly'].fault
+    assert 'its process was killed, 2 times of 2; is there enough memory?' in results['deadly'].fault
     assert sorted((tmp_path / 'out' / 'began').read_text().split()) == ['first', 'second', 'third']  # each once
     assert sorted(path.name for path in (tmp_path / 'out').iterdir()) == ['began', 'first', 'second', 'third']

@@ -50,7 +50,7 @@ def bag(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_portions_are_the_whole(bag: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     whole = process(Job(bag, tmp_path / 'whole', ARM))
-    monkeypatch.setattr(portions, 'LARGE', 1000)
+    monkeypatch.setattr(portions, 'PORTION_SIZE', 1000)
     shares: list[float] = []
     split = process(Job(bag, tmp_path / 'split', ARM), shares.append)
     assert shares == sorted(shares)
@@ -69,7 +69,7 @@ def test_portions_are_the_whole(bag: Path, tmp_path: Path, monkeypatch: pytest.M
         np.testing.assert_allclose(
             other[name].to_numpy(), one[name].to_numpy(), rtol=0, atol=same * scale, err_msg=name
         )
-    for name in ('states', 'heard', 'refused', 'jumps', 'seconds', 'used'):
+    for name in ('states', 'joint_state_count', 'refused', 'time_resets', 'seconds', 'used'):
         assert getattr(whole, name) == getattr(split, name), name
     for mine, theirs in zip(whole.errors, split.errors, strict=True):
         assert mine.joint == theirs.joint
@@ -80,7 +80,7 @@ def test_portions_are_the_whole(bag: Path, tmp_path: Path, monkeypatch: pytest.M
 
 
 def test_what_remembers_is_done_in_one(bag: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(portions, 'LARGE', 1000)
+    monkeypatch.setattr(portions, 'PORTION_SIZE', 1000)
     job = Job(bag, tmp_path / 'out', ARM)
     for one in (
         replace(job, terms=('external',)),
@@ -97,7 +97,7 @@ def test_a_fault_in_one_portion_is_the_bags(tmp_path: Path, monkeypatch: pytest.
     content = bytearray(file.read_bytes())
     content[len(content) // 2 : len(content) // 2 + 64] = bytes(64)
     file.write_bytes(content)
-    monkeypatch.setattr(portions, 'LARGE', 1000)
+    monkeypatch.setattr(portions, 'PORTION_SIZE', 1000)
     with pytest.raises(KrangDynamicsError, match='cannot be read on'):
         process(Job(broken, tmp_path / 'out', ARM), workers=2)
     assert not [*tmp_path.glob('*out*')]
@@ -121,7 +121,7 @@ def refuse(job: Job, portion: Portion, folder: Path) -> None:
 @pytest.mark.parametrize(
     ('end', 'error', 'message'),
     [
-        (end_its_process, RecordingError, 'a process was ended; is there enough memory'),
+        (end_its_process, RecordingError, 'a process was killed; is there enough memory'),
         (refuse, RobotError, 'must be positive'),
     ],
 )
@@ -131,7 +131,7 @@ def test_after_a_fault_in_one_process_the_others_begin_no_more_portions(
     monkeypatch.setattr(portions, 'work', end)
     many = [Portion(k, k + 1, number=k) for k in range(200)]
     with pytest.raises(error, match=message):
-        portions.in_portions(Job(tmp_path, tmp_path, ARM), many, tmp_path, lambda _: None, 2)
+        portions.process_portions(Job(tmp_path, tmp_path, ARM), many, tmp_path, lambda _: None, 2)
     assert len([*tmp_path.iterdir()]) < 100
 
 
@@ -140,7 +140,7 @@ def test_ctrl_c_ends_all_of_it_and_the_next_run_is_whole(bag: Path, tmp_path: Pa
     """One bag in portions, or two at once."""
     bags = [shutil.copytree(bag, tmp_path / f'bag_{k}') for k in range(count)]
     code = (
-        'from krang_dynamics_ros.processing import portions\nportions.LARGE = 100\n'
+        'from krang_dynamics_ros.processing import portions\nportions.PORTION_SIZE = 100\n'
         'from krang_dynamics_ros.__main__ import main\nimport sys\n'
         "if __name__ == '__main__':\n    sys.exit(main())\n"
     )

@@ -21,7 +21,7 @@ from krang_dynamics_ros import Robot, dynamics_of, load_robot
 from krang_dynamics_ros.live.messages import JointStateReader
 from krang_dynamics_ros.processing import portions
 from krang_dynamics_ros.processing import process as many
-from krang_dynamics_ros.processing.columns import stretches
+from krang_dynamics_ros.processing.columns import segments
 from krang_dynamics_ros.processing.job import Job
 from krang_dynamics_ros.processing.process import attempt, on_this_machine, process
 from krang_dynamics_ros.processing.replay import States
@@ -149,7 +149,7 @@ def test_a_wrench_is_heard_and_other_topics_are_not(tmp_path: Path) -> None:
 
 
 class TestStretches:
-    """Every state is in one core, and no stretch looks across a gap."""
+    """Every state is in one core, and no segment looks across a gap."""
 
     def states(self, stamps: np.ndarray) -> States:
         none = np.zeros((len(stamps), 1))
@@ -164,12 +164,12 @@ class TestStretches:
     def test_cores_are_the_states(self, size: int) -> None:
         stamps = BEGIN + MS * np.arange(30_000)
         stamps[12_345:] += 10**9
-        found = list(stretches(self.blocks(stamps, size), 0.5))
+        found = list(segments(self.blocks(stamps, size), 0.5))
         np.testing.assert_array_equal(np.concatenate([x.states.stamp[x.core] for x in found]), stamps)
         assert all((np.diff(x.states.stamp) == MS).all() for x in found)
 
     def test_inside_a_movement_there_is_a_margin_on_both_sides(self) -> None:
-        found = list(stretches(self.blocks(BEGIN + MS * np.arange(20_000), 4096), 0.5))
+        found = list(segments(self.blocks(BEGIN + MS * np.arange(20_000), 4096), 0.5))
         for x in found[1:-1]:
             assert x.core.start >= 500
             assert len(x.states) - x.core.stop >= 500
@@ -201,7 +201,7 @@ def test_the_slope_on_the_model_says_sign_and_unit() -> None:
     assert found['turned'].slope == pytest.approx(-1.1, rel=0.01)
     assert found['turned'].explained > 0.95
     assert not found['right'].suspicion
-    assert 'its sign is the other one' in found['turned'].suspicion
+    assert 'its sign is reversed' in found['turned'].suspicion
     assert 'another unit' in found['milli'].suspicion
 
 
@@ -209,7 +209,7 @@ def test_the_slope_on_the_model_says_sign_and_unit() -> None:
 def test_a_summary_says_what_is_assumed_and_what_contradicts(
     portion: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(portions, 'LARGE', portion)
+    monkeypatch.setattr(portions, 'PORTION_SIZE', portion)
 
     def states() -> Iterator[tuple[str, int, object]]:
         for k in range(400):
@@ -222,7 +222,8 @@ def test_a_summary_says_what_is_assumed_and_what_contradicts(
     summary = process(job)
     assert summary.assumed == 'effort_source motor; 0.8 s at 500 rows per second, a gap of 0.102 s'
     assert summary.velocity_ratios == {'theta2': pytest.approx(2, rel=0.01)}
-    assert 'The velocity of theta2 is 2 times the rate of change of its position, must be 1.' in [*summary.oddities]
+    fault = 'The velocity of theta2 is 2 times the rate of change of its position, must be 1.'
+    assert fault in [*summary.suspected_faults]
     assert 'Assumed: effort_source motor' in (tmp_path / 'out' / 'report.html').read_text()
 
 
@@ -339,7 +340,7 @@ def test_a_table_that_begins_at_zero_is_as_long_as_it_is(tmp_path: Path) -> None
         ('time,theta1.position,theta2.position\n0,1\n', 'Expected 3 columns'),
         ('time,theta1.position,theta2.position\n0,1,x\n', 'x'),
         ('time,theta1.position,theta2.position\nnan,1,2\n', 'time in row 1 is nan, must be a time'),
-        ('time,theta1.position\n0,1\n', 'never all joints were known at once; missing: theta2'),
+        ('time,theta1.position\n0,1\n', 'all joints were never known at the same time; missing: theta2'),
     ],
 )
 def test_a_table_with_a_fault_is_named(text: str, message: str, tmp_path: Path) -> None:
@@ -456,6 +457,6 @@ def test_a_fault_of_ours_does_not_lose_the_other_recordings(tmp_path: Path, monk
     def surprise(*_: object) -> None:
         raise ZeroDivisionError('by nobody expected')
 
-    monkeypatch.setattr(many, 'process_anew', surprise)
+    monkeypatch.setattr(many, 'reprocess', surprise)
     result = attempt(Job(tmp_path / 'x.csv', tmp_path / 'out'))
     assert result.fault == f'{tmp_path / "x.csv"}: ZeroDivisionError: by nobody expected'

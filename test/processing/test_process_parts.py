@@ -111,9 +111,9 @@ def test_a_stamp_that_steps_back_a_little_ends_no_movement(
     known = np.isfinite(table.columns('acceleration')).all(axis=1)
     assert known.mean() > 0.95
     assert (np.diff(table.stamp) > 0).all()
-    assert table.summary.jumps == 0
+    assert table.summary.time_resets == 0
     assert table.summary.repeated >= 6
-    (said,) = table.summary.oddities
+    (said,) = table.summary.suspected_faults
     assert said.startswith(f'{table.summary.repeated} messages of joint states had stamps that did not advance')
 
 
@@ -181,8 +181,8 @@ def test_few_accelerations_are_told_with_the_reason(tmp_path: Path) -> None:
         for t in times
     ]
     table = Table(tmp_path, messages, robot_file=arm)
-    (said,) = table.summary.oddities
-    assert said.startswith('Accelerations are known in 0 of 100 states: where time leaves a gap of more than 10 usual')
+    (said,) = table.summary.suspected_faults
+    assert said.startswith('Accelerations are known in 0 of 100 states: a gap of more than 10 median')
 
 
 def test_parts_in_portions_are_those_of_the_whole(
@@ -191,7 +191,7 @@ def test_parts_in_portions_are_those_of_the_whole(
     parts = [Publisher(BODY, 100, 1e-3, 3.7e-3), Publisher(LEFT, 500, 0, 1.1e-3), Publisher(RIGHT, 500)]
     messages = [*published(krang, parts, 6.0)]
     whole = Table(tmp_path / 'whole', messages)
-    monkeypatch.setattr(portions, 'LARGE', 3000)
+    monkeypatch.setattr(portions, 'PORTION_SIZE', 3000)
     split = Table(tmp_path / 'split', messages)
     assert len([*(tmp_path / 'split' / 'out' / 'torques.parquet').iterdir()]) > 1
     np.testing.assert_array_equal(split.stamp, whole.stamp)

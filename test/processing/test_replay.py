@@ -11,7 +11,7 @@ import pytest
 from krang_dynamics_ros import Robot
 from krang_dynamics_ros.live.engine import Engine, engine_of
 from krang_dynamics_ros.live.messages import JointStateRun
-from krang_dynamics_ros.processing.columns import Computer, stretches
+from krang_dynamics_ros.processing.columns import Computer, segments
 from krang_dynamics_ros.processing.replay import States, joined, states
 from krang_dynamics_ros.recordings.bag import Bag, Contents, Topics, topics_of
 from krang_dynamics_ros.recordings.recording import RecordingError
@@ -89,7 +89,7 @@ def test_many_at_once_are_one_by_one(robot: Robot, tmp_path: Path, seed: int) ->
     carried = [[body.parameters.tolist() for row in found.payload for body in row.values()] for found in (many, single)]
     assert carried[0] == carried[1]
     inputs = [one.inputs for one in engines]
-    known = [(one.heard, one.states.refusals, one.states.timeline.time_resets) for one in inputs]
+    known = [(one.joint_state_count, one.states.refusals, one.states.timeline.time_resets) for one in inputs]
     assert known[0] == known[1]
     assert known[0][2] == 2
     for name in ('left', 'right'):
@@ -107,14 +107,14 @@ def test_a_payload_that_is_told_comes_into_the_terms_over_its_ramp(robot: Robot,
     assert (np.diff(growing) >= 0).all()
     computer = Computer(engines[0].dynamics, ('gravity',), 20.0, engines[0].external.efforts)
     dynamics = engine_of(PARAMETERS).dynamics
-    gravity = np.concatenate([computer.columns(stretch)['gravity'] for stretch in stretches([many], 1.0)])
+    gravity = np.concatenate([computer.columns(segment)['gravity'] for segment in segments([many], 1.0)])
     for k in range(0, len(many), 10):
         dynamics.payload = many.payload[k]
         np.testing.assert_allclose(gravity[k], dynamics.Q(many.q[k]), rtol=1e-12, atol=1e-12)
     assert engines[0].dynamics.payload['R10l'].m == 2.0  # as it was before the terms were computed
     engines[0].dynamics.payload = {}
-    for stretch in stretches([many], 1.0):
-        computer.columns(stretch)
+    for segment in segments([many], 1.0):
+        computer.columns(segment)
         assert engines[0].dynamics.payload == {}
 
 

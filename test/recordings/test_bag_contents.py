@@ -56,13 +56,13 @@ LIES: dict[str, Change] = {
 def test_metadata_that_lies_changes_no_row(
     tmp_path: Path, what: str, storage: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(portions, 'LARGE', 1000)
+    monkeypatch.setattr(portions, 'PORTION_SIZE', 1000)
     bag = write_bag(tmp_path / 'bag', arm_states(STATES), storage)
     for path, out in (('true', (0.0, float('inf'))), ('part', (2.0, 3.0))):
         process(Job(bag, tmp_path / path, ARM, start=out[0], end=out[1]))
     lie(bag, LIES[what])
     summary = process(Job(bag, tmp_path / 'out', ARM))
-    assert summary.states == summary.heard == STATES
+    assert summary.states == summary.joint_state_count == STATES
     if what != 'topic count':  # which nothing goes by
         assert any('metadata.yaml says' in line for line in summary.notes)
     for name, values in rows(tmp_path / 'true').items():
@@ -92,10 +92,10 @@ def test_an_index_that_lies_is_named_and_few_portions_are_made(tmp_path: Path, m
     content, true = path.read_bytes(), (200).to_bytes(8, 'little')
     at = content.rindex((1).to_bytes(2, 'little') + true) + 2  # of the only channel
     path.write_bytes(content[:at] + (10**13).to_bytes(8, 'little') + content[at + 8 :])
-    monkeypatch.setattr(portions, 'MOST', 4)
+    monkeypatch.setattr(portions, 'MAX_PORTIONS', 4)
     summary = process(Job(bag, tmp_path / 'out', ARM))
     assert summary.states == 200
-    assert f'its index says {10**13} joint states, 200 were read' in summary.notes
+    assert f'its index has {10**13} joint states, but 200 were read' in summary.notes
 
 
 BAD = [(-1, 0), (-5, 999_999_999), (5, 10**9), (2**31 - 1, 2**32 - 1)]
@@ -108,7 +108,7 @@ def test_a_stamp_that_is_no_time_is_refused_as_in_the_node(tmp_path: Path, bad: 
         messages[k][2].header.stamp = TYPES.types['builtin_interfaces/msg/Time'](*bad)
     bag = write_bag(tmp_path / 'bag', messages)
     summary = process(Job(bag, tmp_path / 'out', ARM))
-    assert (summary.states, summary.heard) == (96, 100)
+    assert (summary.states, summary.joint_state_count) == (96, 100)
     count, reason = summary.refused['joint states']
     assert count == 4
     assert reason.startswith(f'stamp: {bad[0]} s and {bad[1]} ns, must be 0 s or more')
