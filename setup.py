@@ -23,6 +23,7 @@ setup(
         (f'{SHARE}/config', glob('config/*.yaml')),
         (f'{SHARE}/config/textbook', glob('config/textbook/*.yaml')),
         (f'{SHARE}/config/recordings', glob('config/recordings/*.yaml')),
+        (f'{SHARE}/config/robots', glob('config/robots/*.yaml')),
         (f'{SHARE}/urdf', glob('urdf/*.urdf')),
         (f'{SHARE}/launch', glob('launch/*.launch.py')),
         (f'{SHARE}/rviz', glob('rviz/*.rviz')),

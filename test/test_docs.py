@@ -20,7 +20,9 @@ from krang_dynamics_ros.robot.robot_file import read_robot
 from .cli.test_commands import run
 from .robots import ROOT
 
-DOCUMENTS = {path.name: path.read_text() for path in (*ROOT.glob('*.md'), *(ROOT / 'docs').glob('*.md'))}
+PLACES = {path.name: path for path in (*ROOT.glob('*.md'), *(ROOT / 'docs').glob('*.md'))}
+PLACES |= {f'robots/{path.name}': path for path in (ROOT / 'docs' / 'robots').glob('*.md')}
+DOCUMENTS = {name: path.read_text() for name, path in PLACES.items()}
 README, NODE = DOCUMENTS['README.md'], DOCUMENTS['dynamics_node.md']
 NOTATION, ROBOT_FILE = DOCUMENTS['notation.md'], DOCUMENTS['robot_file.md']
 EVERYTHING = '\n'.join(DOCUMENTS.values())
@@ -80,6 +82,10 @@ def test_the_site_has_every_document() -> None:
     listed = '\n'.join(re.findall(r'```{toctree}\n(.*?)```', DOCUMENTS['index.md'], re.DOTALL))
     pages = {path.stem for path in (ROOT / 'docs').glob('*.md')} - {'index'}
     assert set(re.findall(r'^(\w+)$', listed, re.MULTILINE)) == pages
+    assert 'robots/index' in listed
+    arms = '\n'.join(re.findall(r'```{toctree}\n(.*?)```', DOCUMENTS['robots/index.md'], re.DOTALL))
+    pages = {path.stem for path in (ROOT / 'docs' / 'robots').glob('*.md')} - {'index'}
+    assert set(re.findall(r'^(\w+)$', arms, re.MULTILINE)) == pages
 
 
 def test_the_reference_has_every_public_name() -> None:
@@ -144,9 +150,8 @@ def test_commands_run_as_typed(name: str, clone: Path) -> None:
 def test_files_that_are_named_exist(name: str) -> None:
     for named in re.findall(r'`((?:config|urdf|docs|test|examples|launch|rviz|benchmarks)/[\w./]*)`', DOCUMENTS[name]):
         assert (ROOT / named).exists(), named
-    folder = ROOT if (ROOT / name).exists() else ROOT / 'docs'
     for link in re.findall(r'\]\((?!http)([^)#]+)[^)]*\)', DOCUMENTS[name]):
-        assert (folder / link).exists(), link
+        assert (PLACES[name].parent / link).exists(), link
 
 
 def tasks() -> list[tuple[str, str]]:

@@ -7,13 +7,15 @@ import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from ..core.errors import ArgumentError
-from ..core.files import write_whole
+from ..core.files import share, write_whole
+from ..live.parameter_file import read_parameters
 from ..processing.arm_recording import recorded_arm
 from ..robot.adapted import Adaptation
 from ..robot.arm_file_text import GUESS, NewArm, arm_file_text
-from ..robot.known_arms import UNKNOWN, hands_of, unreported_joints
+from ..robot.known_arms import UNKNOWN, KnownArm, hands_of, unreported_joints
 from ..robot.robot_file import located
 from .arm_option import read_arm_file
 from .common import add_overwrite, check_outputs, command_parser, guarded, loaded, say
@@ -52,11 +54,16 @@ def _new_arm(arguments: argparse.Namespace) -> int:
             arm, robot=found.adaptation.of_robot(robot), adaptation=found.adaptation, joint_states=found.topic,
             sign=found.sign, findings=found.findings,
         )  # fmt: skip
-    text = arm_file_text(arm, arguments.output.name)
+    text = arm_file_text(replace(arm, preset=preset_of(arm.known)), arguments.output.name)
     write_whole(arguments.output, text)
     say(*_summary(arm, arguments.output, text))
     read_arm_file(arguments.output)
     return 0
+
+
+def preset_of(known: KnownArm) -> dict[str, Any]:
+    """Return the parameters of a known arm's file, or nothing."""
+    return {} if known is UNKNOWN else read_parameters(share('config', 'robots', f'{known.file}.yaml'))
 
 
 def _summary(arm: NewArm, output: Path, text: str) -> list[str]:

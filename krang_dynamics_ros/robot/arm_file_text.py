@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from .adapted import Adaptation
 from .known_arms import UNKNOWN, KnownArm, hand_links, hands_of, known_arm
@@ -27,11 +28,24 @@ class NewArm:
     joint_states: str = ''  # topic; empty: the driver's usual topic
     sign: float = 0.0  # of effort, from a recording: 1 or -1; 0: unknown
     findings: tuple[str, ...] = ()  # sentences about a recording
+    preset: Mapping[str, Any] = field(default_factory=dict)  # parameters of the known arm's file in config/robots/
 
     @property
     def known(self) -> KnownArm:
         """Known arm with such joint names."""
         return known_arm(self.robot)
+
+    @property
+    def effort_scale(self) -> float:
+        """N m per unit of effort: as the known arm's file says of its joints, 1 if they differ."""
+        scales = {value for name, value in self.preset.items() if name.endswith('.effort_scale')}
+        scale = float(scales.pop()) if len(scales) == 1 else 1.0
+        return self.sign * abs(scale) or scale
+
+    @property
+    def source(self) -> str:
+        """Where guesses on the driver come from."""
+        return f'as config/robots/{self.known.file}.yaml says' if self.preset else 'the usual value'
 
 
 def arm_file_text(arm: NewArm, name: str) -> str:
@@ -47,6 +61,7 @@ def arm_file_text(arm: NewArm, name: str) -> str:
         '/**/krang_dynamics:  # the dynamics node, and the commands that use its parameters',
         '  ros__parameters:',
         *_effort(arm),
+        *_of_driver(arm),
         *_hands(arm),
         *_terms(arm),
         *_keep_out(),
@@ -111,31 +126,58 @@ def _mounting(arm: NewArm) -> list[str]:
 
 def _firmware(arm: NewArm) -> list[str]:
     words = "Terms that the arm's own firmware adds to torque commands, so they are subtracted (docs/firmware.md)."
-    if arm.known.adds_gravity:
-        return ['', *_comment(words), f'    robot: {{adds: [gravity]}}  # {GUESS}: of {arm.known.name}']
-    return ['', *_comment(words), "    robot: {adds: ['']}"]
+    adds = arm.preset.get('robot.adds', [''])
+    mark = f'  # {GUESS}: {arm.source}' if any(adds) else ''
+    return ['', *_comment(words), f'    robot: {{adds: {_list(name for name in adds if name)}}}{mark}']
 
 
 def _joint_states(arm: NewArm) -> list[str]:
-    topic, known = arm.joint_states or arm.known.joint_states, arm.known
-    mark = '' if arm.joint_states else f'  # {GUESS}: ' + ('the usual name' if known is UNKNOWN else f'of {known.name}')
+    topic = arm.joint_states or arm.preset.get('joint_states_topic', 'joint_states')
+    mark = '' if arm.joint_states else f'  # {GUESS}: {arm.source}'
     return [
         '',
         *_comment('Topics. Relative names: a namespace goes in front.'),
-        *(part for line in known.notes for part in _comment(line)),
         f'    joint_states_topic: {_text(topic)}{mark}',
     ]
 
 
 def _effort(arm: NewArm) -> list[str]:
-    known, scale = arm.known, arm.sign * abs(arm.known.effort_scale) or arm.known.effort_scale
     lines = _comment(
         "effort_source: what `effort` means. motor: the motor's torque, at the joint; joint: a sensor behind the gear; "
         'external: the torque of contacts. effort_scale: N m per unit of effort, negative if the sign is reversed.'
     )
-    lines += [*_comment(f'{GUESS}: {known.effort}'), f'    effort_source: {known.effort_source}']
-    lines += ["    effort_without: ['']  # terms that the driver has subtracted, such as gravity", '    joints:']
-    return lines + [f'      {_text(name)}: {{effort_scale: {scale}}}' for name in arm.robot.joint_names]
+    guess = arm.source if arm.preset else 'this arm is unknown: motor torque in N m, gravity included, is assumed'
+    without = _list(name for name in arm.preset.get('effort_without', ()) if name)
+    lines += [*_comment(f'{GUESS}: {guess}'), f'    effort_source: {arm.preset.get("effort_source", "motor")}']
+    lines += [f'    effort_without: {without}  # terms that the driver has subtracted, such as gravity', '    joints:']
+    return lines + [f'      {_text(name)}: {{effort_scale: {arm.effort_scale}}}' for name in arm.robot.joint_names]
+
+
+OF_DRIVER = (
+    'velocity_source', 'velocity_cutoff', 'command_start', 'command_controller', 'robot.gravity',
+    'robot.friction_share',
+)  # fmt: skip
+OF_HAND = ('sensor.compensated', 'sensor.frame', 'robot_flange', 'robot_payload.mass', 'robot_payload.com')
+
+
+def _of_driver(arm: NewArm) -> list[str]:
+    """Return what else the file of a known arm says of its driver."""
+    found = {name: arm.preset[name] for name in OF_DRIVER if name in arm.preset}
+    if len(found.get('robot.friction_share', ())) not in (2, 2 * arm.robot.n):
+        found.pop('robot.friction_share', None)
+    return [f'    {name}: {json.dumps(value)}  # {GUESS}: {arm.source}' for name, value in found.items()]
+
+
+def _of_hand(arm: NewArm) -> list[str]:
+    """Return what the file of a known arm says of its hand, as far as the robot has the links."""
+    links = {link.name for link in arm.robot.links}
+    found = {key: arm.preset[f'hand.{key}'] for key in OF_HAND if f'hand.{key}' in arm.preset}
+    for key in ('sensor.frame', 'robot_flange'):
+        if found.get(key, '') not in links:
+            found.pop(key, None)
+    if 'robot_flange' not in found:
+        found = {key: value for key, value in found.items() if not key.startswith('robot_payload')}
+    return [f'      {key}: {json.dumps(value)}  # {GUESS}: {arm.source}' for key, value in found.items()]
 
 
 def _hands(arm: NewArm) -> list[str]:
@@ -147,27 +189,29 @@ def _hands(arm: NewArm) -> list[str]:
     lines = ['', *_comment(f'Hands. The ends of the arm: {listed}. {guess}')]
     lines.append(f'    end_effectors: [{", ".join(hands)}]')
     for name, link in hands.items():
-        topic = arm.known.wrench or f'wrench/{name}'
+        topic = arm.preset.get('hand.wrench_topic', f'wrench/{name}')
+        sense = arm.preset.get('hand.sense', 'applied_on_robot')
         lines += [
             f'    {name}:',
             f'      link: {_text(link)}',
             f'      wrench_topic: {_text(topic)}  # of a force sensor, if present',
-            f'      sense: {arm.known.sense}  # side that applies the wrench; test it as in docs/hands.md',
+            f'      sense: {sense}  # side that applies the wrench; test it as in docs/hands.md',
             '      tool: {mass: 0.0, com: [0.0, 0.0, 0.0]}  # body behind the sensor, contained in the URDF, kg and m: '
             '`krang calibrate`',
+            *_of_hand(arm),
         ]
     return lines
 
 
 def _terms(arm: NewArm) -> list[str]:
     joints = ', '.join(arm.robot.joint_names)
-    if arm.known.adds_gravity:
-        first = ['    total_terms: [gravity, coriolis]  # gravity is subtracted from commands: robot.adds']
-    else:
-        first = ['    total_terms: [gravity]  # in torque/total: gravity, coriolis, friction, wrench']
+    terms = _list(arm.preset.get('total_terms', ['gravity'])).replace('"', '')
+    first = f'    total_terms: {terms}  # in torque/total: gravity, coriolis, friction, wrench'
+    if any(arm.preset.get('robot.adds', [''])):
+        first = f'    total_terms: {terms}  # what the firmware adds of it is subtracted from commands: robot.adds'
     return [
         '',
-        *first,
+        first,
         *_comment("Joints of torque commands, in the controller's order; without them, no commands (docs/commands.md)"),
         f'    # command_joints: [{joints}]',
     ]

@@ -1,4 +1,4 @@
-"""Known arms and their ROS drivers: topics, meaning of effort, firmware. Recognized by the names of the joints."""
+"""Known arms, recognized by the names of their joints: `config/robots/` has what their usual drivers do."""
 
 from __future__ import annotations
 
@@ -11,69 +11,32 @@ from .robot import Joint, Robot
 
 @dataclass(frozen=True)
 class KnownArm:
-    """Properties of the usual ROS 2 driver of an arm; all must be checked on the real arm."""
+    """Arm with a file in `config/robots/`: the topics, efforts and firmware of its usual ROS 2 driver."""
 
     name: str
+    file: str  # without folder and .yaml
     joints: str  # regular expression that the names of six joints match, at their end
     robot: str = ''  # regular expression of the robot's name, if the joints' names are not specific
-    joint_states: str = 'joint_states'
-    wrench: str = ''  # topic; empty: wrench/<hand>
-    sense: str = 'applied_on_robot'
-    effort_source: str = 'motor'
-    effort_scale: float = 1.0
-    effort: str = 'this arm is unknown: motor torque in N m, gravity included, is assumed'
     unreported: str = ''  # regular expression of joints that the joint states do not contain
-    adds_gravity: bool = False  # whether the firmware adds gravity to torque commands
-    notes: tuple[str, ...] = ()
 
 
-_KUKA = 'torque behind the gear with gravity, N m; KUKA reports it with the opposite sign, hence -1'
 KNOWN = (
     KnownArm(
-        'Franka FER or FR3 (franka_ros2)', r'(panda|fer|fr3)_joint[1-7]', joint_states='franka/joint_states',
-        wrench='franka_robot_state_broadcaster/external_wrench_in_stiffness_frame', sense='applied_by_robot',
-        effort_source='joint', effort='sensor behind the gear, N m, gravity included, motor friction not',
-        unreported='.*finger.*', adds_gravity=True,
-        notes=(
-            'the topic `joint_states` of franka_ros2 is a copy at 30 Hz; `franka/joint_states` has the full rate',
-        ),
+        'Franka FER or FR3 (franka_ros2)', 'franka_fr3', r'(panda|fer|fr3)_joint[1-7]', unreported='.*finger.*'
     ),
     KnownArm(
-        'Universal Robots (Universal_Robots_ROS2_Driver)', r'(shoulder_pan|shoulder_lift|elbow|wrist_[123])_joint',
-        wrench='force_torque_sensor_broadcaster/ft_data',
-        effort='motor current in A, so effort_scale must become N m per A (`krang identify`); drivers with '
-        'actual_current_as_torque report N m without gravity instead: effort_without: [gravity]',
-        adds_gravity=True,
-        notes=(
-            'tf_prefix of the driver is joint_prefix here',
-            "the wrench's frame tool0_controller is in no URDF: republish it with an empty frame_id",
-        ),
+        'Universal Robots (Universal_Robots_ROS2_Driver)', 'universal_robots',
+        r'(shoulder_pan|shoulder_lift|elbow|wrist_[123])_joint',
     ),
+    KnownArm('KUKA LBR (lbr_fri_ros2_stack)', 'kuka_lbr_fri_stack', r'lbr_A[1-7]'),
     KnownArm(
-        'KUKA LBR (lbr_fri_ros2_stack)', r'lbr_A[1-7]', joint_states='lbr/joint_states',
-        wrench='lbr/force_torque_broadcaster/wrench', effort_source='joint', effort_scale=-1.0, effort=_KUKA,
-        adds_gravity=True,
+        'KUKA LBR (kuka_drivers, iiwa_ros2)', 'kuka_lbr_iiwa14', r'joint_a?[1-7]', robot=r'(?i)lbr|iiwa|med'
     ),
-    KnownArm(
-        'KUKA LBR (kuka_drivers, iiwa_ros2)', r'joint_a?[1-7]', robot=r'(?i)lbr|iiwa|med', effort_source='joint',
-        effort_scale=-1.0, effort=_KUKA, adds_gravity=True,
-    ),
-    KnownArm(
-        'Kinova Gen3 (ros2_kortex)', r'joint_[1-7]', robot=r'(?i)gen3|kortex', effort_source='joint',
-        effort_scale=-1.0,
-        effort='sensor in the joint with gravity, N m; Kinova reports it with the opposite sign, hence -1',
-        notes=('efforts have offsets of 0.2 to 1.9 N m: `krang identify` finds them',),
-    ),
-    KnownArm(
-        'OpenArm (openarm_ros2)', r'openarm_(left_|right_)?joint[1-7]',
-        effort="the motor's own torque at the gear output, N m, gravity and friction included",
-    ),
-    KnownArm(
-        'UFACTORY xArm', r'joint[1-7]', robot=r'(?i)xarm|ufactory|lite6|uf850',
-        effort='an estimate from the motor current, N m; whether gravity is included is unknown',
-    ),
+    KnownArm('Kinova Gen3 (ros2_kortex)', 'kinova_gen3', r'joint_[1-7]', robot=r'(?i)gen3|kortex'),
+    KnownArm('OpenArm (openarm_ros2)', 'openarm', r'openarm_(left_|right_)?joint[1-7]'),
+    KnownArm('UFACTORY xArm', 'ufactory_xarm7', r'joint[1-7]', robot=r'(?i)xarm|ufactory|lite6|uf850|uf_robot'),
 )  # fmt: skip
-UNKNOWN = KnownArm('', '')
+UNKNOWN = KnownArm('', '', '')
 MIN_JOINTS = 6  # joints that must match, after the same prefix
 
 
