@@ -146,7 +146,11 @@ def _effort(arm: NewArm) -> list[str]:
         "effort_source: what `effort` means. motor: the motor's torque, at the joint; joint: a sensor behind the gear; "
         'external: the torque of contacts. effort_scale: N m per unit of effort, negative if the sign is reversed.'
     )
-    guess = arm.source if arm.preset else 'this arm is unknown: motor torque in N m, gravity included, is assumed'
+    guess = (
+        f'{arm.source}, with the reasons'
+        if arm.preset
+        else 'this arm is unknown: motor torque in N m, gravity included, is assumed'
+    )
     without = _list(name for name in arm.preset.get('effort_without', ()) if name)
     lines += [*_comment(f'{GUESS}: {guess}'), f'    effort_source: {arm.preset.get("effort_source", "motor")}']
     lines += [f'    effort_without: {without}  # terms that the driver has subtracted, such as gravity', '    joints:']
