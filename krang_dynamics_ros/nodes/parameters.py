@@ -64,7 +64,7 @@ class NodeSettings(Settings):
         super().__init__()
         self._node = node
 
-    def _first(self, spec: ParameterSpec) -> Any:
+    def _initial(self, spec: ParameterSpec) -> Any:
         return self._node.declare_parameter(spec.name, spec.default, descriptor(spec)).value
 
     def follow(self) -> None:
