@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import deque
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
@@ -38,8 +39,10 @@ SPECS = (
     ),
 )  # fmt: skip
 
-AGREEMENT = math.radians(10.0)  # between gravity by the orientation and by the specific force, at rest
-NEAR = 1 / math.cos(AGREEMENT) - 1  # of gravity: a level acceleration that turns the force by more lengthens it by more
+AGREEMENT = 10.0  # degrees between gravity by the orientation and by the specific force, at rest
+NEAR = (
+    1 / math.cos(math.radians(AGREEMENT)) - 1
+)  # of gravity: a level acceleration that turns the force by more lengthens it by more
 REST_RATE = 0.1  # rad/s
 MAX_RATE = 50.0  # rad/s: more than any gyroscope on a robot reads
 MAX_FORCE = 200.0  # m/s^2: 20 g
@@ -97,14 +100,17 @@ class BaseInput:
         self.delay = Delay(('imu',))
         self.motion: BaseMotion | None = None
         self.stamp, self.arrival = 0, NEVER
+        self._past: deque[tuple[int, BaseMotion]] = deque()  # by stamp, no older than the timeout
         self._dynamics, self._gravity, self._link = dynamics, gravity, link
         self._mountings: dict[str, Mounting] = {}
+        self._contradiction = ''  # of the latest reading at rest
         if link:
             self._mounting(link)
 
     def forget(self) -> None:
         """Forget all readings."""
         self.motion, self.stamp, self.arrival = None, 0, NEVER
+        self._past.clear()
         self.rate.forget()
         self.delay.forget()
 
@@ -134,6 +140,10 @@ class BaseInput:
         self.motion, self.stamp, self.arrival = motion, stamp, message.arrival
         if stamp:
             self.delay.observe(stamp, message.arrival)
+        if stamp and motion is not None:
+            self._past.append((stamp, motion))
+        while self._past and self._past[0][0] < stamp - limit:
+            self._past.popleft()
         return True
 
     def _motion(self, message: ImuMessage) -> BaseMotion | None:
@@ -188,24 +198,22 @@ class BaseInput:
         return found[0], found[1]
 
     def _refuse_contradiction(self, up: Array, w: Array, f: Array) -> None:
-        """Raise `ArgumentError` if a base at rest feels gravity elsewhere than its orientation says."""
+        """Raise `ArgumentError` if a base at rest feels gravity elsewhere than its orientation says.
+
+        From then on all readings are refused, also of a base that moves, until one at rest agrees.
+        """
         gravity, size = self._gravity, math.sqrt(f @ f)
-        if w @ w > REST_RATE**2 or not gravity:
-            return
-        if self.mode == 'full' and size < FALLING * gravity:
-            raise ArgumentError(
+        still = w @ w <= REST_RATE**2 and gravity > 0
+        if still and self.mode == 'full' and size < FALLING * gravity:
+            self._contradiction = (
                 f'imu: linear_acceleration of {size:.3g} m/s^2, must be a specific force, {gravity:.4g} m/s^2 at rest; '
                 'look at its unit'
             )
-        if abs(size - gravity) > NEAR * gravity:
-            return
-        angle = math.acos(max(-1.0, min(1.0, float(up @ f) / size)))
-        if angle > AGREEMENT:
-            raise ArgumentError(
-                f'imu: at rest gravity by its orientation and by its linear_acceleration are {math.degrees(angle):.0f} '
-                f'degrees apart, must be within {math.degrees(AGREEMENT):g}; look at the frames of the driver '
-                '(z up, +9.81 on the axis that points up)'
-            )
+        elif still and abs(size - gravity) <= NEAR * gravity:
+            angle = math.degrees(math.acos(max(-1.0, min(1.0, float(up @ f) / size))))
+            self._contradiction = '' if angle <= AGREEMENT else _contradiction(angle)
+        if self._contradiction:
+            raise ArgumentError(self._contradiction)
 
     # A joint state ---------------------------------------------------------------------------------------------------
 
@@ -220,7 +228,7 @@ class BaseInput:
         if abs(age) > limit:
             return (
                 f'the last IMU reading came {age * 1e-9:.3g} s ago, must be within {self.timeout:g} s (state_timeout)'
-                + (self._last_refusal())
+                + self._last_refusal()
             )
         if abs(lead) > limit:
             side = 'ahead of' if lead > 0 else 'behind'
@@ -230,8 +238,26 @@ class BaseInput:
             )
         return '' if self.motion is not None else 'the angular acceleration of the base is not known yet (imu.cutoff)'
 
+    def at(self, stamp: int) -> BaseMotion | None:
+        """Return the motion at a stamp (ns; 0: the newest), interpolated; after the newest reading that one."""
+        later: tuple[int, BaseMotion] | None = None
+        for reading in reversed(self._past if stamp else ()):
+            if reading[0] <= stamp:
+                if later is None:
+                    break
+                return reading[1].towards(later[1], (stamp - reading[0]) / (later[0] - reading[0]))
+            later = reading
+        return self.motion if later is None else later[1]
+
     def _last_refusal(self) -> str:
-        return f'; refused: {self.refusals.reason}' if self.refusals.count else ''
+        return f'; last refused: {self.refusals.reason}' if self.refusals.count else ''
+
+
+def _contradiction(angle: float) -> str:
+    return (
+        f'imu: at rest gravity by its orientation and by its linear_acceleration are {angle:.0f} degrees apart, must '
+        f'be within {AGREEMENT:g}; check the frames of the driver (z up, +9.81 on the axis that points up)'
+    )
 
 
 def base_input(settings: Settings, dynamics: Dynamics) -> BaseInput | None:

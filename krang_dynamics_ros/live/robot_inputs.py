@@ -113,7 +113,7 @@ class RobotInputs:
         q, velocities, effort = numbers
         wrenches = LazyWrenches(lambda: contact_wrenches(self.hands.values(), self._weigh(q), stamp, now))
         dq = velocities if math.isfinite(velocities @ velocities) else None
-        base = None if self.base is None else self.base.motion
+        base = None if self.base is None else self.base.at(stamp and time)
         return State(q, dq, wrenches, effort, time, velocities, parts, base)
 
     def _forget_readings(self, stamp: int, now: int) -> None:

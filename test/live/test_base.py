@@ -86,6 +86,46 @@ def test_the_size_of_gravity_is_that_of_the_parameter_which_then_cannot_change(a
     heard.engine.settings.check({'state_timeout': 0.2})
 
 
+def test_a_joint_state_has_the_motion_at_its_own_stamp() -> None:
+    heard, motions = Heard(base_motion='orientation'), {}
+    for k in range(3):
+        R = rotation_from_rpy((0.1 * k, 0, 0))
+        heard.imu(reading('base', R, time=S + 10 * k * MS))
+        motions[k] = R.T @ (0, 0, -G)
+    for time, expected in (
+        (4, 0.6 * motions[0] + 0.4 * motions[1]), (10, motions[1]), (17, 0.3 * motions[1] + 0.7 * motions[2]),
+        (20, motions[2]), (25, motions[2]),
+    ):  # fmt: skip
+        torques = heard.state(S + time * MS)
+        np.testing.assert_allclose(torques.state.base.gravity, expected, atol=1e-9)
+    base = heard.engine.inputs.base
+    assert base is not None
+    np.testing.assert_allclose(base.at(S - MS).gravity, motions[0], atol=1e-9)
+    np.testing.assert_allclose(base.at(0).gravity, motions[2], atol=1e-9)
+    heard.imu(reading('base', LEVEL, time=S + 115 * MS))
+    np.testing.assert_allclose(base.at(S).gravity, motions[2], atol=1e-9)  # the others are too old
+
+
+def test_joints_in_parts_are_of_one_instant_with_the_base() -> None:
+    """One joint's stamps are 7 ms behind: the observer gets the base as it was then."""
+    heard, later = Heard(base_motion='orientation'), []
+    for k in range(400):
+        now = S + 2 * k * MS
+        heard.imu(reading('base', rotation_from_rpy((0.3 * np.sin(0.02 * k), 0, 0)), time=now))
+        for name, late in (('shoulder', 0), ('elbow', 7)):
+            stamp = now - late * MS
+            torques = heard.engine.on_joint_state((name,), np.zeros(1), np.zeros(1), np.zeros(1), stamp, now)
+        if k > 100 and torques is not None:
+            for instant in torques.state.instants:
+                tilt = 0.3 * np.sin(0.02 * (instant.stamp - S) / (2 * MS))
+                np.testing.assert_allclose(
+                    instant.base.gravity, rotation_from_rpy((tilt, 0, 0)).T @ (0, 0, -G), atol=1e-3
+                )
+                later.append(now - instant.stamp)
+    assert len(later) > 100
+    assert min(later) >= 7 * MS
+
+
 def test_orientation_alone_is_enough(arm: Dynamics) -> None:
     heard = Heard(base_motion='orientation')
     R = rotation_from_rpy((0.5, 0.2, 0))
@@ -207,6 +247,21 @@ def test_torques_end_when_readings_turn_wrong_and_come_back(kind: str) -> None:
     assert all(known[450:])
 
 
+def test_an_imu_that_contradicted_itself_at_rest_is_not_believed_until_it_agrees_at_rest() -> None:
+    heard = Heard(base_motion='full')
+
+    def accepted(time: int, w: float, f: float) -> bool:
+        assert heard.engine.inputs.base is not None
+        return heard.engine.inputs.base.update(reading('base', LEVEL, (0, 0, w), (0, 0, f), S + time * MS))
+
+    assert not accepted(0, 0.0, -G)
+    assert not accepted(10, 0.5, -G)  # the base turns
+    assert not accepted(20, 0.0, -2 * G)  # the base accelerates
+    assert not accepted(30, 0.5, G)
+    assert accepted(40, 0.0, G)
+    assert accepted(50, 0.5, -G)
+
+
 def test_a_level_acceleration_at_the_bound_is_no_contradiction() -> None:
     heard = Heard(base_motion='full')
     for sideways in np.linspace(0, 30, 301):
@@ -233,7 +288,8 @@ def test_a_silent_or_frozen_imu_gives_no_torque_as_a_joint_would(mode: str) -> N
     assert heard.state(last + 101 * MS) is None
     assert 'the last IMU reading came 0.101 s ago' in heard.engine.inputs.base_fault(last + 101 * MS)
     heard.imu(reading('base', LEVEL)._replace(stamp=last, arrival=last + 102 * MS))  # its stamp does not advance
-    assert heard.state(last + 102 * MS) is None
+    names = heard.engine.dynamics.joint_names
+    assert heard.engine.on_joint_state(names, heard.q, heard.dq, np.empty(0), 0, last + 102 * MS) is None
 
 
 def test_a_slow_imu_counts_while_a_reading_is_fresh_and_begins_anew_after_half_a_second() -> None:
@@ -344,6 +400,7 @@ def test_a_silent_imu_ends_commands_by_a_fault_that_names_it() -> None:
 
 
 def test_an_imu_that_comes_late_is_a_fault_as_late_joint_states_are() -> None:
+    """Joint states without stamps cannot tell that the IMU's are old."""
     arm = Arm(load_model(), base_motion='orientation')
     tilting(arm, 0.2)
     arm.supervisor.enable()
@@ -351,6 +408,8 @@ def test_an_imu_that_comes_late_is_a_fault_as_late_joint_states_are() -> None:
     for late in np.linspace(0, 0.2, 40):
         arm.time += arm.period
         arm.engine.inputs.on_imu(reading('R0', LEVEL)._replace(stamp=arm.now - int(late * S), arrival=arm.now))
-        arm.state()
+        torques = arm.engine.on_joint_state(arm.names, arm.q, arm.dq, np.empty(0), 0, arm.now)
+        assert torques is not None
+        arm.supervisor.on_torques(torques)
     assert arm.commands.stage is Stage.FAULT
-    assert 'imu' in arm.commands.fault or 'IMU' in arm.commands.fault
+    assert 'joint states of imu have an additional delay' in arm.commands.fault
