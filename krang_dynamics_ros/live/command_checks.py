@@ -58,8 +58,9 @@ MISSING = Check(
     'refused; fault',
 )  # fmt: skip
 SILENCE = Check(
-    'joint states', 'all joints are known and not older than `state_timeout`; with simulated time, a joint state '
-    f'comes at least every {SILENT_FOR:g} s of real time', 'refused; fault',
+    'joint states', 'all joints, and with `base_motion` the motion of the base, are known and not older than '
+    f'`state_timeout`; with simulated time, a joint state comes at least every {SILENT_FOR:g} s of real time',
+    'refused; fault',
 )  # fmt: skip
 OTHERS = Check('other publishers', 'no other node publishes `effort_commands`', 'refused; fault')
 CONTROLLER = Check(

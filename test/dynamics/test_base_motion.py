@@ -153,7 +153,7 @@ def test_a_sensor_away_from_the_origin_tells_the_same_motion(rng: np.random.Gene
         world, p = random_world(rng), rng.normal(size=3)
         at_sensor = world.acceleration + np.cross(world.dw, p) + np.cross(world.w, np.cross(world.w, p))
         read = at_sensor - world.R.T @ GRAVITY
-        found = BaseMotion.measured(read, world.w, world.dw, p)
+        found = BaseMotion.measured(read.tolist(), world.w, world.dw, p)
         np.testing.assert_allclose(found.gravity, world.motion.gravity, atol=1e-12)
     np.testing.assert_allclose(BaseMotion.tilted(world.R).gravity, world.R.T @ GRAVITY, atol=1e-12)
 
