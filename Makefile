@@ -18,12 +18,19 @@ venv: $(RUNS)  ## make .venv with all that the package runs on, pinned (the defa
 PORT ?= 8080
 ROBOT ?=
 ARM ?=
+HAND ?=
+hands = $(if $(findstring =,$(HAND)),$(HAND),$(HAND:%=hand=%))
+comma := ,
+empty :=
+space := $(empty) $(empty)
 run: export ROS_AUTOMATIC_DISCOVERY_RANGE ?= LOCALHOST
 run: export KRANG_PORT = $(PORT)
 run: export KRANG_ROBOT = $(if $(ROBOT),-p robot_file:=$(ROBOT))
 run: export KRANG_ARM = $(if $(ARM),--arm $(ARM))
+run: export KRANG_HANDS = $(if $(HAND),-p end_effectors:=[$(subst $(space),$(comma),$(foreach hand,$(hands),$(firstword \
+  $(subst =, ,$(hand)))))] $(foreach hand,$(hands),-p $(subst =,.link:=,$(hand))))
 run: export KRANG_MESHES = $(if $(ROBOT),-p mesh_folders:=[$(abspath $(dir $(ROBOT)))])
-run: $(RUNS)  ## a simulated Krang in the browser; PORT=8081 for another port, ROBOT=my_robot.yaml for another robot, ARM=my_arm.yaml for your arm
+run: $(RUNS)  ## a simulated Krang in the browser; PORT=8081 for another port, ROBOT=my_robot.yaml for another robot, HAND=tool0 for its hand, ARM=my_arm.yaml for your arm
 	@PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/honcho start || (( $$? == 130 ))  # 130: Ctrl-C, which is how it ends
 
 MARK ?= not slow

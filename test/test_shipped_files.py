@@ -93,7 +93,7 @@ def test_a_push_on_a_hand_is_held_in_the_demo_and_not_doubled(hand: str, rng: np
     engine = engine_of(given | {'total_terms': [*given['total_terms'], 'wrench']})
     simulation, link = Simulation(load_robot(krang_file())), load_model().end_effectors[hand]
     values = Settings({})
-    values.declare(simulator_parameters.of_hand(hand))
+    values.declare(simulator_parameters.of_hand(hand, link))
     sensor = simulator_parameters.wrist(values, hand, link)
     simulation.set_positions(np.clip(rng.uniform(-0.8, 0.8, simulation.robot.n), simulation.lower, simulation.upper))
     push = Wrench(link, rng.normal(scale=20, size=3), rng.normal(size=3))

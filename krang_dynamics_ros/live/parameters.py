@@ -178,7 +178,8 @@ def settings(model: Model) -> list[ParameterSpec]:
             '`frame_id` of the torques; RViz needs a link that moves', default_text='the last hand, `R10r`',
         ),
         ParameterSpec(
-            'end_effectors', [*hands] or NONE, 'names of the hands; each has a topic `wrench/<name>`',
+            'end_effectors', [*hands] or NONE, 'names of the hands; each has a topic `wrench/<name>`. While the node '
+            'runs, links can be added by their names: it then starts anew, with commands at zero', live=True,
             default_text='`[left, right]`, those of the robot file', once=True, in_topics=True,
         ),
         ParameterSpec('sense', SENSES[0], 'default of `<hand>.sense`', choices=SENSES),

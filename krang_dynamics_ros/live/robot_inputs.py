@@ -59,7 +59,7 @@ class RobotInputs:
 
     def _hand(self, name: str) -> WrenchInput:
         links = self._model.dynamics.link_names
-        link = self._model.end_effectors.get(name, '')
+        link = self._model.end_effectors.get(name, name if name in links else '')
         values = self._settings.declare(parameters.of_end_effector(name, link, self._settings['sense']))
         link = values[f'{name}.link']
         if link not in links:
@@ -73,9 +73,13 @@ class RobotInputs:
         return InputTopics(self._settings['joint_states_topic'], self._settings['imu_topic'], wrenches)
 
     def _check(self, values: Mapping[str, Any]) -> None:
+        links = self._model.dynamics.link_names
+        for name in named(values['end_effectors']):
+            if name not in self.hands and name not in links:
+                raise unknown_name('end_effectors: link', name, links)
         for name in self.hands:
             _sensor(values, name)
-            links, frame = self._model.dynamics.link_names, values[f'{name}.sensor.frame']
+            frame = values[f'{name}.sensor.frame']
             if frame and frame not in links:
                 raise unknown_name(f'{name}.sensor.frame: link', frame, links)
 

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from typing import Any
 
 from rclpy.node import Node
+from rclpy.parameter import Parameter
 
 from ..core.errors import listed
 from ..core.parameters import ParameterSpec
@@ -33,12 +35,20 @@ _DESCRIPTION = (
 )
 
 
+NOT_KEPT = ('command_enabled', 'command_test')  # parameters of a run that a replacement does not go on with
+
+
 class DynamicsNode(Node):
     """Parses messages, calls the library, publishes."""
 
-    def __init__(self, described: Described | None = None) -> None:
-        """`described` is the robot from `robot_description_topic`; None: none received yet, or no such topic."""
-        super().__init__('krang_dynamics')
+    def __init__(self, described: Described | None = None, values: Mapping[str, Any] | None = None) -> None:
+        """`described` is the robot from `robot_description_topic`; None: none received yet, or no such topic.
+
+        `values` are the parameters of a node that this one replaces, if it has the same robot.
+        """
+        given = [Parameter(name, value=value) for name, value in (values or {}).items()]
+        super().__init__('krang_dynamics', parameter_overrides=given)
+        self._described, self._restarted = described, values is not None
         self.replacement: Callable[[], Node] | None = None  # creates the node that replaces this one, for another robot
         self._outputs: DynamicsOutputs | None = None
         settings = NodeSettings(self)
@@ -61,9 +71,10 @@ class DynamicsNode(Node):
         warn_of_unknown(self)
         outputs = DynamicsOutputs(self, settings, engine)
         settings.follow()
-        if settings['sole_publisher']:
+        if settings['sole_publisher'] and not self._restarted:
             ensure_only_publisher(self, 'torque/total')
         inputs = DynamicsInputs(self, engine, self._on_torques)
+        settings.on_change(partial(self._restart_with_hands, settings, settings['end_effectors']))
         self._outputs, self._health = outputs, DynamicsHealth(engine, inputs.now, inputs.clock)
         reporter = Reporter(self, model.dynamics.name)
         reporter.add(self._health.statuses)
@@ -95,6 +106,13 @@ class DynamicsNode(Node):
     def _restart_with(self, described: Described) -> None:
         """Replace this node by a new one, so that no state of the old robot is used for the new robot."""
         self.replacement = partial(DynamicsNode, described)
+
+    def _restart_with_hands(self, settings: NodeSettings, hands: list[str]) -> None:
+        """Hand over to a node with other hands and the same values; commands must be enabled again."""
+        if settings['end_effectors'] != hands:
+            values = {name: parameter.value for name, parameter in self._parameters.items()}
+            kept = {name: value for name, value in values.items() if value is not None and name not in NOT_KEPT}
+            self.replacement = partial(DynamicsNode, self._described, kept)
 
     def _on_torques(self, torques: Torques, stamp: int) -> None:
         start = time.perf_counter()

@@ -117,7 +117,7 @@ class SimulatorNode(Node):
 
     def _add_firmware(self) -> None:
         robot = self.robot.simulation.robot
-        firmware = FirmwareTorque(self._values, robot.joint_names, urdf_text(robot), robot.end_effectors)
+        firmware = FirmwareTorque(self._values, robot.joint_names, urdf_text(robot), self._hands.links)
         if firmware.adds_anything:
             self.robot.firmware = firmware
             self.get_logger().info(f'its firmware adds {listed(firmware.adds)} to every command')

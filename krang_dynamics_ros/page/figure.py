@@ -24,6 +24,7 @@ GREY, COLLISION = (0.6, 0.62, 0.65, 1.0), (0.9, 0.3, 0.2, 0.35)
 LIT, COAT = (245, 158, 11), 0.75  # as the row of the table; how much of a mesh's own colours its coat covers
 STICK = (0.3, 0.4, 0.6, 1.0)  # of what stands for a link that shows no shape
 FLOOR, CELLS, SECTIONS = (128, 134, 142), (150, 156, 164), (130, 136, 145)  # grey enough for light and dark
+AXES = np.array([0.08, 0.003, 0.004])  # length, radius, radius of the origin, of the robot's size
 CORNERS = np.array(list(itertools.product((False, True), repeat=3)))
 
 
@@ -161,6 +162,13 @@ class Figure:
                 handle.visible = True
             else:
                 handle.color = LIT
+
+    def show_axes(self, shown: bool) -> None:
+        """Show the axes of every link; or hide them."""
+        for frame in self._links.values():
+            if frame.show_axes != shown:
+                frame.axes_length, frame.axes_radius, frame.origin_radius = (self.size * AXES).tolist()
+                frame.show_axes = shown
 
     def show_collision(self, shown: bool) -> None:
         """Show the shapes that the links collide as, through what they look like; or hide them."""

@@ -63,7 +63,7 @@ class Hand:
         """Draw it into the scene of a robot of some size (m); `gripped` is told the link when somebody grips it."""
         self.name, self.link = name, link
         self._dynamics, self._pulls, self._gripped = dynamics, pulls, gripped
-        self._radius = min(RADIUS, 0.05 * size)
+        self._radius = min(RADIUS, 0.04 * size)
         self._grip: Array = np.zeros(3)  # from the mouse to the ball's middle
         self._ball = scene.add_icosphere(
             f'/hands/{name}', radius=self._radius, color=IDLE, opacity=0.85, cast_shadow=False

@@ -133,6 +133,7 @@ class Overlays:
                 hint='the total as a share of the limit: blue to red, a full ring at the limit',
             )
             self._mass_box = gui.add_checkbox('centre of mass', False, hint='of all links, in the base frame')
+            self._axes_box = gui.add_checkbox('link axes', False, hint='x red, y green, z blue, at each origin')
             self._collision_box = gui.add_checkbox('collision shapes', False, hint='what the links collide as, in red')
 
     def add_looks(self, gui: viser.GuiApi, views: Views) -> None:
@@ -164,6 +165,7 @@ class Overlays:
                 handle.visible = self._mass_box.value
             if self._mass_box.value:
                 handle.position = self._dynamics.center_of_mass(q)
+        self._figure.show_axes(self._axes_box.value)
         if self._collision_box.value != self._collision_shown:
             self._collision_shown = self._collision_box.value
             self._figure.show_collision(self._collision_shown)

@@ -94,6 +94,16 @@
     if (joint) say({plot: joint});
   });
 
+  // Rows of fingers are folded into one, until that is clicked.
+  const fingers = document.head.appendChild(document.createElement('style')), unfolded = new Set();
+  document.addEventListener('click', event => {
+    const hand = event.target.closest?.('tr[data-fold]')?.dataset.fold;
+    if (hand === undefined) return;
+    if (!unfolded.delete(hand)) unfolded.add(hand);
+    fingers.textContent = [...unfolded].map(
+        name => `tr[data-hand="${CSS.escape(name)}"] { display: table-row !important }`).join('\n');
+  });
+
   // A row that is newly marked, because its link was clicked on, comes into sight.
   let marked = null;
   setInterval(() => {

@@ -16,6 +16,7 @@ from ..core.errors import TakenError
 from ..core.spatial import Array
 from ..core.text import shown, to_markdown
 from ..dynamics.dynamics import Dynamics
+from ..robot.known_arms import finger_joints
 from ..robot.mesh_files import MeshFiles
 from ..robot.robot import Robot
 from ..simulation.pulls import Pull, pull_wrench
@@ -24,7 +25,7 @@ from .camera import Views, to_camera
 from .figure import Figure
 from .hands import Hand
 from .overlays import Overlays
-from .panel import Controls, LoadFolder, Panel, groups_of, leaves, limits_of, movers
+from .panel import Controls, HandMaker, LoadFolder, Panel, groups_of, leaves, limits_of, movers
 from .pulls import Pulls, Touch
 from .server import Access, Said, guarded_server, quietly_stop
 from .snapshot import Snapshot
@@ -90,7 +91,11 @@ class Page:
             self._light()
 
     def _on_link(self, link: str) -> None:
-        self._asked.put(lambda _: self._mark(self._mover.get(link, '')))
+        self._asked.put(lambda _: self._on_clicked(link))
+
+    def _on_clicked(self, link: str) -> None:
+        self._mark(self._mover.get(link, ''))
+        self._maker.choose(link)
 
     def _mark(self, joint: str) -> None:
         """Mark the row of a joint, whose link somebody clicked on; or no row, if it is marked."""
@@ -116,7 +121,7 @@ class Page:
 
         Where no hands are named, one grips it at the ends of its tree.
         """
-        grips = hands or {link: link for link in leaves(robot, dynamics)}
+        grips = hands or {link: link for link in leaves(robot)}
         self._name, self._up, self._dynamics = dynamics.name, up, dynamics
         self._tour = Tour(WITH_HANDS if hands else WITHOUT_HANDS, self._done)
         self._server.gui.set_panel_label(shown(dynamics.name))
@@ -142,12 +147,14 @@ class Page:
         self._health, self._card = gui.add_html(''), gui.add_html('')
         self._panel = Panel(gui, self._asked.put)
         self._loads = [LoadFolder(gui, hand, self._asked.put) for hand in hands]
+        links = [link for link in self._mover if link not in hands.values()]
+        self._maker = HandMaker(gui, links, plotted, self._asked.put)
         self._shown = Overlays(self._server, robot, self._dynamics, figure)
         self._shown.add_looks(gui, self._views)
         self._panel.add_sliders(gui, groups_of(robot), limits)
         self._intro, self._diagnostics = gui.add_markdown(''), gui.add_html('')
         gui.add_html(texts.not_drawn(figure.missing))
-        self._torques = Torques(gui, self._dynamics, limits, plotted)
+        self._torques = Torques(gui, self._dynamics, limits, plotted, finger_joints(robot))
 
     def _look_at_it(self, figure: Figure) -> None:
         """Let everybody see all of the robot, as it stands."""
@@ -208,6 +215,7 @@ class Page:
         _change(self._diagnostics, texts.diagnostics(now.health))
         self._panel.show(now)
         self._write_tour(now)
+        self._maker.show(now)
         for load in self._loads:
             load.show(now.loads)
         self._torques.draw(now.heard)

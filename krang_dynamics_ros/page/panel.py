@@ -8,12 +8,11 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from typing import Any, Literal, Protocol
 
-import numpy as np
 import viser
 
 from ..core.text import to_html
-from ..dynamics.dynamics import Dynamics
 from ..dynamics.terms import SUMMED, TERMS
+from ..robot.known_arms import hand_links
 from ..robot.robot import Limits, Robot
 from .snapshot import Load, Snapshot
 
@@ -36,6 +35,9 @@ class Controls(Protocol):
     def set_payload(self, hand: str, mass: float) -> None:
         """Tell the dynamics node that a hand holds a bag (kg)."""
 
+    def make_hand(self, link: str) -> None:
+        """Make a link a hand."""
+
     def zero_sensor(self, hand: str) -> None:
         """Take what a hand's sensor reads now for nothing."""
 
@@ -51,7 +53,7 @@ class LoadFolder:
 
     def __init__(self, gui: viser.GuiApi, hand: str, ask: Ask) -> None:
         self._hand = hand
-        with gui.add_folder(f'{hand} hand: bag, sensor', expand_by_default=False):
+        with gui.add_folder(f'{_spoken(hand)}: bag, sensor', expand_by_default=False):
             self._mass = gui.add_number(
                 'bag (kg)', BAG, min=0.0, step=0.1, hint="a point at the origin of the hand's frame; 0: none"
             )
@@ -82,6 +84,10 @@ class LoadFolder:
             self._words.content = words
 
 
+def _spoken(hand: str) -> str:
+    return hand if 'hand' in hand.lower() else f'{hand} hand'
+
+
 def _words(load: Load) -> str:
     hung = '' if load.hung is None else f'{load.hung:g} kg hang on it. '
     told = 'No dynamics node.' if load.known_mass is None else f'The node knows of {load.known_mass:g} kg.'
@@ -89,8 +95,35 @@ def _words(load: Load) -> str:
 
 
 MANY = 20  # joints: fewer are one group
+
+
+class HandMaker:
+    """The folder that makes a link a hand."""
+
+    def __init__(self, gui: viser.GuiApi, links: Sequence[str], first: str, ask: Ask) -> None:
+        """`links` are those that move and are no hand yet; `first` is chosen to begin with, if it is one of them."""
+        self._links = links
+        with gui.add_folder('make a link a hand', expand_by_default=False):
+            self._chosen = gui.add_dropdown(
+                'link',
+                tuple(links) or ('',),
+                initial_value=first if first in links else None,
+                hint='choose it here, or click on it: it gets a ball, a bag and a sensor',
+            )
+            self._make = gui.add_button('Make it a hand', disabled=True)
+        self._make.on_click(lambda _: ask(lambda controls: controls.make_hand(self._chosen.value)))
+
+    def choose(self, link: str) -> None:
+        """Choose a link that was clicked."""
+        if link in self._links:
+            _set(self._chosen, link)
+
+    def show(self, now: Snapshot) -> None:
+        """Grey out the button while no dynamics node can be asked."""
+        _enable(self._make, bool(self._links) and now.terms is not None)
+
+
 FEW = 8  # links to grip, at most
-APART = 0.15  # of what lies between all of them and the base: nearer ones are one hand, as fingers are
 
 
 def limits_of(robot: Robot) -> dict[str, Limits]:
@@ -98,22 +131,15 @@ def limits_of(robot: Robot) -> dict[str, Limits]:
     return {joint.name: joint.limits or Limits(None, None) for joint in robot.moving_joints}
 
 
-def leaves(robot: Robot, dynamics: Dynamics) -> list[str]:
-    """Return links to grip a robot at whose hands nobody names: some that move and carry none, far from each other."""
-    carrying = {joint.parent for joint in robot.joints}
-    moved = movers(robot)
-    ends = [joint.child for joint in robot.joints if joint.child not in carrying and joint.child in moved]
-    q = np.zeros(dynamics.n)
-    at = np.array([dynamics.pose(q, link)[1] for link in ends]).reshape(-1, 3)
-    base = dynamics.pose(q, robot.base)[1]
-    apart = APART * float(np.ptp([base, *at], axis=0).max())
-    gap = np.linalg.norm(at - base, axis=1)  # to the base, then to what is chosen
-    chosen: list[str] = []
-    while len(chosen) < min(FEW, len(ends)) and (not chosen or gap.max() > apart):
-        farthest = int(gap.argmax())
-        chosen.append(ends[farthest])
-        gap = np.minimum(gap if len(chosen) > 1 else np.inf, np.linalg.norm(at - at[farthest], axis=1))
-    return chosen
+def leaves(robot: Robot) -> list[str]:
+    """Return links to pull a robot without hands by: ends of arms and legs, not wheels, heads, antennas or fingers."""
+    own = {link: {joint.name for joint in robot.chain(link) if joint.moves} for link in hand_links(robot)}
+    most = max(map(len, own.values()), default=0)
+    ends: list[str] = []
+    for link, joints in own.items():  # the longest arm comes first; what hangs on its way moves by fewer of its joints
+        if 2 * len(joints) >= most and not any(joints <= own[end] for end in ends):
+            ends.append(link)
+    return ends[:FEW]
 
 
 def movers(robot: Robot) -> dict[str, str]:
@@ -254,7 +280,7 @@ def _enable(control: Any, enabled: bool) -> None:
         control.disabled = not enabled
 
 
-def _set(control: Any, value: float) -> None:
+def _set(control: Any, value: Any) -> None:
     if control.value != value:
         control.value = value
 

@@ -107,12 +107,18 @@ def intro(robot: str, now: Snapshot) -> str:
     return SIMULATED.format(robot=robot, obeyed=OBEYED if now.obeyed else '', friction=friction)
 
 
+ODDITIES = 'robot description'  # a status that stays as long as the node runs
+
+
 def health(lines: Sequence[Line]) -> str:
     """Return HTML of a coloured bar that keeps its height: the worst line, and how many more are not fine."""
-    worst = max(lines, key=lambda line: LEVELS.index(line.level))
-    more = sum(line.level != 'ok' for line in lines) - 1
+    odd = [line for line in lines if line.about == ODDITIES and line.level == 'warn']
+    now = [line for line in lines if line not in odd]
+    worst = max(now, key=lambda line: LEVELS.index(line.level))
+    more = sum(line.level != 'ok' for line in now) - 1
     words = f'{worst.about}: {worst.words}' + (f' (and {more} more, at the end of this panel)' if more > 0 else '')
-    head = 'all is well' if worst.level == 'ok' else words
+    well = 'all is well' + ('; the robot description has oddities, see the end of this panel' if odd else '')
+    head = well if worst.level == 'ok' else words
     return (
         f'<div class="health" data-level="{worst.level}" title="{to_html(head)}">'
         f'<div class="head" style="background:{LEVEL_COLORS[worst.level]}">{to_html(head)}</div></div>'

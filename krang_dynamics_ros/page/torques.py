@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
+from types import MappingProxyType
 
 import numpy as np
 import viser
@@ -33,18 +35,35 @@ def table(
     heard: LatestMessages,
     plotted: Mapping[str, str],
     marked: str = '',
+    hand_of: Mapping[str, str] = MappingProxyType({}),
 ) -> str:
     """Return HTML. The middle of a torque's cell is zero, its edges are what the joint's motor can give.
 
-    `plotted` are the joints in the plot, with the colour of their curve; `marked` is the one whose row is marked.
+    `plotted` are the joints in the plot, with the colour of their curve; `marked` is the one whose row is marked. The
+    rows of fingers, which have the link of their hand in `hand_of`, are folded into one.
     """
     columns = [term for term in COLUMNS if term in ALWAYS or term in heard.torques]
-    rows = ''.join(
-        _row(name, limits[name], {term: _entry(heard.torques.get(term), k) for term in columns},
-             _entry(heard.q, k), _entry(heard.dq, k), plotted.get(name, ''), name == marked)
-        for k, name in enumerate(joint_names)
-    )  # fmt: skip
+    rows, counts = '', Counter(hand_of.values())
+    for k, name in enumerate(joint_names):
+        hand = hand_of.get(name, '')
+        if count := counts.pop(hand, 0):
+            rows += _fold(hand, count, 4 + len(columns))
+        torques = {term: _entry(heard.torques.get(term), k) for term in columns}
+        state = _entry(heard.q, k), _entry(heard.dq, k)
+        rows += _row(
+            name, limits[name], torques, *state, plotted.get(name, ''), _attributes(name, hand, name == marked)
+        )
     return f'<table class="torques">{_head(joint_names, columns)}{rows}</table>'
+
+
+def _fold(hand: str, count: int, columns: int) -> str:
+    words = f'{to_html(hand)}: {count} finger joint{"s" if count > 1 else ""}'
+    return f'<tr class="fold" data-fold="{to_html(hand)}"><td colspan="{columns}">{words}</td></tr>'
+
+
+def _attributes(name: str, hand: str, marked: bool) -> str:
+    of_hand = f' data-hand="{to_html(hand)}"' if hand else ''
+    return f'data-joint="{to_html(name)}"{of_hand}' + (' class="marked"' if marked else '')
 
 
 def _head(joint_names: Sequence[str], columns: Sequence[str]) -> str:
@@ -67,16 +86,15 @@ def _entry(vector: Array | None, k: int) -> float | None:
 
 def _row(
     name: str, limits: Limits, torques: Mapping[str, float | None], q: float | None, dq: float | None, curve: str,
-    marked: bool,
+    attributes: str,
 ) -> str:  # fmt: skip
     limit = limits.effort
     full = limit or max([1.0, *(abs(torque) for torque in torques.values() if torque is not None)])
     cells = ''.join(_cell(term, torque, full, limit) for term, torque in torques.items())
     shown = '' if limit is None else _limit(limit)
-    row = f'<tr data-joint="{to_html(name)}"' + (' class="marked">' if marked else '>')
     mark = f'<span style="color:{curve}">&#9632;</span> ' if curve else ''
     return (
-        f'{row}<td title="{to_html(name)}">{mark}{to_html(name)}</td>'
+        f'<tr {attributes}><td title="{to_html(name)}">{mark}{to_html(name)}</td>'
         f'{_position(q, limits)}{_velocity(dq, limits)}<td class="grey">{shown}</td>{cells}</tr>'
     )
 
@@ -235,44 +253,57 @@ def _scales(data: Sequence[Array]) -> dict[str, uplot.Scale]:
 
 
 LEFT = 540  # pixels
+ARM = 7  # joints: those before them are of the trunk
 
 
 class Torques:
     """Table and curves."""
 
-    def __init__(self, gui: viser.GuiApi, dynamics: Dynamics, limits: Mapping[str, Limits], hand: str) -> None:
-        self._dynamics, self._limits = dynamics, limits
-        self._names = dynamics.joint_names
-        self.marked = ''  # the joint whose link somebody clicked on
+    def __init__(
+        self, gui: viser.GuiApi, dynamics: Dynamics, limits: Mapping[str, Limits], hand: str,
+        fingers: Mapping[str, Sequence[str]],
+    ) -> None:  # fmt: skip
+        """`hand` is the link whose arm the curves begin with; `fingers` are joints by the link of their hand."""
+        self._dynamics, self._limits, self._names = dynamics, limits, dynamics.joint_names
+        self._hand_of = {joint: link for link, joints in fingers.items() for joint in joints}
+        self._total: Array | None = None  # the latest
+        self._first = hand  # until the total is known
+        self.marked = ''  # the joint whose link was clicked
         self.side = gui.add_panel()
         with self.side.add_tab('joints'):
             gui.add_html(search_field(self._names))
             self._bars = gui.add_html('')
             gui.add_html(texts.BARS)
-            self.plot = Plot(gui, self._names, shoulder_and_elbow(dynamics, hand))
+            self.plot = Plot(gui, self._names, self._most_loaded(hand))
         self.side.dock_left()
         self.side.set_width(LEFT)
 
     def remember(self, heard: LatestMessages) -> None:
-        """Take in what the curves may show."""
+        """Store what the curves may show."""
         self.plot.history.add({**heard.torques, 'position': heard.q, 'velocity': heard.dq})
+        self._total = heard.torques.get('total')
+        if self._first and self._total is not None:
+            self.suggest(self._first)
+            self._first = ''
 
     def draw(self, heard: LatestMessages) -> None:
         """Bring table and curves up to date."""
-        content = table(self._names, self._limits, heard, self.plot.colors, self.marked)
+        content = table(self._names, self._limits, heard, self.plot.colors, self.marked, self._hand_of)
         if self._bars.content != content:
             self._bars.content = content
         self.plot.draw()
 
     def suggest(self, link: str) -> None:
-        """Let the plot show what moves a link that somebody has gripped, unless joints were chosen."""
-        self.plot.suggest(shoulder_and_elbow(self._dynamics, link))
+        """Show the most loaded joints of the arm that ends in a link, unless a person has chosen joints."""
+        self.plot.suggest(self._most_loaded(link))
 
-
-def shoulder_and_elbow(dynamics: Dynamics, hand: str) -> list[str]:
-    """Return two joints that one wants to see first: of a seven-joint arm those that bear most."""
-    if not hand:
-        return list(dynamics.joint_names[:2])
-    moved = np.abs(dynamics.jacobian(np.zeros(dynamics.n), hand)).max(axis=0) > 0
-    chain = [name for name, moves in zip(dynamics.joint_names, moved, strict=True) if moves]
-    return chain[-6:-3:2] or chain[:2]
+    def _most_loaded(self, link: str) -> list[str]:
+        """Return the two joints of an arm, or of all, with the largest share of their limit, in the robot's order."""
+        moved = np.ones(len(self._names), dtype=bool)
+        if link:
+            moved = np.abs(self._dynamics.jacobian(np.zeros(len(self._names)), link)).max(axis=0) > 0
+        arm = [k for k in np.flatnonzero(moved).tolist() if self._names[k] not in self._hand_of][-ARM:]
+        total = np.zeros(len(self._names)) if self._total is None else np.abs(self._total)
+        limits = [self._limits[name].effort or max(1.0, float(total.max())) for name in self._names]
+        most = sorted(arm, key=lambda k: -float(total[k]) / limits[k])[:2]
+        return [self._names[k] for k in sorted(most)]

@@ -76,6 +76,18 @@ def hand_links(robot: Robot) -> list[str]:
     return sorted((link for link in moved if moved[link]), key=lambda link: (-moved[link], _frame_rank(link), link))
 
 
+def finger_joints(robot: Robot) -> dict[str, list[str]]:
+    """Return the moving joints of the fingers, by the link of their hand."""
+    found: dict[str, dict[str, None]] = {}
+    for end in robot.hands.values():
+        hand, chain = _hand_of(robot, end), robot.chain(end)
+        if hand != end:
+            first = next(k for k, joint in enumerate(chain) if joint.parent == hand)
+            moving = [joint.name for joint in chain[first:] if joint.name in robot.joint_names]
+            found.setdefault(hand, {}).update(dict.fromkeys(moving))
+    return {hand: [*names] for hand, names in found.items() if names}
+
+
 def _frame_rank(link: str) -> int:
     """Return the rank of a link's name among the usual names of tool frames."""
     lower = link.lower()

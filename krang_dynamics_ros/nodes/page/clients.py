@@ -111,6 +111,18 @@ class ParametersOf:
             lambda response: done('' if response.result.successful else response.result.reason or 'refused'), done,
         )  # fmt: skip
 
+    def add_hand(self, link: str, done: Done) -> None:
+        """Add a link to the node's hands, under its own name."""
+
+        def answered(values: list[Any]) -> None:
+            names = named(values[0]) if values else []
+            if not values or link in names:
+                done('' if values else 'the node has no parameter end_effectors')
+            else:
+                self.set({'end_effectors': [*names, link]}, done)
+
+        self.get(['end_effectors'], answered, done)
+
     def close(self) -> None:
         """Destroy the clients."""
         self._calls.forget(self._get)
@@ -176,6 +188,10 @@ class DynamicsClient:
     def set_payload(self, hand: str, mass: float, done: Done) -> None:
         """Set the payload of a hand to a bag (kg)."""
         self._parameters.set(bag(hand, mass), done)
+
+    def add_hand(self, link: str, done: Done) -> None:
+        """Make a link a hand."""
+        self._parameters.add_hand(link, done)
 
     def zero(self, hand: str, then: Callable[[bool, str], None]) -> None:
         """Zero the sensor of a hand; `then` gets the success and the message of the node."""
@@ -254,6 +270,13 @@ class SimulatorClient:
             done('no simulator is running')
         else:
             self._parameters.set(bag(hand, mass), done)
+
+    def add_hand(self, link: str, done: Done) -> None:
+        """Make a link of the simulated robot a hand."""
+        if self._parameters is None:
+            done('no simulator')
+        else:
+            self._parameters.add_hand(link, done)
 
 
 def _ignored(_: str) -> None:

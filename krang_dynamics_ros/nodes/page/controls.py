@@ -70,6 +70,21 @@ class PageControls:
         """Set the payload of a hand in the dynamics node to a bag (kg)."""
         self._dynamics.set_payload(hand, mass, self._answer(f'payload of {hand}'))
 
+    def make_hand(self, link: str) -> None:
+        """Make a link a hand: of the simulator, if there is one, then of the dynamics node."""
+        done = self._answer(f'{link} as a hand')
+
+        def answered(reason: str) -> None:
+            if reason:
+                done(reason)
+            else:
+                self._dynamics.add_hand(link, done)
+
+        if self._simulator.available:
+            self._simulator.add_hand(link, answered)
+        else:
+            answered('')
+
     def zero_sensor(self, hand: str) -> None:
         """Zero the sensor of a hand through the dynamics node, and show the answer."""
         done = self._answer(f'zero of {hand}')

@@ -11,10 +11,11 @@ import numpy as np
 from builtin_interfaces.msg import Time
 from geometry_msgs.msg import PolygonStamped, WrenchStamped
 from rclpy.node import Node
+from rclpy.publisher import Publisher
 
-from ...core.errors import ArgumentError
+from ...core.errors import ArgumentError, listed, unknown_name
 from ...core.inertia import Inertia
-from ...core.parameters import Settings
+from ...core.parameters import Settings, named
 from ...core.text import shown
 from ...core.wrench import Wrench
 from ...live.messages import wrench_of
@@ -23,7 +24,7 @@ from ...simulation.pulls import Pull, pulls_of
 from ...simulation.sensors import SimulatedWrist
 from ...simulation.simulation import Simulation
 from ..topics import INPUT, wrench_message
-from .parameters import of_hand, wrist
+from .parameters import end_effectors_of, of_hand, wrist
 
 
 class SimulatorHands:
@@ -32,30 +33,56 @@ class SimulatorHands:
     def __init__(self, node: Node, settings: Settings, simulation: Simulation) -> None:
         self._node, self._settings, self._simulation = node, settings, simulation
         self._links, self._random = frozenset(simulation.dynamics.link_names), np.random.default_rng()
-        self._hands = [self._new_input(name, link) for name, link in simulation.robot.end_effectors.items()]
+        self._names, self._hands = set[str](), list[WrenchInput]()
         self._grips: dict[str, WrenchInput] = {}  # pushes on any link, by link
-        for hand in self._hands:
-            settings.declare(of_hand(hand.name))
-            node.create_subscription(WrenchStamped, f'push/{hand.name}', partial(self._on_push, hand), INPUT)
         node.create_subscription(WrenchStamped, 'push', self._on_push_anywhere, INPUT)
         self._pulls: dict[str, tuple[float, list[Pull]]] = {}  # by link: arrival (s) and pulls
         node.create_subscription(PolygonStamped, 'pull', self._on_pull, INPUT)
-        self._sensors = {
-            hand.name: node.create_publisher(WrenchStamped, f'wrench/{hand.name}', 10) for hand in self._hands
-        }
+        self._sensors: dict[str, Publisher] = {}
         self._wrists: dict[str, SimulatedWrist] = {}
+        settings.declare([end_effectors_of(simulation.robot)])
+        for name in named(settings['end_effectors']):
+            self._add(name)
         settings.require(self._check)
         settings.on_change(self._apply)
+
+    def _add(self, name: str) -> None:
+        """Add a hand: its parameters, whose declaration calls `_apply`, and its topics."""
+        self._names.add(name)
+        link = self._settings.declare(of_hand(name, self._default_link(name)))[f'{name}.link']
+        if link not in self._links:
+            raise unknown_name(f'{name}.link: link', link, self._links)
+        hand = self._new_input(name, link)
+        self._node.create_subscription(WrenchStamped, f'push/{name}', partial(self._on_push, hand), INPUT)
+        self._sensors[name] = self._node.create_publisher(WrenchStamped, f'wrench/{name}', 10)
+        self._hands.append(hand)
+
+    def _default_link(self, name: str) -> str:
+        return self._simulation.robot.end_effectors.get(name, name if name in self._links else '')
+
+    @property
+    def links(self) -> dict[str, str]:
+        """Links of the hands by name."""
+        return {hand.name: hand.link for hand in self._hands}
 
     def _new_input(self, name: str, link: str) -> WrenchInput:
         return WrenchInput(name, link, timeout=self._settings['timeout'], links=self._links)
 
     def _check(self, values: Mapping[str, Any]) -> None:
+        names = named(values['end_effectors'])
+        if missing := [hand.name for hand in self._hands if hand.name not in names]:
+            raise ArgumentError(f'end_effectors: {listed(missing)} cannot be removed while the node runs')
+        for name in names:
+            if name not in self.links and name not in self._links:
+                raise unknown_name('end_effectors: link', name, self._links)
         for hand in self._hands:
             wrist(values, hand.name, hand.link)
 
     def _apply(self) -> None:
-        """Apply the parameters of payloads and sensors."""
+        """Apply the parameters of hands, payloads and sensors."""
+        for name in named(self._settings['end_effectors']):
+            if name not in self._names:
+                self._add(name)
         self._wrists = {hand.name: wrist(self._settings, hand.name, hand.link) for hand in self._hands}
         carried: dict[str, Inertia] = {}
         for hand in self._wrists.values():

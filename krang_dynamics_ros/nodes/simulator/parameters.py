@@ -52,9 +52,21 @@ PARAMETERS = (
 )  # fmt: skip
 
 
-def of_hand(name: str) -> list[ParameterSpec]:
+def end_effectors_of(robot: Robot) -> ParameterSpec:
+    """Return the parameter with the names of the hands, by default the robot's."""
+    return ParameterSpec(
+        'end_effectors', [*robot.end_effectors] or NONE, 'names of the hands; each has topics `push/<name>` and '
+        '`wrench/<name>`. While the node runs, links can be added by their names', live=True, once=True,
+        in_topics=True, default_text='`[left, right]`, those of the robot file',
+    )  # fmt: skip
+
+
+def of_hand(name: str, link: str) -> list[ParameterSpec]:
     """Return the parameters of a hand and of its wrist sensor."""
     return [
+        ParameterSpec(
+            f'{name}.link', link, 'its link', default_text='`R10l` for left, `R10r` for right; or the link of this name'
+        ),
         ParameterSpec(
             f'{name}.sensor.bias', [0.0] * 6, 'reading of its sensor without any load, N and N m', live=True, count=6,
         ),
@@ -83,7 +95,9 @@ def command_scale(name: str) -> ParameterSpec:
 
 def documented() -> list[ParameterSpec]:
     """Return every parameter once, for the documents."""
-    return [*PARAMETERS, gravity_of(load_robot()), *of_hand('<hand>'), command_scale('<joint>')]
+    robot = load_robot()
+    of_robot = [gravity_of(robot), end_effectors_of(robot)]
+    return [*PARAMETERS, *of_robot, *of_hand('<hand>', ''), command_scale('<joint>')]
 
 
 def wrist(values: Mapping[str, Any] | Settings, name: str, link: str) -> SimulatedWrist:
