@@ -97,6 +97,7 @@ def _middle(a: Array, c: Array, d: float, t_over: float, t_under: float) -> floa
 PHONE = 576  # pixels: viser's page has a sheet below instead of panels if the window is not wider
 SHEET = 0.42  # of such a window's height, as in page.css
 NARROW = 460  # pixels: a robot between panels should have more
+TRIES = 10  # a person's camera is not put anywhere more often
 OFF = 0.15  # of its distance: a camera that is not farther from where it was put has not been moved
 
 
@@ -108,10 +109,18 @@ class Viewer:
     size: tuple[int, int]
     put: list[tuple[Array, float]]  # where, and how far from what it looks at, m
     folded: bool = False
+    tries: int = 0  # how often the browser has put the camera back
 
     def has_not_moved(self, position: Array) -> bool:
         """Whether the camera still stands where we put it; viser's page puts it a few per cent off."""
         return any(np.linalg.norm(position - where) < OFF * distance for where, distance in self.put)
+
+    def was_put_back(self, position: Array) -> bool:
+        """Tell whether the browser has put the camera where it stood before; it may, while it loads the page."""
+        where, distance = self.put[-1]
+        back = self.has_not_moved(position) and float(np.linalg.norm(position - where)) > OFF * distance
+        self.tries += back
+        return back and self.tries <= TRIES
 
     def has_shape_of(self, width: int, height: int) -> bool:
         """Whether a picture of this size is the last one, or that one in fewer pixels: viser's page saves when slow."""
@@ -172,7 +181,11 @@ class Views:
 
     def _on_camera(self, client: viser.ClientHandle) -> None:
         viewer, camera = self._viewers.get(client.client_id), client.camera
-        if viewer is None or viewer.has_shape_of(camera.image_width, camera.image_height):
+        if viewer is None:
+            return
+        if viewer.has_shape_of(camera.image_width, camera.image_height):
+            if viewer.was_put_back(camera.position):
+                self._frame(client)
             return
         viewer.size = (camera.image_width, camera.image_height)
         self._fold(client, viewer)

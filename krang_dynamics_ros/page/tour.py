@@ -55,7 +55,7 @@ WRENCH = frozenset({'wrench'})
 
 PULL_HAND = Step(
     'Pull a hand',
-    'Drag an <b>orange ball</b> a little, and let go. (With Ctrl, drag any link.)',
+    'Drag an <b>orange ball</b> a little, and let go. <span class="ctrl">(With Ctrl, drag any link.)</span>',
     'The hand follows as if it weighed nothing, and stays where you leave it: its motors give just what gravity takes. '
     'The rings and the bars of its joints follow.',
     lambda moment: moment.pulled,
@@ -85,7 +85,8 @@ TELL = Step(
 )
 OBSERVE = Step(
     'See what pushes it',
-    'Open <b>show</b> below, and tick <b>what pushes it</b>. Then drag an elbow with Ctrl.',
+    'Open <b>show</b> below, and tick <b>what pushes it</b>. Then drag an elbow <span class="ctrl">with Ctrl.</span>'
+    '<span class="touch">by its ball: first, <b>make a link a hand</b>.</span>',
     'The column <i>external</i>, computed from the efforts of the motors: it ends at the joint that you pull. The '
     'sensor in the wrist reads nothing of it.',
     lambda moment: moment.observing and moment.pulled,
@@ -107,7 +108,7 @@ POSE = Step(
 )
 PULL_LINK = Step(
     'Pull a link',
-    'Drag an <b>orange ball</b>, or any link with Ctrl, and let go.',
+    'Drag an <b>orange ball</b><span class="ctrl">, or any link with Ctrl</span>, and let go.',
     'It follows, and stays where you leave it. The number is your force.',
     lambda moment: moment.pulled,
     without_terms=WRENCH,

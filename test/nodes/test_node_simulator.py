@@ -17,6 +17,8 @@ pytest.importorskip('rclpy', reason='rclpy is not installed: the nodes cannot ru
 from builtin_interfaces.msg import Time
 from diagnostic_msgs.msg import DiagnosticStatus
 from geometry_msgs.msg import Point32, PolygonStamped, WrenchStamped
+from rcl_interfaces.srv import SetParametersAtomically
+from rclpy.parameter import Parameter
 from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Header
@@ -469,3 +471,39 @@ def test_messages_of_very_many_or_long_names_are_refused_and_it_goes_on(number: 
     finally:
         client.close()
         node.end()
+
+
+def test_a_link_becomes_a_hand_while_the_nodes_run(number: int, robot: Robot) -> None:
+    """The simulator gives it a sensor; the dynamics node starts anew with the same values, and hears it."""
+    sim, node = simulator(number, '-p', 'brakes:=true'), Process(number)
+    client = Client(number)
+    watcher = Watcher(client)
+    client.until(lambda: watcher.states, why='joint states')
+    hands = ['left', 'right', 'R4l']
+    asking = SetParametersAtomically.Request(parameters=[Parameter('end_effectors', value=hands).to_parameter_msg()])
+    assert client.call('/krang_simulator/set_parameters_atomically', SetParametersAtomically, asking).result.successful
+    assert client.set(total_terms=['gravity', 'friction'])[0].successful
+    assert client.set(end_effectors=hands)[0].successful
+    heard: list[JointState] = []
+    client.node.create_subscription(JointState, 'torque/wrench', heard.append, 1)
+    push, message = client.publisher(WrenchStamped, 'push/R4l'), WrenchStamped(header=Header(frame_id='R4l'))
+    message.wrench.force.x = 10.0
+    expected = dynamics_of(robot)
+
+    def felt() -> bool:
+        q = np.array(watcher.states[-1].position)
+        torque = expected.wrench_torque(q, [Wrench('R4l', (10.0, 0, 0))])
+        return bool(heard) and np.allclose(np.abs(heard[-1].effort), np.abs(torque), atol=1e-3) and np.any(torque)
+
+    client.until(felt, lambda: push.publish(message), 'the new hand to be heard')
+    assert list(client.get('total_terms')) == ['gravity', 'friction'], 'what was set stays'
+    refused = client.set(end_effectors=['left', 'right', 'R4l', 'nowhere'])[0]
+    assert not refused.successful
+    assert "'nowhere'" in refused.reason
+    asking.parameters = [Parameter('end_effectors', value=['left']).to_parameter_msg()]
+    result = client.call('/krang_simulator/set_parameters_atomically', SetParametersAtomically, asking).result
+    assert 'cannot be removed' in result.reason
+    for process in (node, sim):
+        assert process.end() == 0, process.output
+        assert 'Traceback' not in process.output
+    client.close()

@@ -58,6 +58,8 @@ class Robot:
     def set_payload(self, hand: str, mass: float) -> None:
         self._load(hand, self.now.loads[hand]._replace(known_mass=mass))
 
+    def make_hand(self, link: str) -> None: ...
+
     def zero_sensor(self, hand: str) -> None: ...
 
     def _load(self, hand: str, load: Load) -> None:

@@ -29,6 +29,7 @@ from krang_dynamics_ros.page.snapshot import (
     not_drawn,
 )
 from krang_dynamics_ros.page.torques import ALWAYS, BEYOND, OBSERVED, search_field, table
+from krang_dynamics_ros.robot.known_arms import finger_joints
 from krang_dynamics_ros.robot.mesh_files import MAX_MESH_BYTES, MeshFiles, read_mesh
 from krang_dynamics_ros.robot.robot import Limits
 from krang_dynamics_ros.robot.urdf_reader import read_description
@@ -289,21 +290,61 @@ def test_a_link_belongs_to_the_last_joint_that_moves_it() -> None:
     assert movers(robot) == {'a': 'a_joint', 'tool': 'a_joint', 'b': 'b_joint'}
 
 
-def test_a_robot_without_hands_is_gripped_at_ends_that_are_apart() -> None:
+def test_a_robot_without_hands_is_pulled_by_its_arms_and_legs() -> None:
     arm = [(f'a{k}', f'a{k - 1}' if k else 'base', 'revolute') for k in range(6)]
     leg = [(f'b{k}', f'b{k - 1}' if k else 'base', 'revolute') for k in range(3)]
-    robot = tree(*arm, ('finger', 'a5', 'fixed'), ('thumb', 'a5', 'fixed'), *leg, ('mast', 'base', 'fixed'))
-    assert leaves(robot, dynamics_of(robot)) == ['finger', 'b2']
-    one = tree(('a', 'base', 'revolute'))
-    assert leaves(one, dynamics_of(one)) == ['a']
-    none = tree(('mast', 'base', 'fixed'), ('a', 'base', 'revolute'))
-    assert leaves(none, dynamics_of(none)) == ['a']
+    head = (('head', 'base', 'revolute'), ('camera', 'head', 'revolute'), ('antenna', 'a3', 'fixed'))
+    wheels = [(f'wheel{k}', 'base', 'continuous') for k in range(4)]
+    fingers = (('finger', 'a5', 'revolute'), ('thumb', 'a5', 'revolute'))
+    robot = tree(*arm, *fingers, *leg, *head, *wheels, ('mast', 'base', 'fixed'))
+    assert leaves(robot) == ['a5', 'b2']
+    assert finger_joints(robot) == {'a5': ['finger_joint', 'thumb_joint']}
+    assert leaves(tree(('a', 'base', 'revolute'))) == ['a']
+    assert leaves(tree(('mast', 'base', 'fixed'), ('a', 'base', 'revolute'))) == ['a']
 
 
-def test_fingers_alone_are_one_hand_on_a_long_arm() -> None:
-    arm = [(f'a{k}', f'a{k - 1}' if k else 'base', 'revolute') for k in range(6)]
-    robot = tree(*arm, ('finger', 'a5', 'revolute'), ('thumb', 'a5', 'fixed'), ('tip', 'thumb', 'fixed'))
-    assert leaves(robot, dynamics_of(robot)) == ['tip']
+def test_the_rows_of_fingers_are_folded_into_one() -> None:
+    names = ['i', 'finger', 'j', 'thumb']
+    html = table(
+        names,
+        dict.fromkeys(names, Limits(10.0, None)),
+        LatestMessages(),
+        {},
+        hand_of={'finger': '<palm', 'thumb': '<palm'},
+    )
+    assert re.findall(r'<tr [^>]*data-(?:fold|joint)="([^"]*)"', html) == ['i', '&lt;palm', 'finger', 'j', 'thumb']
+    assert '&lt;palm: 2 finger joints' in html
+    assert html.count('data-hand="&lt;palm"') == 2
+
+
+def test_the_curves_begin_with_the_joints_that_are_loaded_most(server: Any) -> None:
+    parts = pytest.importorskip('krang_dynamics_ros.page.torques')
+    arm = tree(*((f'a{k}', f'a{k - 1}' if k else 'base', 'revolute') for k in range(6)), ('f', 'a5', 'revolute'))
+    torques = parts.Torques(server.gui, dynamics_of(arm), limits_of(arm), 'a5', {'a5': ['f_joint']})
+    total = np.array([0.0, -4.0, 1.0, 3.0, 2.0, 0.0, 9.0])
+    torques.remember(LatestMessages(torques={'total': total}))
+    assert [*torques.plot.colors] == ['a1_joint', 'a3_joint']
+    torques.remember(LatestMessages(torques={'total': total[::-1]}))
+    assert [*torques.plot.colors] == ['a1_joint', 'a3_joint'], 'they stay until a link is pulled'
+    torques.suggest('a1')
+    assert [*torques.plot.colors] == ['a0_joint', 'a1_joint']
+
+
+def test_oddities_of_a_description_do_not_hide_that_all_is_well() -> None:
+    odd = Line('warn', 'robot description', 'accepted with 3 warnings: ...')
+    assert 'data-level="ok"' in health([Line('ok', 'x', 'y'), odd])
+    assert 'oddities' in health([Line('ok', 'x', 'y'), odd])
+    assert 'data-level="error"' in health([Line('error', 'x', 'y'), odd])
+    assert 'accepted with 3 warnings' in diagnostics([odd])
+
+
+def test_a_camera_that_the_browser_puts_back_is_framed_again_but_not_for_ever() -> None:
+    camera = pytest.importorskip('krang_dynamics_ros.page.camera')
+    first, ours = np.array([1.0, 0, 0]), np.array([5.0, 0, 0])
+    viewer = camera.Viewer((390, 844), (390, 844), [(first, 1.0), (ours, 4.0)])
+    assert not viewer.was_put_back(ours * 1.01)
+    assert not viewer.was_put_back(np.array([0.0, 9, 0])), 'a person has moved it'
+    assert [viewer.was_put_back(first) for _ in range(camera.TRIES + 1)] == [True] * camera.TRIES + [False]
 
 
 @pytest.fixture
