@@ -88,9 +88,7 @@ class JointError:
         if self.explained < MIN_R2:
             return ''
         if -1 / OTHER_UNIT > self.slope > -OTHER_UNIT:
-            return (
-                f'effort of {self.joint} is {self.slope:.2g} times the model: its sign is reversed (effort_scale)'
-            )
+            return f'effort of {self.joint} is {self.slope:.2g} times the model: its sign is reversed (effort_scale)'
         if not 1 / OTHER_UNIT < self.slope < OTHER_UNIT:
             return f'effort of {self.joint} is {self.slope:.3g} times the model: it has another unit (effort_scale)'
         return ''
