@@ -218,7 +218,7 @@ class Page:
         self._maker.show(now)
         for load in self._loads:
             load.show(now.loads)
-        self._torques.draw(now.heard)
+        self._torques.draw(now.heard, now.terms or ())
 
     def _write_tour(self, now: Snapshot) -> None:
         moment = Moment(now, self._forces(now), self.observing, self._panel.posed)

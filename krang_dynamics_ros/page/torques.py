@@ -20,6 +20,7 @@ from . import snapshot as texts
 from .snapshot import LatestMessages
 
 COLUMNS = ('total', *TERMS)
+USUAL = ('total', 'gravity', 'coriolis', 'friction', 'wrench')
 ALWAYS = ('total', *SUMMED)
 OBSERVED = 'external'  # shown when asked for: the node computes it only for who listens
 TERM_COLORS = {'total': '#475569'} | {term.name: term.color for term in TERMS.values()}
@@ -36,13 +37,16 @@ def table(
     plotted: Mapping[str, str],
     marked: str = '',
     hand_of: Mapping[str, str] = MappingProxyType({}),
+    terms: Collection[str] = SUMMED,
 ) -> str:
     """Return HTML. The middle of a torque's cell is zero, its edges are what the joint's motor can give.
 
     `plotted` are the joints in the plot, with the colour of their curve; `marked` is the one whose row is marked. The
-    rows of fingers, which have the link of their hand in `hand_of`, are folded into one.
+    rows of fingers, which have the link of their hand in `hand_of`, are folded into one. Of the unusual terms only those
+    in `terms` have a column.
     """
-    columns = [term for term in COLUMNS if term in ALWAYS or term in heard.torques]
+    shown = {*USUAL, *terms, *(heard.torques.keys() - ALWAYS)}
+    columns = [term for term in COLUMNS if term in shown]
     rows, counts = '', Counter(hand_of.values())
     for k, name in enumerate(joint_names):
         hand = hand_of.get(name, '')
@@ -286,9 +290,9 @@ class Torques:
             self.suggest(self._first)
             self._first = ''
 
-    def draw(self, heard: LatestMessages) -> None:
-        """Bring table and curves up to date."""
-        content = table(self._names, self._limits, heard, self.plot.colors, self.marked, self._hand_of)
+    def draw(self, heard: LatestMessages, terms: Collection[str]) -> None:
+        """Bring table and curves up to date; `terms` are those of the total."""
+        content = table(self._names, self._limits, heard, self.plot.colors, self.marked, self._hand_of, terms)
         if self._bars.content != content:
             self._bars.content = content
         self.plot.draw()

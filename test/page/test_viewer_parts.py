@@ -28,7 +28,7 @@ from krang_dynamics_ros.page.snapshot import (
     intro,
     not_drawn,
 )
-from krang_dynamics_ros.page.torques import ALWAYS, BEYOND, OBSERVED, search_field, table
+from krang_dynamics_ros.page.torques import ALWAYS, BEYOND, OBSERVED, USUAL, search_field, table
 from krang_dynamics_ros.robot.known_arms import finger_joints
 from krang_dynamics_ros.robot.mesh_files import MAX_MESH_BYTES, MeshFiles, read_mesh
 from krang_dynamics_ros.robot.robot import Limits
@@ -279,6 +279,13 @@ def test_external_torque_has_a_column_while_it_is_listened_to() -> None:
     assert bar(html, OBSERVED) == (50, 75)
 
 
+def test_unusual_terms_have_a_column_only_while_they_are_in_the_total() -> None:
+    limits, heard = {'j': Limits(10.0, None)}, LatestMessages(torques=dict.fromkeys(ALWAYS, np.zeros(1)))
+    unusual = next(term for term in ALWAYS if term not in USUAL)
+    assert re.findall(r'data-term="(\w+)"', table(['j'], limits, heard, {}, terms=()))[2:] == list(USUAL)
+    assert f'data-term="{unusual}"' in table(['j'], limits, heard, {}, terms=(unusual,))
+
+
 def test_the_row_of_a_link_that_was_clicked_on_is_marked() -> None:
     html = table(['i', 'j'], dict.fromkeys('ij', Limits(10.0, None)), LatestMessages(), {}, 'j')
     assert re.findall(r'<tr data-joint="(\w)" class="marked">', html) == ['j']
@@ -305,13 +312,8 @@ def test_a_robot_without_hands_is_pulled_by_its_arms_and_legs() -> None:
 
 def test_the_rows_of_fingers_are_folded_into_one() -> None:
     names = ['i', 'finger', 'j', 'thumb']
-    html = table(
-        names,
-        dict.fromkeys(names, Limits(10.0, None)),
-        LatestMessages(),
-        {},
-        hand_of={'finger': '<palm', 'thumb': '<palm'},
-    )
+    limits, hand_of = dict.fromkeys(names, Limits(10.0, None)), {'finger': '<palm', 'thumb': '<palm'}
+    html = table(names, limits, LatestMessages(), {}, hand_of=hand_of)
     assert re.findall(r'<tr [^>]*data-(?:fold|joint)="([^"]*)"', html) == ['i', '&lt;palm', 'finger', 'j', 'thumb']
     assert '&lt;palm: 2 finger joints' in html
     assert html.count('data-hand="&lt;palm"') == 2
