@@ -42,8 +42,8 @@ def table(
     """Return HTML. The middle of a torque's cell is zero, its edges are what the joint's motor can give.
 
     `plotted` are the joints in the plot, with the colour of their curve; `marked` is the one whose row is marked. The
-    rows of fingers, which have the link of their hand in `hand_of`, are folded into one. Of the unusual terms only those
-    in `terms` have a column.
+    rows of fingers, which have the link of their hand in `hand_of`, are folded into one. An unusual term has a column
+    only if it is one of `terms`.
     """
     shown = {*USUAL, *terms, *(heard.torques.keys() - ALWAYS)}
     columns = [term for term in COLUMNS if term in shown]
