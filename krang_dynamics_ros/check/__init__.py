@@ -1,1 +1,1 @@
-"""Who must agree with whom, and the laws that hold."""
+"""Comparison of a backend with independent derivations of the same numbers, and with physical laws."""

@@ -1,6 +1,6 @@
-"""Are the numbers right? Pinocchio's against the report's Lagrangian and Newton-Euler, at random states, term by term.
+"""Comparison of a backend with the report's Lagrangian and with Newton-Euler, at random states, term by term.
 
-The two witnesses see neither the URDF nor Pinocchio; the laws at the end need no witness at all.
+The two witnesses use neither the URDF nor Pinocchio. The laws (symmetry, skew symmetry, inversion) need no witness.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ from .witnesses import (
 )
 
 TOLERANCE = 1e-9  # relative to the largest value that a quantity takes
-NOTHING = 1e-12  # a quantity that stays below this (in its SI unit) is zero, and its difference absolute
-CHUNK = 8  # states at a time: what the Lagrangian keeps in the processor's cache
-REGRESSED = 32  # states; the regressor, and a base that moves, take as long as all the rest
+MIN_SCALE = 1e-12  # a quantity that stays below (in its SI unit) counts as zero: its difference is absolute
+CHUNK = 8  # states at a time: the Lagrangian's arrays then fit into the processor's cache
+FEW_STATES = 32  # for the regressor and the moving base, which cost as much as all other comparisons
 
 COMPARED = {
     'iT_j': ("the report's transforms, as printed", '6'),
@@ -42,32 +42,32 @@ COMPARED = {
     'C dq': ('Coriolis and centrifugal torque', '4'),
     'Q': ('gravity torque', '5'),
     'Gamma': ('inverse dynamics', '3'),
-    'Gamma mean': ('the same, its mean over a step', '3'),
-    'Y phi': ("the same by the bodies' parameters", '3'),
-    'Gamma w0': ('the same, on a base that turns and shakes', '7, 8'),
+    'Gamma mean': ('inverse dynamics, mean over a step', '3'),
+    'Y phi': ('inverse dynamics, by the regressor', '3'),
+    'Gamma w0': ('inverse dynamics, on a moving base', '7, 8'),
     'f_0': ("the base's wrench behind six joints", '7, 8'),
     'J^T f': ('wrench torque, on hands and anywhere', '16'),
-    'f': ('wrenches on hands that explain torques', '16'),
+    'f': ('wrenches on hands, estimated from torques', '16'),
     'Gamma_f': ('friction torque', '17'),
     'E': ('kinetic energy', '11'),
     'U': ('potential energy', '15'),
     'S': ('centre of mass', '10'),
     'A - A^T': ('is zero: A is symmetric', '2'),
     'dA/dt - 2C': ('is skew-symmetric', '4'),
-    'ddq': ('forward undoes inverse dynamics', '3'),
+    'ddq': ('forward dynamics inverts inverse dynamics', '3'),
 }
 
 
 @dataclass
 class Finding:
-    """The largest difference of one quantity between Pinocchio and a witness, and where it stands."""
+    """The largest difference of one quantity between a backend and a witness, and its place."""
 
     difference: float = 0.0  # absolute, over all states
     scale: float = 0.0  # the largest value of the quantity, over all states
     where: str = ''  # the joint or link of the largest difference
 
     def add(self, mine: Array, theirs: Array, labels: Sequence[str]) -> None:
-        """Take in a few states: arrays (states, ...), whose second axis `labels` names."""
+        """Add a few states: arrays (states, ...); `labels` name the second axis."""
         if not mine.size:
             return
         gap = np.abs(mine - theirs)
@@ -79,8 +79,8 @@ class Finding:
 
     @property
     def relative(self) -> float:
-        """The difference relative to the scale; infinite if a number is not one."""
-        return self.difference / self.scale if self.scale > NOTHING else self.difference
+        """The difference relative to the scale; infinite if a number is NaN."""
+        return self.difference / self.scale if self.scale > MIN_SCALE else self.difference
 
     @property
     def agrees(self) -> bool:
@@ -94,10 +94,10 @@ Findings = dict[tuple[str, str], Finding]  # by quantity and witness
 def prove(
     robot: Robot, dynamics: Dynamics, states: int = 100, seed: int = 0, progress: Callable[[int], None] | None = None
 ) -> Findings:
-    """Compare every quantity at random states; `progress` is told the number of states done.
+    """Compare every quantity at random states; `progress` gets the number of states that are done.
 
-    Each hand carries a payload, and in every other part of the states none. `Dynamics` gets it by its setter, the
-    witnesses as numbers of their robot. What the dynamics carried before is there again in the end.
+    In every other chunk of states each hand carries a random payload. `Dynamics` gets it by its setter, the witnesses
+    as data of their robot. Afterwards the payload of `dynamics` is as before.
     """
     drawn, rng = random_states(robot, states, seed), np.random.default_rng([seed, 1])
     links = [name for name in robot.link_of if name in dynamics.link_names]
@@ -108,7 +108,7 @@ def prove(
             part = States(*(x[start : start + CHUNK] for x in drawn))
             payload = random_payload(robot, links, rng) if start // CHUNK % 2 == 0 else {}
             dynamics.payload = payload
-            laden, few = robot.carrying(payload), start < REGRESSED
+            laden, few = robot.carrying(payload), start < FEW_STATES
             pairs = [_pairs(laden, dynamics, part, random_wrenches(robot, links, rng), links, few)]
             if few and dynamics.may_turn:
                 pairs.append(on_moving_base(laden, dynamics, rng, len(part.q)))
@@ -125,7 +125,7 @@ def prove(
 def _pairs(
     robot: Robot, dynamics: Dynamics, s: States, wrenches: WrenchSets, links: Sequence[str], regressed: bool
 ) -> Iterator[Compared]:
-    """Yield (witness, quantity, our value, the witness's value) for a few states, with the regressor or without."""
+    """Yield (witness, quantity, our value, the witness's value) for a few states; `regressed`: the regressor too."""
     hands = [link for link in robot.hands.values() if link in links]
     ours = by_pinocchio(dynamics, s, wrenches, links, hands)
     if regressed:
@@ -146,7 +146,7 @@ def _pairs(
 
 
 def _laws(dynamics: Dynamics, s: States, ours: dict[str, Array], dA_dt: Array) -> Iterator[Compared]:
-    """Yield what must hold of our numbers by themselves."""
+    """Yield the laws that our numbers must satisfy without a witness."""
     A, N = ours['A'], dA_dt - 2 * ours['C']
     yield 'law', 'A - A^T', A, np.swapaxes(A, 1, 2)
     yield 'law', 'dA/dt - 2C', N, -np.swapaxes(N, 1, 2)
@@ -155,7 +155,7 @@ def _laws(dynamics: Dynamics, s: States, ours: dict[str, Array], dA_dt: Array) -
 
 
 def _against_report(robot: Robot, s: States, placed: dict[str, Array]) -> tuple[Array, Array]:
-    """Return iT_j of every joint (states, joints, 3, 4) by Pinocchio and as the report prints it."""
+    """Return iT_j of every joint (states, joints, 3, 4), by the backend and as the report prints it."""
     printed = report_print.transforms(robot.lengths, {name: s.q[:, k] for k, name in enumerate(robot.joint_names)})
     mine, theirs = [], []
     for joint in robot.moving_joints:
@@ -169,7 +169,7 @@ def _against_report(robot: Robot, s: States, placed: dict[str, Array]) -> tuple[
 
 
 def _labels(robot: Robot, quantity: str, links: Sequence[str]) -> Sequence[str]:
-    """Return what the first index behind the states stands for."""
+    """Return the names along the first axis behind the states."""
     if quantity == 'S':
         return 'xyz'
     return () if quantity in ('E', 'U', 'f', 'f_0') else links if quantity == '0T_j' else robot.joint_names

@@ -1,4 +1,4 @@
-"""What a proof draws by lot: states of a robot, wrenches on it, payloads in its hands."""
+"""Random states, wrenches and payloads of a robot, and the same quantities by the backend and by each witness."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from ..equations.newton_euler import NewtonEuler
 from ..equations.regressor import moved_links, parameters_of, regressor
 from ..robot.robot import Joint, Robot
 
-REACH = {'revolute': np.pi, 'prismatic': 1.0}  # rad, m, to each side of zero, or of the limit that is nearest
+REACH = {'revolute': np.pi, 'prismatic': 1.0}  # rad, m, to each side of zero, or of the limit nearest to zero
 
 
 class States(NamedTuple):
@@ -39,7 +39,7 @@ def random_states(robot: Robot, count: int, seed: int) -> States:
 
 
 def _bounds(joint: Joint) -> tuple[float, float]:
-    """Return between which positions to draw: some limits are so far that they mean none."""
+    """Return the range of random positions: at most `REACH`, as some limits are so wide that they mean none."""
     reach, limits = REACH[joint.kind], joint.limits
     if not limits or limits.lower is None or limits.upper is None:
         return -reach, reach
@@ -48,7 +48,7 @@ def _bounds(joint: Joint) -> tuple[float, float]:
 
 
 def random_payload(robot: Robot, links: Sequence[str], rng: np.random.Generator) -> dict[str, Inertia]:
-    """Draw a body for every hand that is among the links: five points with masses, as a body can have them."""
+    """Draw a body for every hand that is among the links: five point masses, so that it is physically possible."""
     return {link: _random_body(rng) for link in robot.hands.values() if link in links}
 
 
@@ -59,9 +59,9 @@ def _random_body(rng: np.random.Generator) -> Inertia:
 
 
 def random_wrenches(robot: Robot, links: Sequence[str], rng: np.random.Generator) -> list[list[Wrench]]:
-    """Draw three sets: on the hands in their own axes; on the hands, and anywhere, in any link's axes and about any.
+    """Draw three sets of wrenches: two on the hands, one on every end of the tree and one more link.
 
-    "Anywhere" is every end of the tree and one more link.
+    The first set is in the hands' own axes about their origins, the others in the axes and about the origins of any.
     """
     if not links:
         return []
@@ -77,7 +77,7 @@ def random_wrenches(robot: Robot, links: Sequence[str], rng: np.random.Generator
     return [drawn(hands, aslant=False), drawn(hands, aslant=True), drawn(anywhere, aslant=True)]
 
 
-DAMPING = 0.5  # m, of the wrenches told: well posed with any number of hands
+DAMPING = 0.5  # m, of the estimated wrenches: well posed with any number of hands
 WrenchSets = Sequence[Sequence[Wrench]]
 Compared = tuple[str, str, Array, Array]  # witness, quantity, our value, the witness's
 
@@ -85,7 +85,7 @@ Compared = tuple[str, str, Array, Array]  # witness, quantity, our value, the wi
 def by_pinocchio(
     dynamics: Dynamics, s: States, wrenches: WrenchSets, links: Sequence[str], hands: Sequence[str]
 ) -> dict[str, Array]:
-    """Return every quantity at every state, by the code that users run."""
+    """Return every quantity at every state, by the backend that users run."""
     d = dynamics
     poses = [[np.column_stack(d.pose(q, link)) for link in links] for q in s.q]
     return {
@@ -97,7 +97,7 @@ def by_pinocchio(
         'Gamma': np.array([d.inverse_dynamics(*state) for state in zip(*s, strict=True)]),
         'Gamma mean': np.array([d.mean_inverse_dynamics(step) for step in _steps(s)]),
         'J^T f': _by_set(lambda given: np.array([d.wrench_torque(q, given) for q in s.q]), wrenches),
-        'f': _told(d, s, hands),
+        'f': _estimated_wrenches(d, s, hands),
         'Gamma_f': np.array([d.friction_torque(dq) for dq in s.dq]),
         'E': np.array([d.E(q, dq) for q, dq in zip(s.q, s.dq, strict=True)]),
         'U': np.array([d.U(q) for q in s.q]),
@@ -106,7 +106,7 @@ def by_pinocchio(
 
 
 def by_regressor(robot: Robot, s: States) -> Array:
-    """Return Gamma (states, n) as identification takes it apart: Y(q, dq, ddq) phi, and the rotors."""
+    """Return Gamma (states, n) as identification computes it: Y(q, dq, ddq) phi, plus the rotors."""
     links = moved_links(robot)
     return regressor(robot, links, *s) @ parameters_of(robot, links) + robot.rotor_inertia * s.ddq
 
@@ -130,7 +130,7 @@ def by_lagrangian(
         'Gamma': Gamma,
         'Y phi': Gamma,
         'J^T f': _by_set(lambda given: lagrangian.wrench_torque(s.q, given), wrenches),
-        'f': _explaining(lagrangian, s, hands),
+        'f': _least_squares_wrenches(lagrangian, s, hands),
         'Gamma_f': lagrangian.friction_torque(s.dq),
         'E': lagrangian.E(s.q, s.dq),
         'U': lagrangian.U(s.q),
@@ -140,10 +140,10 @@ def by_lagrangian(
 
 
 def on_moving_base(robot: Robot, dynamics: Dynamics, rng: np.random.Generator, count: int) -> Iterator[Compared]:
-    """Yield what is compared of a robot on a base that moves, at random states of its own.
+    """Yield comparisons for a robot on a moving base, at random states of base and joints.
 
-    The witness of the Lagrangian is the same robot behind six joints (report, w0 and V0 of B.8 and B.9): what their
-    torques are for the base's wrench.
+    The Lagrangian sees the same robot behind six joints (report, w0 and V0 of B.8 and B.9). Their torques are the
+    wrench on the base.
     """
     six, n = on_six_joints(robot), robot.n
     s = random_states(six, count, int(rng.integers(2**31)))
@@ -163,15 +163,15 @@ def on_moving_base(robot: Robot, dynamics: Dynamics, rng: np.random.Generator, c
     yield 'Lagrangian', 'f_0', np.array(forces), Gamma[:, :6]
 
 
-def _told(dynamics: Dynamics, s: States, hands: Sequence[str]) -> Array:
-    """Return the wrenches on hands that explain torques, here ddq's numbers, and their bound (states, 6 hands + 1)."""
+def _estimated_wrenches(dynamics: Dynamics, s: States, hands: Sequence[str]) -> Array:
+    """Return hand wrenches estimated from torques (here: the numbers of ddq), and their bound (states, 6 hands + 1)."""
     if not hands:
         return np.zeros(0)
     return np.array([np.append(*dynamics.hand_wrenches(q, x, hands, DAMPING)) for q, x in zip(s.q, s.ddq, strict=True)])
 
 
-def _explaining(lagrangian: Lagrangian, s: States, hands: Sequence[str]) -> Array:
-    """Return the same by J^T of unit wrenches, and by other solvers."""
+def _least_squares_wrenches(lagrangian: Lagrangian, s: States, hands: Sequence[str]) -> Array:
+    """Return the same by J^T of unit wrenches and by another solver."""
     if not hands:
         return np.zeros(0)
     scale = np.tile([1.0, 1.0, 1.0, *[1 / LEVER] * 3], len(hands))
@@ -183,7 +183,7 @@ def _explaining(lagrangian: Lagrangian, s: States, hands: Sequence[str]) -> Arra
 
 
 def by_newton_euler(robot: Robot, s: States, wrenches: WrenchSets) -> dict[str, Array]:
-    """Return the quantities that recursive Newton-Euler knows."""
+    """Return the quantities that recursive Newton-Euler gives."""
     recursive = NewtonEuler(robot)
     return {
         'A': recursive.A(s.q),
@@ -198,12 +198,12 @@ def by_newton_euler(robot: Robot, s: States, wrenches: WrenchSets) -> dict[str, 
 
 
 def _by_set(torque: Callable[[Sequence[Wrench]], Array], wrenches: WrenchSets) -> Array:
-    """Return J^T f (states, n, sets): each set at all states in a row, as a sensor's last reading is used."""
+    """Return J^T f (states, n, sets): each set at all states in a row, as the node uses a sensor's last reading."""
     return np.stack([torque(given) for given in wrenches], axis=-1) if wrenches else np.zeros(0)
 
 
 def _steps(s: States) -> list[Step]:
-    """Return a step to every state from the one before; to the first from the last, which was at rest until then."""
+    """Return a step to every state from the state before; the first step begins at the last state, at rest."""
     path = Path()
     path.begin(s.q[-1], 0 * s.dq[-1])
     path.step(s.q[-1], s.dq[-1], 0.5)

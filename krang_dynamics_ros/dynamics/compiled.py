@@ -21,7 +21,7 @@ from ..robot.robot import Robot
 from ..symbolic.build import load_library
 from ..symbolic.c_wrappers import array_slices
 from ..symbolic.expressions import QUANTITIES
-from ..symbolic.parameters import setting_places, setting_values
+from ..symbolic.parameters import setting_slices, setting_values
 from .dynamics import Dynamics, Quantity
 
 
@@ -39,7 +39,7 @@ class CompiledDynamics(Dynamics):
         self._work = np.zeros(slices['output'].stop)
         p = self._work[slices['p']]
         p[:] = setting_values(robot)
-        self._settings = {name: p[of] for name, of in setting_places(robot).items()}
+        self._settings = {name: p[of] for name, of in setting_slices(robot).items()}
         self._hand_links = tuple(robot.hands.values())
         super().__init__(urdf, **settings)
         self._set_views(slices)

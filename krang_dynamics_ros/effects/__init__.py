@@ -1,1 +1,1 @@
-"""Effects that a drive adds to the rigid body, one file each: columns of a fit, and what they write to a joint."""
+"""Effects that a drive adds to the rigid body, one file each: the columns of a fit and the data of a joint."""

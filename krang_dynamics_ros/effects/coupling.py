@@ -1,4 +1,4 @@
-"""Coupled friction: a motor that also turns with the neighbouring joint rubs with the sum of both velocities.
+"""Coupled friction: a motor that turns with its own and the neighbouring joint has friction of both velocities.
 
     torque of both joints = W^T (v W dq + c tanh(W dq / velocity)),   W = e_j + sign e_k,   v, c >= 0
 
@@ -15,12 +15,12 @@ import numpy as np
 from ..core.spatial import Array
 from ..robot.drive import Coupling
 
-VELOCITY = 0.05  # rad/s, over which the dry part turns its sign
+VELOCITY = 0.05  # rad/s, over which the Coulomb part changes its sign
 
 
 @dataclass(frozen=True)
 class CouplingEffect:
-    """Coupled friction of two joints, by their places, with common factors v and c."""
+    """Coupled friction of two joints, given by their indices, with common factors v and c."""
 
     first: int
     second: int
@@ -32,21 +32,21 @@ class CouplingEffect:
     prior = 1.0
 
     def columns(self, dq: Array) -> tuple[Array, Array]:
-        """Return the columns (rows, 2) of the first joint and of the second, for velocities (rows, joints)."""
-        together = dq[:, self.first] + self.sign * dq[:, self.second]
-        of_first = np.stack([together, np.tanh(together / self.velocity)], axis=-1)
-        return of_first, self.sign * of_first
+        """Return the columns (rows, 2) of the first and of the second joint, for velocities (rows, joints)."""
+        combined = dq[:, self.first] + self.sign * dq[:, self.second]
+        first_columns = np.stack([combined, np.tanh(combined / self.velocity)], axis=-1)
+        return first_columns, self.sign * first_columns
 
     def value(self, names: Sequence[str], factors: Sequence[float]) -> Coupling:
-        """Return the coupling of joints with these names."""
+        """Return the coupling with its factors; `names` are those of all joints, in order."""
         return Coupling((names[self.first], names[self.second]), self.sign, factors[0], factors[1], self.velocity)
 
 
 class CoupledFriction:
-    """The friction of all pairs of a robot. A joint of a pair that is not among `names` stands still."""
+    """The coupled friction of all pairs of a robot. A joint that is not among `names` counts as standing still."""
 
     def __init__(self, couplings: Sequence[Coupling], names: Sequence[str]) -> None:
-        """Take the robot's couplings and the joints in order."""
+        """`names` are those of the joints, in order."""
         self.W = np.zeros((len(couplings), len(names)))
         for row, pair in zip(self.W, couplings, strict=True):
             for name, sign in zip(pair.joints, (1, pair.sign), strict=True):
@@ -56,18 +56,18 @@ class CoupledFriction:
         self._viscous, self._coulomb, self._over = np.array(numbers, dtype=float).reshape(-1, 3).T
 
     def torque(self, dq: Array) -> Array:
-        """Return what motors must give (..., n) at velocities (..., n)."""
-        together = dq @ self.W.T
-        return np.asarray((self._viscous * together + self._coulomb * np.tanh(together / self._over)) @ self.W)
+        """Return the torque that the motors must give against it (..., n) at velocities (..., n)."""
+        combined = dq @ self.W.T
+        return np.asarray((self._viscous * combined + self._coulomb * np.tanh(combined / self._over)) @ self.W)
 
     def slope(self, dq: Array) -> Array:
         """Return d torque / d dq (n, n) at velocities (n), which is symmetric and never negative."""
-        dry = self._coulomb / self._over * (1 - np.tanh(self.W @ dq / self._over) ** 2)
-        return np.asarray(self.W.T * (self._viscous + dry) @ self.W)
+        coulomb_slope = self._coulomb / self._over * (1 - np.tanh(self.W @ dq / self._over) ** 2)
+        return np.asarray(self.W.T * (self._viscous + coulomb_slope) @ self.W)
 
     def potential(self, dq: Array) -> float:
         """Return the integral of the torque over velocities (n)."""
-        together = self.W @ dq
-        ratio = np.abs(together / self._over)
+        combined = self.W @ dq
+        ratio = np.abs(combined / self._over)
         log_cosh = ratio + np.log1p(np.exp(-2 * ratio)) - np.log(2)
-        return float(self._viscous @ together**2 / 2 + self._coulomb * self._over @ log_cosh)
+        return float(self._viscous @ combined**2 / 2 + self._coulomb * self._over @ log_cosh)

@@ -18,12 +18,12 @@ class JointMotion:
     dq: Array
     ddq: Array
     load: Array  # gravity and Coriolis torque
-    crossing: Array  # (joints), rad/s per N m: times a load, the velocity above which a drive pushes all the same
+    crossing: Array  # (joints), rad/s per N m: times a helping load, the velocity above which the drive pushes anyway
     z: Mapping[float, Array]  # presliding states by distance (rad), from raw encoder positions
 
 
 class Effect(Protocol):
-    """One effect on each joint by itself: torque = columns times factors. Effects compare by kind and shape."""
+    """One effect on a single joint: torque = columns times factors. Effects are equal if kind and shape are equal."""
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -31,7 +31,7 @@ class Effect(Protocol):
 
     @property
     def term(self) -> str:
-        """Return the part of the effort that it belongs to, as reports name it."""
+        """Return the name, in reports, of the part of the effort that the effect belongs to."""
 
     @property
     def not_negative(self) -> bool:
@@ -39,10 +39,10 @@ class Effect(Protocol):
 
     @property
     def prior(self) -> float:
-        """Return the standard deviation of a factor beforehand, in parts of effort spread / rms of its column."""
+        """Return the prior standard deviation of a factor, in units of effort spread / RMS of its column."""
 
     def columns(self, x: JointMotion) -> Array:
         """Return the columns (rows, joints, factors)."""
 
     def write(self, joint: Joint, factors: Sequence[float], crossing: float) -> Joint:
-        """Return the joint with this effect: factors from a fit, and the joint's crossing."""
+        """Return the joint with this effect, from the factors of a fit and the joint's crossing."""

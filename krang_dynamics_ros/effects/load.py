@@ -1,6 +1,6 @@
 """Effects of the load that a gear carries: its share in the effort, and friction that grows with it.
 
-Both say how the efforts of some drives read. They belong to predicted efforts, never to a torque that is commanded.
+Both describe what some drives report as effort. They belong to predicted efforts, never to a commanded torque.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from ..robot.robot import Joint
 from .effect import JointMotion
 from .sliding import braking
 
-CROSSING = 1.4  # times |load| / F_v: the velocity above which a drive pushes though the load helps
-TURNING = 0.1  # rad/s: within which pushing turns into braking
+CROSSING = 1.4  # times |load| / F_v: the velocity above which a drive pushes although the load helps
+TRANSITION = 0.1  # rad/s, width of the transition from pushing to braking
 MIN_VISCOUS = 1e-6  # N m s/rad
 
 
@@ -28,7 +28,7 @@ def crossing_of(viscous: Array) -> Array:
 
 @dataclass(frozen=True)
 class LoadShareEffect:
-    """(share - 1) load, by share while the drive pushes and while it brakes."""
+    """(share - 1) load, with a share for a drive that pushes and another for a drive that brakes."""
 
     names = ('pushing', 'braking')
     not_negative = False
@@ -36,13 +36,13 @@ class LoadShareEffect:
     term = 'load effects'
 
     def columns(self, x: JointMotion) -> Array:
-        """Return load (1 - b) and load b, b being how far the drive brakes."""
-        b = braking(x.dq, x.load, x.crossing, TURNING)
+        """Return load (1 - b) and load b; b is 0 if the drive pushes and 1 if it brakes."""
+        b = braking(x.dq, x.load, x.crossing, TRANSITION)
         return np.stack([x.load * (1 - b), x.load * b], axis=-1)
 
     def write(self, joint: Joint, factors: Sequence[float], crossing: float) -> Joint:
-        """Return the joint with these shares; a share is one more than its factor."""
-        share = LoadShare(1 + factors[0], 1 + factors[1], crossing, TURNING)
+        """Return the joint with these shares; share = 1 + factor."""
+        share = LoadShare(1 + factors[0], 1 + factors[1], crossing, TRANSITION)
         return replace(joint, friction=replace(joint.friction, load=share))
 
 

@@ -1,4 +1,4 @@
-"""Offset of an effort: what it reads where there is no torque. It is a fault of the sensor, and never commanded."""
+"""Offset of an effort: its reading at zero torque. It is a sensor error and is never commanded."""
 
 from __future__ import annotations
 
@@ -26,5 +26,5 @@ class OffsetEffect:
         return np.ones((*x.q.shape, 1))
 
     def write(self, joint: Joint, factors: Sequence[float], crossing: float) -> Joint:
-        """Return the joint whose effort has this offset."""
+        """Return the joint with this offset of its effort."""
         return replace(joint, motor=replace(joint.motor, effort_offset=factors[0]))

@@ -1,4 +1,4 @@
-"""Presliding friction: a spring at first, dry friction after a few distances (P. Dahl, 1968)."""
+"""Presliding friction: like a spring first, constant after a few `distance` of motion (P. Dahl, 1968)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ..robot.robot import Joint
 from .effect import JointMotion
 from .sliding import presliding
 
-NEGLIGIBLE = 1e-6  # N m: what a fit leaves above zero
+NEGLIGIBLE = 1e-6  # N m: a smaller factor of a fit is zero
 
 
 def presliding_history(position: Array, distances: Sequence[float]) -> Array:
@@ -27,7 +27,7 @@ def presliding_history(position: Array, distances: Sequence[float]) -> Array:
 
 @dataclass(frozen=True)
 class PreslidingEffect:
-    """kappa z, z following the raw encoder over a distance (rad)."""
+    """kappa z; the state z follows the raw encoder position over a distance (rad)."""
 
     distance: float
 

@@ -1,4 +1,4 @@
-"""Rotor inertia behind the gear: I_a ddq. In the equations of motion it belongs to A."""
+"""Rotor inertia behind the gear: I_a ddq. In the equations of motion it is part of A."""
 
 from __future__ import annotations
 
@@ -24,5 +24,5 @@ class RotorEffect:
         return x.ddq[..., None]
 
     def write(self, joint: Joint, factors: Sequence[float], crossing: float) -> Joint:
-        """Return the joint with this rotor."""
+        """Return the joint with this rotor inertia."""
         return replace(joint, motor=replace(joint.motor, rotor_inertia=factors[0] / joint.motor.gear_ratio**2))

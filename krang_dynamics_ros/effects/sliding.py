@@ -1,6 +1,6 @@
-"""The shapes of friction, each of size one: friction is their sum, each times its torque. Elementwise, over any arrays.
+"""Friction of a sliding joint, and the normalised curves (-1 to 1) of all friction. Elementwise, over any arrays.
 
-What a motor must give against friction is F_v dq + F_c coulomb(dq) + sum of kappa_k z_k, with z_k from `presliding`.
+A motor must give F_v dq + F_c coulomb(dq) + sum of kappa_k z_k against friction, with z_k from `presliding`.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from .effect import JointMotion
 
 
 def coulomb(dq: ArrayLike, over: ArrayLike = 0.0) -> Array:
-    """Return how much of F_c acts: sign(dq) (report, eq. 17), or tanh(dq / over) where a velocity `over` is given.
+    """Return the share of F_c that acts: sign(dq) (report, eq. 17), or tanh(dq / over) where `over` (rad/s) is given.
 
-    Sign jumps at standstill, where a measured velocity is noise; tanh passes through zero instead.
+    The sign jumps at standstill, where a measured velocity is noise; tanh passes through zero.
     """
     velocity, width = np.asarray(dq, dtype=float), np.asarray(over, dtype=float)
     if not np.count_nonzero(width):
@@ -31,9 +31,9 @@ def coulomb(dq: ArrayLike, over: ArrayLike = 0.0) -> Array:
 def presliding(z: ArrayLike, moved: ArrayLike, distance: ArrayLike) -> Array:
     """Return z, from -1 to 1, after the joint has moved by `moved` (rad, m): P. Dahl's model (1968).
 
-    z <- s + (z - s) exp(-|moved| / distance), s = sign(moved): a spring at first, dry friction after a few distances.
-    It asks for the position alone, so it holds its value at standstill, where a velocity says nothing. The step is
-    exact for a movement that goes one way, whatever its size.
+    z <- s + (z - s) exp(-|moved| / distance), s = sign(moved): like a spring first, constant after a few distances.
+    It depends on the position alone, so it keeps its value at standstill, where the velocity is noise. The step is
+    exact for a movement in one direction, whatever its size.
     """
     before, step = np.asarray(z, dtype=float), np.asarray(moved, dtype=float)
     s = np.sign(step)
@@ -41,11 +41,11 @@ def presliding(z: ArrayLike, moved: ArrayLike, distance: ArrayLike) -> Array:
 
 
 def braking(dq: ArrayLike, load: ArrayLike, crossing: ArrayLike, over: ArrayLike) -> Array:
-    """Return how far a drive brakes, from 0 (it pushes) to 1: 1/2 at standstill.
+    """Return 0 for a drive that pushes, 1 for a drive that brakes, 1/2 at standstill, and values between.
 
-    It pushes while velocity dq and what it must give have one sign. The latter is, but for a factor, dq + crossing
-    load: friction grows with the velocity, and above `crossing` times a load that moves the joint along, the drive
-    pushes all the same. `over` is the velocity within which one turns into the other (an empirical shape).
+    A drive pushes while its velocity dq and its torque have the same sign. The torque is proportional to dq +
+    crossing load: friction grows with the velocity, so above `crossing` times a load that helps the motion the drive
+    pushes anyway. `over` (rad/s) is the width of the transition, whose shape is empirical.
     """
     velocity, width = np.asarray(dq, dtype=float), np.asarray(over, dtype=float)
     pushing = np.tanh(velocity / width) * np.tanh((velocity + crossing * np.asarray(load, dtype=float)) / width)
@@ -54,7 +54,7 @@ def braking(dq: ArrayLike, load: ArrayLike, crossing: ArrayLike, over: ArrayLike
 
 @dataclass(frozen=True)
 class ViscousEffect:
-    """F_v dq. The viscous friction of the motor is part of it."""
+    """F_v dq, with the viscous friction of the motor."""
 
     names = ('viscous',)
     not_negative = True
@@ -66,7 +66,7 @@ class ViscousEffect:
         return x.dq[..., None]
 
     def write(self, joint: Joint, factors: Sequence[float], crossing: float) -> Joint:
-        """Return the joint with this viscous friction, and none in its motor."""
+        """Return the joint with this viscous friction; that of its motor becomes zero."""
         motor = replace(joint.motor, viscous=0.0)
         return replace(joint, motor=motor, friction=replace(joint.friction, viscous=factors[0]))
 
@@ -75,7 +75,7 @@ class ViscousEffect:
 class CoulombEffect:
     """F_c tanh(dq / velocity)."""
 
-    velocity: float = 0.02  # rad/s, over which it turns its sign
+    velocity: float = 0.02  # rad/s, over which it changes its sign
 
     names = ('coulomb',)
     not_negative = True

@@ -1,4 +1,4 @@
-"""A spring or counterbalance at a joint that turns: cosine cos q + sine sin q."""
+"""A spring or counterbalance at a revolute joint: torque cosine cos q + sine sin q."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .effect import JointMotion
 
 @dataclass(frozen=True)
 class SpringEffect:
-    """Torque of a spring, by the two factors of cos q and sin q."""
+    """Torque of a spring, linear in its two factors of cos q and sin q."""
 
     names = ('spring cos', 'spring sin')
     not_negative = False
@@ -32,12 +32,12 @@ class SpringEffect:
 
 
 def spring_energy(springs: Sequence[Spring | None], q: Array) -> float:
-    """Return what the springs of all joints hold (J) at q (n), but for a constant."""
+    """Return the energy (J) in the springs of all joints at q (n), up to a constant."""
     cosine, sine = np.array([(s.cosine, s.sine) if s else (0.0, 0.0) for s in springs]).reshape(-1, 2).T
     return float(cosine @ np.sin(q) - sine @ np.cos(q))
 
 
 def spring_torque(springs: Sequence[Spring | None], q: Array) -> Array:
-    """Return what motors must give (..., n) against the springs of all joints."""
+    """Return the torque that the motors must give (..., n) against the springs of all joints."""
     cosine, sine = np.array([(s.cosine, s.sine) if s else (0.0, 0.0) for s in springs]).reshape(-1, 2).T
     return np.asarray(cosine * np.cos(q) + sine * np.sin(q))

@@ -35,7 +35,7 @@ from ..robot.robot_file import load_robot
 from ..robot.urdf_writer import urdf_text
 from ..simulation.sensors import joint_effort
 from ..simulation.simulated_robot import Followers, SimulatedRobot
-from ..simulation.simulation import ROTOR, Simulation
+from ..simulation.simulation import ADDED_ROTOR, Simulation
 from .arguments import node_arguments
 from .diagnostics import Reporter
 from .endpoints import ensure_only_publisher, other_publishers, publishers
@@ -96,7 +96,7 @@ class SimulatorNode(Node):
         if simulation.rotors_added:
             joints = listed(simulation.rotors_added)
             self.get_logger().warning(
-                f'joints {joints} move no mass: simulated with a rotor of {ROTOR:g} kg m^2 or kg each'
+                f'joints {joints} move no mass: simulated with a rotor of {ADDED_ROTOR:g} kg m^2 or kg each'
             )
         efforts = [joint.limits and joint.limits.effort for joint in simulation.robot.moving_joints]
         simulation.dynamics.viscous = simulation.dynamics.viscous + values['viscous']
@@ -172,7 +172,7 @@ class SimulatorNode(Node):
         try:
             if fault := names_fault(message.name):
                 raise ArgumentError(fault)
-            self.robot.put(message.name, message.position)
+            self.robot.set_positions(message.name, message.position)
         except ArgumentError as error:
             self.get_logger().warning(f'pose refused: {error}', throttle_duration_sec=1.0)
 
@@ -193,7 +193,7 @@ class SimulatorNode(Node):
         self._health.add_time(passed)
         pushes, pulls = self._hands.pushes(), self._hands.pulls()
         self.robot.advance(passed * self._values['time_factor'], pushes, pulls)
-        stamp, contacts = self._stamp(), [*pushes, *self.robot.pulled(pulls)]
+        stamp, contacts = self._stamp(), [*pushes, *self.robot.pull_wrenches(pulls)]
         self._publish(contacts, stamp)
         self._hands.publish(contacts, stamp)
         if self.robot.fault != broken:

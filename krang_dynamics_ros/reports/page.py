@@ -1,7 +1,7 @@
 """A report as one HTML file that needs no network: headings, tables, and charts that zoom.
 
-Numbers go into the page as JSON, each line as whole steps of its own range; `page.js` draws them with uPlot, which
-goes into the page as well. `HELP` says how a reader uses the charts.
+The page contains the numbers as JSON (integer steps of each line's own range), uPlot, and `page.js`, which draws the
+charts. `HELP` explains the charts to a reader.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ HELP = (
 )
 COLORS = ('#1f6fb2', '#d1631c', '#2f8f4e', '#8a4fae', '#b03a48', '#6b6f76')
 MAX_TITLE = 200  # characters of a chart's title
-STEPS = 1_000_000  # that the range of a line is divided into: beyond what a screen shows, and ten times zoomed
+STEPS = 1_000_000  # in the range of a line: finer than a screen shows, even zoomed ten times
 
 
 @dataclass(frozen=True)
 class Line:
-    """One line of a chart, its x ascending. It is broken where x goes on by more than `gap`."""
+    """A line of a chart, with ascending x. It is broken where x increases by more than `gap`."""
 
     name: str
     x: Array
@@ -55,7 +55,7 @@ class Page:
         self._parts.append(f'<p>{to_html(text)}</p>')
 
     def table(self, head: Sequence[str], rows: Sequence[Sequence[str]], marked: Sequence[bool] = ()) -> None:
-        """Add a table; marked rows stand out. Numbers stand on the right, words on the left."""
+        """Add a table; marked rows are emphasised. Numbers are aligned right, words left."""
         kinds = ['' if all(map(_is_number, column)) else ' class="words"' for column in zip(*rows, strict=True)]
         kinds = kinds or [''] * len(head)
 
@@ -68,7 +68,7 @@ class Page:
         self._parts.append(f'<table>{"".join(lines)}</table>')
 
     def chart(self, title: str, x_label: str, y_label: str, lines: Sequence[Line]) -> None:
-        """Add a chart of the lines that have points; none if no line has."""
+        """Add a chart of the lines that have points; without such lines add nothing."""
         if not (lines := [line for line in lines if len(line.x)]):
             return
         data = {
@@ -85,19 +85,19 @@ class Page:
         self._parts.append(f'<figure class="chart">{head}<script type="application/json">{text}</script></figure>')
 
     def text(self) -> str:
-        """Return the page."""
+        """Return the page as HTML."""
         title = to_html(self.title)
-        style, script = _beside('uPlot.min.css', 'page.css'), _beside('uPlot.iife.min.js', 'page.js')
+        style, script = _asset('uPlot.min.css', 'page.css'), _asset('uPlot.iife.min.js', 'page.js')
         return (
             f'<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8"><title>{title}</title>\n'
             f'<meta name="viewport" content="width=device-width, initial-scale=1">\n<style>{style}</style></head>\n'
-            f'<body><h1>{title}</h1>\n' + '\n'.join(self._parts) + f'\n<script>/*\n{_beside("uPlot.LICENSE")}*/\n'
+            f'<body><h1>{title}</h1>\n' + '\n'.join(self._parts) + f'\n<script>/*\n{_asset("uPlot.LICENSE")}*/\n'
             f'{script}</script></body></html>\n'
         )
 
 
-def _beside(*names: str) -> str:
-    """Return the files of these names beside this one, one after the other."""
+def _asset(*names: str) -> str:
+    """Return the texts of files of this folder, joined."""
     return '\n'.join(Path(__file__).with_name(name).read_text(encoding='utf-8') for name in names)
 
 
@@ -110,10 +110,10 @@ def _is_number(text: str) -> bool:
 
 
 def _short(values: Array) -> dict[str, float | list[int]]:
-    """Return numbers as whole steps from the least one; what is not finite is refused, for no chart has a place."""
+    """Return numbers as integer steps from the smallest; refuse NaN and infinity, which no chart can show."""
     array = np.asarray(values, dtype=float)
     if not np.isfinite(array).all():
         raise ValueError('a chart has a number that is not finite')
-    least, step = float(array.min()), float(np.ptp(array)) / STEPS
-    whole = np.rint((array - least) / (step or 1.0)).astype(int)
-    return {'from': least, 'step': step, 'steps': whole.tolist()}
+    smallest, step = float(array.min()), float(np.ptp(array)) / STEPS
+    whole = np.rint((array - smallest) / (step or 1.0)).astype(int)
+    return {'from': smallest, 'step': step, 'steps': whole.tolist()}

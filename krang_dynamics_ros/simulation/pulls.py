@@ -1,4 +1,4 @@
-"""A person who pulls a link of a simulated robot: a spring and a damper between a point of the link and a target."""
+"""A person pulls a link of a simulated robot: a spring and a damper between a point of the link and a target."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from ..core.wrench import Wrench
 from ..dynamics.dynamics import Dynamics
 
 STIFFNESS = 150.0  # N/m
-DAMPING = 20.0  # N s/m; without it, what is pulled swings about the target
-MAX_FORCE = 100.0  # N: of a person who leans on the robot
-MAX_PULLS = 20  # of one link
+DAMPING = 20.0  # N s/m; without it, the link swings about the target
+MAX_FORCE = 100.0  # N: a person who leans on the robot
+MAX_PULLS = 20  # per link
 
 
 class Pull(NamedTuple):
-    """A link, the point (3; m, axes of the link) where it is gripped, and the target (3; m, axes of the base)."""
+    """A link, its grip point (3; m, axes of the link), and the target of that point (3; m, axes of the base)."""
 
     link: str
     grip: Array

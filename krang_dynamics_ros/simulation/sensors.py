@@ -1,4 +1,4 @@
-"""What the sensors of a simulated robot read: of a hand's wrench, and of what drives the joints."""
+"""Sensors of a simulated robot: wrist sensors and joint torque sensors."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ EffortSource = Literal['joint', 'motor']
 
 @dataclass
 class SimulatedWrist:
-    """A sensor in a wrist, in its hand's frame: it reads what the WORLD does to all that hangs beyond it.
+    """A wrist sensor, in its hand's frame: it measures the wrench that the WORLD applies to all that hangs beyond it.
 
-    That is contact, and the weight of the tool (part of the hand's link) and of what the hand holds. What it takes to
-    move them is left out: it is right for a hand at rest.
+    This is the contact wrench, the weight of the tool (part of the hand's link) and that of the payload. Inertia forces
+    are left out, so a reading is right for a hand at rest.
     """
 
     link: str
@@ -31,7 +31,7 @@ class SimulatedWrist:
     noise: Sequence[float] = (0.0, 0.0)  # standard deviation of each force (N) and each moment (N m)
 
     def reading(self, simulation: Simulation, contacts: Sequence[Wrench], random: np.random.Generator) -> Array:
-        """Return [force; moment] (6) in the hand's axes, about its origin; of the contacts, those on its link count."""
+        """Return [force; moment] (6) in the hand's axes, about its origin. Only contacts on its link count."""
         dynamics, q = simulation.dynamics, simulation.q
         read = np.array(self.bias, dtype=float)
         for contact in contacts:
@@ -44,9 +44,9 @@ class SimulatedWrist:
 
 
 def joint_effort(simulation: Simulation, pushes: Sequence[Wrench]) -> Array:
-    """Return what a torque sensor in each joint (n) reads, behind rotor and friction: what moves and bears the links.
+    """Return the reading of a torque sensor in each joint (n), behind rotor and friction: the torque on the links.
 
-    Under brakes too, and at a stop: what bears the weight is between the sensor and the world.
+    It is right under closed brakes and at a stop too: both bear the links through the sensor.
     """
     dynamics, q, dq, ddq = simulation.dynamics, simulation.q, simulation.dq, simulation.ddq
     effort = dynamics.inverse_dynamics(q, dq, ddq) - dynamics.rotor_inertia * ddq + dynamics.drive.spring_torque(q)

@@ -1,9 +1,9 @@
-"""A robot over time: forward dynamics with rotors, friction, stops and brakes.
+"""Simulation of a robot: forward dynamics with rotors, friction, stops and brakes.
 
-A step goes by Runge-Kutta of fourth order, in parts so short that no joint turns far in one. Friction and what a stop
-bears are found first, so that a joint either holds exactly or slides with all of its friction, and act as a constant
-torque through the part: what they take is that torque times the way. A joint that runs into its stop ends a part there;
-the stop takes its velocity at once.
+A step is integrated by Runge-Kutta of fourth order, in parts so short that no joint moves far in one part. The torques
+of friction and stops are solved first, so that a joint either holds exactly or slides with all of its friction. They
+are constant during the part, so the energy that they take is torque times displacement. A part ends where a joint
+reaches its stop, and the stop takes its velocity at once.
 """
 
 from __future__ import annotations
@@ -25,21 +25,21 @@ from .impulses import SmoothFriction, bounded_impulses, velocity_after
 
 Bools = NDArray[np.bool_]
 STEP = 1e-3  # s
-FARTHEST = 0.08  # rad, m: in a part of a step; Krang in free fall keeps its energy to 1e-4 with it
-FASTEST = 1e3  # rad/s, m/s: what is beyond is no motion of a robot
-SHORTEST = 1e-5  # s: a part that looks closer at a stop
-AT_STOP = 1e-7  # rad, m
-ROTOR = 1e-3  # kg m^2, kg: that of a small motor, 1e-7 kg m^2, through a gear of 100
-LOOKS = 3  # at when a joint reaches its stop, each far nearer than the last
+MAX_PART_MOTION = 0.08  # rad, m: in a part of a step; with it Krang in free fall keeps its energy to 1e-4
+MAX_SPEED = 1e3  # rad/s, m/s: a faster joint is a numerical failure
+MIN_PART = 1e-5  # s: shortest part near a stop
+AT_STOP = 1e-7  # rad, m: a joint nearer to its stop is at it
+ADDED_ROTOR = 1e-3  # kg m^2, kg: a small motor of 1e-7 kg m^2 behind a gear of 100
+STOP_ITERATIONS = 3  # to find the instant at which a joint reaches its stop
 
 
 class Simulation:
-    """A robot's state, and how it goes on. Vectors (n,) are in the order of `robot.joint_names`."""
+    """State of a robot, advanced in steps. Vectors (n) are in the order of `robot.joint_names`."""
 
     def __init__(self, robot: Robot, q: ArrayLike | None = None) -> None:
         """Start at rest, at joint positions `q` or as near to zero as the limits allow.
 
-        A joint that moves no mass of its own gets a rotor here, or nothing would say how it moves.
+        A joint that moves no mass gets a rotor inertia; without it its acceleration is not defined.
         """
         self.robot = robot
         self.dynamics = dynamics_of(robot)
@@ -48,26 +48,26 @@ class Simulation:
         limits = [joint.limits for joint in robot.moving_joints]
         self.lower = np.array([-np.inf if x is None or x.lower is None else x.lower for x in limits])
         self.upper = np.array([np.inf if x is None or x.upper is None else x.upper for x in limits])
-        self.braked: Bools = np.zeros(robot.n, dtype=bool)  # joints that a brake holds, whatever acts on them
+        self.braked: Bools = np.zeros(robot.n, dtype=bool)  # joints that a brake holds against any torque
         self.reset(q)
 
     def _add_rotors(self) -> list[str]:
-        """Give joints a rotor where A is singular at rest; return their names."""
+        """Give joints a rotor inertia where A is singular at rest; return their names."""
         at, before = rest_pose(self.robot), self.dynamics.rotor_inertia
-        for _ in range(self.robot.n):  # a heavy robot may stay singular to the last digit; a step says so then
+        for _ in range(self.robot.n):  # A of a heavy robot may stay singular; a step raises then
             if not (idle := without_mass(self.dynamics.A(at))).any():
                 break
-            self.dynamics.rotor_inertia = self.dynamics.rotor_inertia + ROTOR * idle
+            self.dynamics.rotor_inertia = self.dynamics.rotor_inertia + ADDED_ROTOR * idle
         added = np.flatnonzero(self.dynamics.rotor_inertia != before)
         return [self.robot.joint_names[k] for k in added]
 
     def reset(self, q: ArrayLike | None = None) -> None:
-        """Begin again, at rest."""
+        """Start again, at rest, at time 0."""
         self.set_positions(np.clip(np.zeros(self.robot.n), self.lower, self.upper) if q is None else q)
         self.time, self.lost = 0.0, 0.0
 
     def set_positions(self, q: ArrayLike) -> None:
-        """Put the joints at q (n), at rest; time goes on."""
+        """Set positions (n), at rest, and keep the time."""
         position = np.array(q, dtype=float)
         if position.shape != (self.robot.n,):
             raise ArgumentError(f'q: shape {position.shape}, must be ({self.robot.n},)')
@@ -79,9 +79,9 @@ class Simulation:
         self._presliding.move(self.q)
 
     def set_joint_positions(self, names: Sequence[str], positions: Sequence[float]) -> None:
-        """Put some joints, by name, where they are wanted; the others stay where they are, and all are at rest.
+        """Set positions of some joints, by name; the others keep theirs, and all are at rest.
 
-        A joint that mimics another one goes where that one takes it, whatever is said of it.
+        A position given for a mimic joint has no effect: it follows its joint.
         """
         if len(names) != len(positions):
             raise ArgumentError(f'{len(names)} joints, but {len(positions)} positions; must be as many')
@@ -96,14 +96,14 @@ class Simulation:
 
     @property
     def energy(self) -> float:
-        """Kinetic and potential energy (J), with springs. `lost` is what friction, stops and brakes have taken."""
+        """Kinetic and potential energy (J), with springs. `lost` is the energy that friction, stops and brakes took."""
         return self.dynamics.E(self.q, self.dq) + self._potential(self.q)
 
     def _potential(self, q: Array) -> float:
         return self.dynamics.U(q) + self.dynamics.drive.spring_energy(q)
 
     def hold(self, h: float = STEP) -> None:
-        """Go on by h seconds with the brakes closed: they stop every joint at once and bear whatever acts on it."""
+        """Advance by h seconds with closed brakes: they stop every joint at once and bear any torque."""
         if self.dq.any():
             self.lost += self.dynamics.E(self.q, self.dq)
             self.dq = np.zeros(self.robot.n)
@@ -111,23 +111,23 @@ class Simulation:
         self.time += h
 
     def step(self, torque: Array, pushes: Sequence[Wrench] = (), h: float = STEP) -> None:
-        """Go on by h seconds, under torques (n) at the joints and `pushes`, wrenches that the WORLD applies.
+        """Advance by h seconds under torques (n) at the joints and `pushes`, wrenches that the WORLD applies.
 
-        Raises `SimulationError` if that leads nowhere; the state is then the last one that could be.
+        Raises `SimulationError` if no finite state follows; the state is then the last valid state.
         """
         left, before = h, self.dq
         while left > 0:
             fastest = float(np.abs(self.dq).max())
             try:
-                with np.errstate(over='ignore', invalid='ignore'):  # what is not finite raises
-                    left -= self._go_on(torque, pushes, min(left, FARTHEST / max(fastest, 1e-9)))
+                with np.errstate(over='ignore', invalid='ignore'):  # a value that is not finite raises below
+                    left -= self._advance(torque, pushes, min(left, MAX_PART_MOTION / max(fastest, 1e-9)))
             except SingularityError as error:
                 raise SimulationError(str(error)) from None
         self.ddq = (self.dq - before) / h  # mean of the step
         self.time += h
 
-    def _go_on(self, torque: Array, pushes: Sequence[Wrench], h: float) -> float:
-        """Go on by at most h seconds, up to where a joint meets its stop; return how many they were."""
+    def _advance(self, torque: Array, pushes: Sequence[Wrench], h: float) -> float:
+        """Advance by at most h seconds, until a joint reaches its stop; return the seconds that passed."""
         resistance, held = self._resistance(torque, pushes, h)
         locked = held & (self.dq == 0)
         if locked.all():
@@ -135,17 +135,17 @@ class Simulation:
         within = (self.q < self.upper - AT_STOP) & (self.q > self.lower + AT_STOP)
         total = np.where(locked, 0.0, resistance)
         q, dq = self._runge_kutta(torque + total, pushes, ~locked, h)
-        for _ in range(LOOKS):
+        for _ in range(STOP_ITERATIONS):
             if (part := self._part_to_stop(q, within)) == 1.0:
                 break
             h *= part
             q, dq = self._runge_kutta(torque + total, pushes, ~locked, h)
         self._check(dq)
         beyond = float(np.maximum(q - self.upper, self.lower - q).max())
-        if beyond > AT_STOP and h > SHORTEST:  # a joint left its stop and came back: look closer
-            return self._go_on(torque, pushes, h / 4)
+        if beyond > AT_STOP and h > MIN_PART:  # a joint left its stop and came back: shorten the part
+            return self._advance(torque, pushes, h / 4)
         self.lost -= float(total @ (q - self.q))
-        self._put(q, dq, held)
+        self._set_state(q, dq, held)
         return h
 
     def _acceleration(self, q: Array, dq: Array, torque: Array, pushes: Sequence[Wrench], free: Bools) -> Array:
@@ -155,8 +155,8 @@ class Simulation:
             pushed = pushed - self.dynamics.drive.spring_torque(q)
         if free.all():
             return self.dynamics.forward_dynamics(q, dq, pushed)
-        rest_pose, ddq = pushed - self.dynamics.inverse_dynamics(q, dq, np.zeros(self.robot.n)), np.zeros(self.robot.n)
-        ddq[free] = np.linalg.solve(self.dynamics.A(q)[free][:, free], rest_pose[free])
+        net, ddq = pushed - self.dynamics.inverse_dynamics(q, dq, np.zeros(self.robot.n)), np.zeros(self.robot.n)
+        ddq[free] = np.linalg.solve(self.dynamics.A(q)[free][:, free], net[free])
         return ddq
 
     def _runge_kutta(self, torque: Array, pushes: Sequence[Wrench], free: Bools, h: float) -> tuple[Array, Array]:
@@ -174,7 +174,7 @@ class Simulation:
     def _resistance(self, torque: Array, pushes: Sequence[Wrench], h: float) -> tuple[Array, Bools]:
         """Return the torques (n) of friction and stops over the next h seconds, and which joints they hold.
 
-        Friction that does not jump is taken at the velocity it leads to: on a light wrist it may be too stiff for h.
+        Smooth friction is evaluated at the velocity at the end: on a light wrist it may be too stiff for h.
         """
         dynamics = self.dynamics
         smooth = SmoothFriction(dynamics.friction, self._presliding.z, self.dq, h, dynamics.drive.coupled)
@@ -190,16 +190,16 @@ class Simulation:
         return (impulse - smooth.impulse(after)) / h, held
 
     def _part_to_stop(self, q: Array, within: Bools) -> float:
-        """Return how much of the way to q (n) it is until a joint that was within its limits meets one; 1 if none."""
+        """Return the part of the way to q (n) at which a joint from within its limits reaches a stop, else 1."""
         beyond = np.flatnonzero(within & ((q > self.upper) | (q < self.lower)))
         if not len(beyond):
             return 1.0
-        way = (q - self.q)[beyond]
-        stop = np.where(way > 0, self.upper[beyond], self.lower[beyond])
-        return float(((stop - self.q[beyond]) / way).min())
+        displacement = (q - self.q)[beyond]
+        stop = np.where(displacement > 0, self.upper[beyond], self.lower[beyond])
+        return float(((stop - self.q[beyond]) / displacement).min())
 
-    def _put(self, q: Array, dq: Array, held: Bools) -> None:
-        """Take q and dq (n) as the state, less what stops take, which is booked; what is held stands still."""
+    def _set_state(self, q: Array, dq: Array, held: Bools) -> None:
+        """Set positions q and velocities dq (n); `lost` counts what stops take; held joints stand still."""
         self.q = np.clip(q, self.lower, self.upper)
         self.dq = np.where(held, 0.0, dq)
         out = np.flatnonzero(((self.q >= self.upper) & (self.dq > 0)) | ((self.q <= self.lower) & (self.dq < 0)))
@@ -213,8 +213,8 @@ class Simulation:
             self.lost += self.dynamics.E(q, dq) + self._potential(q) - self.energy
 
     def _check(self, dq: Array) -> None:
-        """Raise `SimulationError` if a velocity (n) is none that a robot has."""
+        """Raise `SimulationError` if a velocity (n) is beyond `MAX_SPEED` or not finite."""
         k = int(np.argmax(np.abs(dq)))  # NaN too
-        if not abs(dq[k]) < FASTEST:
+        if not abs(dq[k]) < MAX_SPEED:
             name = self.robot.joint_names[k]
-            raise SimulationError(f'{name}: {dq[k]:.3g} rad/s or m/s, must be below {FASTEST:g} for a step to be right')
+            raise SimulationError(f'{name}: {dq[k]:.3g} rad/s or m/s, must be below {MAX_SPEED:g}')

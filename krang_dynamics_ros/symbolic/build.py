@@ -1,13 +1,13 @@
-"""A robot's exported C, built once for this machine and loaded.
+"""Compilation of a robot's exported C into a shared library, cached per user.
 
-The libraries are kept in `krang_dynamics_ros` under $XDG_CACHE_HOME (~/.cache), named by two digests: of all that goes
-into them (the robot's numbers, our own sources, the compiler), so that other numbers have another name, and of the file
-itself, so that every build has a name of its own. What was built before is loaded without deriving anything.
+The libraries are in `krang_dynamics_ros` under $XDG_CACHE_HOME (~/.cache). Two digests name each library: of its inputs
+(the robot's numbers, our own sources, the compiler) and of the file itself. A cached library is loaded without
+deriving anything.
 
-A library runs with the user's rights as soon as it is loaded. So both folders must be the user's alone, and its SHA-256
-is compared before with the digest that was noted when it was built, in `krang_dynamics_ros` under $XDG_STATE_HOME
-(~/.local/state): a damaged library (a truncated one would end the process), a foreign one and one without a note are
-removed and built anew.
+A library runs with the user's rights as soon as it is loaded. So only the user may have access to both folders, and the
+SHA-256 of the library is compared before loading with the digest that was stored at build time, in `krang_dynamics_ros`
+under $XDG_STATE_HOME (~/.local/state). A library that is damaged (a truncated file would end the process), foreign or
+without a stored digest is removed and built again.
 """
 
 from __future__ import annotations
@@ -30,23 +30,23 @@ import numpy as np
 from ..core.errors import BuildError, MissingError
 from ..core.files import private_folder, write_whole
 from ..robot.robot import Robot
-from .c_wrappers import calls
+from .c_wrappers import call_wrappers
 from .export_c import c_files
 from .expressions import Symbols, identifier
 
 FLAGS = ('-std=c99', '-O2', '-shared', '-fPIC')
 FOLDER = 'krang_dynamics_ros'
-SOURCES = ('core', 'robot', 'equations', 'symbolic')  # folders whose modules say what the C is
+SOURCES = ('core', 'robot', 'equations', 'symbolic')  # folders whose modules determine the C
 
 
 def load_library(robot: Robot) -> ctypes.PyDLL:
-    """Return the library of a robot's functions, built now if it is not there yet (a few seconds)."""
+    """Return the library of a robot's functions; build it (a few seconds) if it is not cached."""
     compiler = _compiler()
     identity = _digest('\0'.join([fingerprint(robot), _sources(), *compiler, *FLAGS, platform.machine()]).encode())
     stem = f'{identifier(robot.name)}_{identity}'
     try:
-        path = _kept(stem) or _build(robot, compiler, stem)
-        library = ctypes.PyDLL(str(path))  # the calls take a microsecond: not worth giving the interpreter away for
+        path = _cached(stem) or _build(robot, compiler, stem)
+        library = ctypes.PyDLL(str(path))  # keeps the GIL: a call takes a microsecond
         library.built_from.restype = ctypes.c_char_p
         if library.built_from().decode() != identity:
             raise BuildError(f'{path}: has the functions of another robot; delete it')
@@ -56,7 +56,7 @@ def load_library(robot: Robot) -> ctypes.PyDLL:
 
 
 def fingerprint(part: Any) -> str:
-    """Return a robot's data as a text that two of them share only if they are the same to the last bit."""
+    """Return a robot's data as text; two robots share it only if they are equal to the last bit."""
     if isinstance(part, np.ndarray):
         return f'array{part.shape}:{part.tobytes().hex()}'
     if is_dataclass(part):
@@ -88,14 +88,14 @@ def _digest(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()[:20]
 
 
-def _kept(stem: str) -> Path | None:
-    """Return the library that was built before, if it is still what was noted then; remove any other."""
+def _cached(stem: str) -> Path | None:
+    """Return the cached library if it matches its stored digest; remove any other."""
     for path in sorted(_cache().glob(f'{stem}_*.so')):
-        note = _note(path)
-        if note.is_file() and note.read_text(encoding='utf-8') == hashlib.sha256(path.read_bytes()).hexdigest():
+        stored = _digest_file(path)
+        if stored.is_file() and stored.read_text(encoding='utf-8') == hashlib.sha256(path.read_bytes()).hexdigest():
             return path
         path.unlink(missing_ok=True)
-        note.unlink(missing_ok=True)
+        stored.unlink(missing_ok=True)
     return None
 
 
@@ -104,28 +104,29 @@ def _cache() -> Path:
     return private_folder('XDG_CACHE_HOME', '.cache', FOLDER)
 
 
-def _note(library: Path) -> Path:
-    """Return the file that has a library's SHA-256. Its name tells caches apart."""
+def _digest_file(library: Path) -> Path:
+    """Return the file with a library's SHA-256; its name depends on the cache folder too."""
     folder = private_folder('XDG_STATE_HOME', '.local/state', FOLDER)
     return folder / f'{library.stem}_{_digest(bytes(library.parent))}.sha256'
 
 
 def _build(robot: Robot, compiler: list[str], stem: str) -> Path:
-    """Derive, compile, and put the library in its place whole or not at all."""
+    """Derive the C, compile it, and move the library into the cache atomically."""
     if not compiler or not shutil.which(compiler[0]):
         raise MissingError(f"C compiler '{' '.join(compiler)}'", 'backend compiled', 'install gcc, or name yours in CC')
     symbols, name = Symbols(robot), identifier(robot.name)
-    files = dict(c_files(symbols, name)) | {'calls.c': calls(symbols, stem.rpartition('_')[2])}
+    files = dict(c_files(symbols, name)) | {'call_wrappers.c': call_wrappers(symbols, stem.rpartition('_')[2])}
     cache = _cache()
     with tempfile.TemporaryDirectory(dir=cache) as folder:
         for file, text in files.items():
             (Path(folder) / file).write_text(text, encoding='utf-8')
         built = Path(folder) / f'{stem}.so'
-        command = [*compiler, *FLAGS, f'{name}.c', 'calls.c', '-lm', '-o', built.name]
+        command = [*compiler, *FLAGS, f'{name}.c', 'call_wrappers.c', '-lm', '-o', built.name]
         done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)  # noqa: S603
         if done.returncode or not built.exists():
             raise BuildError(f'{" ".join(command)}: exit code {done.returncode}\n{done.stderr[:2000]}'.rstrip())
         content = built.read_bytes()
         library = cache / f'{stem}_{_digest(content)}.so'
-        write_whole(_note(library), hashlib.sha256(content).hexdigest())  # first: what has no note is removed
+        # the digest first: a library without it is removed
+        write_whole(_digest_file(library), hashlib.sha256(content).hexdigest())
         return built.replace(library)

@@ -1,4 +1,4 @@
-"""The C by which a built library is called: every function on one array of numbers, and many states in a row."""
+"""C wrappers of a compiled library: every function on one array of numbers, and loops over many states."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from ..core.wrench import LEVER
 from ..robot.robot import Robot
 from .export_c import definition
 from .expressions import QUANTITIES, Symbols, function, identifier
-from .parameters import setting_places
+from .parameters import setting_slices
 
 casadi = optional('casadi', 'symbols')
 
 
 def path_of_joint() -> Any:
-    """Return one joint's three positions, velocities and accelerations on a step, as `core.path.Step` has them."""
+    """Return a function for the three positions, velocities and accelerations of a joint on a `core.path.Step`."""
     sizes = {'q': 1, 'measured': 5, 'dt': 1, 'rho': 1}
     q, measured, dt, rho = of = [casadi.SX.sym(x, size) for x, size in sizes.items()]
     path = straightened(linear(measured, rho, casadi.blockcat), measured)
@@ -27,13 +27,13 @@ def path_of_joint() -> Any:
 
 
 def jacobians(symbols: Symbols) -> Any:
-    """Return the Jacobians of all hands, as `Dynamics.jacobians` has them, as a function of q."""
+    """Return the Jacobians of all hands, as `Dynamics.jacobians` gives them, as a function of q."""
     scale = casadi.repmat(casadi.vertcat(1, 1, 1, *[1 / LEVER] * 3), len(symbols.hands))
     J = casadi.diag(scale) @ casadi.jacobian(symbols.wrench_torque, symbols.f).T
     return function('jacobians', {'q': symbols.q}, J, 'J')
 
 
-MANY = ('A', 'C', 'coriolis_torque', 'Q', 'wrench_torque')  # what is called for many states, too
+BATCHED = ('A', 'C', 'coriolis_torque', 'Q', 'wrench_torque')  # with a loop over many states too
 _MEAN = """\
 void mean_inverse_dynamics_in_place(double *w) {{
     const double weights[3] = {{{weights}}};
@@ -89,9 +89,9 @@ void hand_wrenches_in_place(double *w) {{
 
 
 def array_slices(robot: Robot) -> dict[str, slice]:
-    """Return where in the one array the arguments stand, and the output behind them."""
+    """Return the slices of all arguments, and of the output behind them, in the common array."""
     n, hands = robot.n, 6 * len(robot.hands)
-    sizes = {'q': n, 'dq': n, 'ddq': n, 'f': hands, 'p': setting_places(robot)['payload'].stop}
+    sizes = {'q': n, 'dq': n, 'ddq': n, 'f': hands, 'p': setting_slices(robot)['payload'].stop}
     sizes |= {'measured': 5 * n, 'dt': 1, 'rho': 1, 'path': 9 * n}  # of the mean over a step
     sizes |= {'torque': n, 'damping': 1}  # of the wrenches on hands
     sizes |= {'J': hands * n, 'L': hands * hands, 'inverse': hands * hands, 'y': hands}
@@ -100,8 +100,8 @@ def array_slices(robot: Robot) -> dict[str, slice]:
     return {name: slice(end - size, end) for (name, size), end in zip(sizes.items(), ends, strict=True)}
 
 
-def calls(symbols: Symbols, built_from: str) -> str:
-    """Return the C; `built_from` is what the library says of itself when it is asked."""
+def call_wrappers(symbols: Symbols, built_from: str) -> str:
+    """Return the C source; the library's function `built_from` returns the given text."""
     name, place = identifier(symbols.robot.name), array_slices(symbols.robot)
     starts = {x: of.start for x, of in place.items()}
     weights = ', '.join(map(repr, WEIGHTS.tolist()))
@@ -117,11 +117,11 @@ def calls(symbols: Symbols, built_from: str) -> str:
 
 
 def _of_quantities(robot: Robot, name: str, place: dict[str, slice]) -> Iterator[str]:
-    """Yield calls whose names no robot's functions can have: those end in a quantity."""
-    for quantity in (*MANY, 'inverse_dynamics'):
+    """Yield wrappers; a robot's functions end in a quantity, so their names cannot collide."""
+    for quantity in (*BATCHED, 'inverse_dynamics'):
         here = ', '.join(f'w + {place[x].start}' for x in (*QUANTITIES[quantity].inputs, 'output'))
         yield f'void {quantity}_in_place(double *w) {{ {name}_{quantity}({here}); }}\n'
-    for quantity in MANY:
+    for quantity in BATCHED:
         inputs = QUANTITIES[quantity].inputs
         size = robot.n ** (2 if quantity in ('A', 'C') else 1)
         steps = {x: place[x].stop - place[x].start for x in inputs if x != 'p'} | {'output': size}

@@ -1,4 +1,4 @@
-"""A robot's functions as CasADi's own files, which `casadi.Function.load` reads."""
+"""Export of a robot's functions as files: CasADi, Python, MATLAB and C."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ casadi = optional('casadi', 'symbols')
 
 
 def casadi_files(symbols: Symbols, name: str) -> Iterator[tuple[str, str]]:
-    """Yield the names and texts of the files."""
+    """Yield names and texts of the files that `casadi.Function.load` reads."""
     for quantity in QUANTITIES:
         yield f'{name}_{quantity}.casadi', _packed(symbols.function(quantity))
     p = casadi.Function(f'{name}_parameters', [], [casadi.DM(symbols.values)], [], ['p'])
@@ -26,13 +26,13 @@ def casadi_files(symbols: Symbols, name: str) -> Iterator[tuple[str, str]]:
 
 
 def _packed(function: Any) -> str:
-    packer = casadi.StringSerializer()  # what Function.save writes; Function.serialize lacks the head that load wants
+    packer = casadi.StringSerializer()  # as Function.save does; Function.serialize lacks the header that load needs
     packer.pack(function)
     return str(packer.encode())
 
 
 def python_files(symbols: Symbols, name: str) -> Iterator[tuple[str, str]]:
-    """Yield the name and text of the module."""
+    """Yield name and text of the module."""
     comment = '\n'.join(head(symbols, first=0))
     functions = []
     for quantity, what in QUANTITIES.items():
@@ -49,7 +49,7 @@ def python_files(symbols: Symbols, name: str) -> Iterator[tuple[str, str]]:
 
 
 def matlab_files(symbols: Symbols, name: str) -> Iterator[tuple[str, str]]:
-    """Yield a file for every function: what the report's Lagrange.mat had in AA, CC and QQ."""
+    """Yield names and texts, a file for every function (AA, CC and QQ of the report's Lagrange.mat)."""
     comment = '\n'.join(f'% {line}'.rstrip() for line in head(symbols, first=1))
     for quantity, what in QUANTITIES.items():
         lines, rows = MATLAB.steps(symbols.function(quantity))
@@ -85,8 +85,8 @@ def export(
 ) -> list[Path]:
     """Write all `QUANTITIES` of a robot into a folder, in one of `FORMATS`.
 
-    `leave_open` says what stays a parameter p: `settings` (gravity, rotor inertia, friction) or `all`. `progress` is
-    told each quantity before it is derived.
+    `leave_open` selects what stays a parameter p: `settings` (gravity, rotor inertia, friction) or `all`. `progress`
+    gets each quantity before it is derived.
     """
     if to not in FORMATS:
         raise unknown_name('format', to, FORMATS)
@@ -111,7 +111,7 @@ FORMATS: dict[str, Callable[[Symbols, str], Files]] = {
 
 
 def usage(to: str, name: str) -> str:
-    """Return what one does with the files of a format, in the folder where they are."""
+    """Return an example of use of the files of a format, to be run in their folder."""
     return {
         'casadi': f"A = casadi.Function.load('{name}_A.casadi'); A(q, p)",
         'c': compile_line(name),

@@ -1,4 +1,4 @@
-"""A robot's functions as C99 that stands alone: a source, its header, and an example that prints torques by joint."""
+"""Export of a robot's functions as standalone C99: a source, its header, and an example that prints torques."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from .expressions import QUANTITIES, Symbols
-from .languages import C, harmless, tables
+from .languages import C, comment_safe, tables
 
 _HEADER = """\
 /* {name}.h: the equations of motion of {robot}, {n} joints. Written by krang_dynamics_ros: do not edit.
@@ -19,8 +19,8 @@ _HEADER = """\
  * Letters and equation numbers are those of M. Zafar, "Equations Of Motion of Krang on Fixed Wheels" (2015).
  * Units: m, kg, s, rad, N, N m. Matrices by rows. No array may overlap another.
  *
- * Real time: no allocation, no state, no loop, no branch; nothing is called but sin and cos of <math.h>. A function
- * takes the same steps for every state, and any number of threads may call it.
+ * Real time: no allocation, no state, no loop, no branch; the only calls are sin and cos of <math.h>. A function
+ * takes the same steps for every state and is thread-safe.
  *
  *     {compile}
  *     ./{name}_example 0.1    prints the torques by joint, here at q[0] = 0.1 and all else zero
@@ -28,10 +28,10 @@ _HEADER = """\
  * q[{n}], dq[{n}], ddq[{n}]: the joints, in this order
 {joints}
  *
- * f[{f}]: what the robot applies with its hands, [force; moment] in the hand's own axes and about its own origin
+ * f[{f}]: wrenches that the robot applies with its hands, [force; moment] in the hand's own axes about its own origin
 {hands}
  *
- * p[{p}]: the parameters; {name}_parameters() fills in the robot file's
+ * p[{p}]: the parameters; {name}_parameters() fills in those of the robot file
 {parameters}
  */
 #ifndef {guard}
@@ -51,7 +51,7 @@ extern "C" {{
 """
 
 _EXAMPLE = """\
-/* {name}_example.c: torques by joint. Arguments: q[{n}], then dq[{n}]; what is not given is zero.
+/* {name}_example.c: torques by joint. Arguments: q[{n}], then dq[{n}]; missing arguments are zero.
  *
  *     {compile}
  */
@@ -87,14 +87,14 @@ int main(int count, char **words)
 
 
 def c_files(symbols: Symbols, name: str) -> Iterator[tuple[str, str]]:
-    """Yield the names and texts of the files."""
+    """Yield names and texts of the files."""
     yield f'{name}.h', _header(symbols, name)
     yield f'{name}.c', c_source(symbols, name)
     yield f'{name}_example.c', _example(symbols, name)
 
 
 def c_source(symbols: Symbols, name: str) -> str:
-    """Return the C source of every quantity, of the parameters' numbers, and of its own digest."""
+    """Return the C source of all quantities, of the parameters' numbers, and of the digest of both."""
     functions = '\n'.join(definition(symbols.function(quantity)) for quantity in QUANTITIES)
     numbers = ''.join(f'    p[{k}] = {x!r};\n' for k, x in enumerate(symbols.values.tolist()))
     body = f'{functions}\n{_parameters(symbols, name)}\n{{\n{numbers}}}\n'
@@ -104,7 +104,7 @@ def c_source(symbols: Symbols, name: str) -> str:
 
 
 def definition(function: Any) -> str:
-    """Return the C of a `casadi.Function` of one dense output, stored by rows."""
+    """Return the C of a `casadi.Function` with one dense output, stored by rows."""
     lines, rows = C.steps(function)
     output = function.name_out(0)
     stored = [f'    {output}[{k}] = {entry};' for k, entry in enumerate(entry for row in rows for entry in row)]
@@ -129,7 +129,7 @@ def _identity(name: str) -> str:
 def _header(symbols: Symbols, name: str) -> str:
     return _HEADER.format(
         name=name,
-        robot=harmless(symbols.robot.name),
+        robot=comment_safe(symbols.robot.name),
         n=symbols.robot.n,
         f=symbols.f.numel(),
         p=symbols.p.numel(),
@@ -152,7 +152,7 @@ def _comment(rows: list[str]) -> str:
 
 
 def compile_line(name: str) -> str:
-    """Return the one line that builds the example."""
+    """Return the shell command that builds the example."""
     return f'gcc -std=c99 -O2 {name}_example.c {name}.c -lm -o {name}_example'
 
 
@@ -163,6 +163,6 @@ def _example(symbols: Symbols, name: str) -> str:
 
 
 def _string(text: str) -> str:
-    """Return text as C's string: any byte that means something to a compiler, as ? does in a trigraph, by number."""
+    """Return text as a C string literal; bytes with a meaning to a compiler (as ? in a trigraph) are escaped."""
     plain = {ord(x) for x in string.ascii_letters + string.digits + ' _-+*/.,:;()[]{}<>=!#$%&@^|~'}
     return '"' + ''.join(chr(byte) if byte in plain else f'\\{byte:03o}' for byte in text.encode()) + '"'

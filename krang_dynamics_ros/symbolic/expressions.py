@@ -1,8 +1,8 @@
-"""A and C of a robot all of whose joints have coordinates of their own, as CasADi's expressions.
+"""The equations of motion of a robot as CasADi expressions.
 
-They come from one energy per joint j, that of all that j carries taken as one body: whatever moves q_i of a joint i
-before j moves it as one. The size of the expressions is a quarter of that of the whole robot's energy, and a test holds
-that they are the same.
+A and C come from the kinetic energy, for each joint j, of all links that j carries, taken as one rigid body, because a
+joint before j moves them as one. The expressions have a quarter of the size of those from the whole robot's energy, and
+a test compares both.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ casadi = optional('casadi', 'symbols')
 
 
 class FreeJoints:
-    """A (without rotors) and C of a robot in which no joint follows another one, in symbols q and dq (n)."""
+    """A (without rotors) and C of a robot without mimic joints, in symbols q and dq (n)."""
 
     def __init__(self, robot: Robot, q: Any, dq: Any) -> None:
         self.robot, self.q, self.dq = robot, q, dq
@@ -72,7 +72,7 @@ class FreeJoints:
         return C
 
     def _energy(self, joint: Joint) -> Any:
-        """Return the kinetic energy of all that a joint carries, taken as one body."""
+        """Return the kinetic energy of all links that a joint carries, taken as one body."""
         return casadi.SX(KE(self._bodies[joint.child], *self._moving[joint.child]))
 
     def _before(self, joint: Joint) -> list[int]:
@@ -81,7 +81,7 @@ class FreeJoints:
 
 
 class Quantity(NamedTuple):
-    """What a function computes: from which arguments, in words, and by which equation of the report."""
+    """A quantity that functions compute: its arguments, its meaning, and its equation in the report."""
 
     inputs: tuple[str, ...]
     meaning: str
@@ -94,7 +94,7 @@ QUANTITIES = {
     'coriolis_torque': Quantity(('q', 'dq', 'p'), 'C dq, Coriolis and centrifugal torque', '4'),
     'Q': Quantity(('q', 'p'), 'gravity torque', '5'),
     'inverse_dynamics': Quantity(('q', 'dq', 'ddq', 'p'), 'A ddq + C dq + Q', '3'),
-    'wrench_torque': Quantity(('q', 'f', 'p'), 'J^T f, what the joints must give to apply the wrenches f', '16'),
+    'wrench_torque': Quantity(('q', 'f', 'p'), 'J^T f, the joint torques that apply the wrenches f', '16'),
     'friction_torque': Quantity(('dq', 'p'), 'F_v dq + F_c sign(dq)', '17'),
     'E': Quantity(('q', 'dq', 'p'), 'kinetic energy, rotors included', '11'),
     'U': Quantity(('q', 'p'), 'potential energy', '15'),
@@ -102,7 +102,7 @@ QUANTITIES = {
 
 
 class Symbols:
-    """A robot's expressions. `p` holds its settings, or all its parameters; `symbolic_robot` says which they are.
+    """A robot's expressions. `p` holds its settings or all its parameters; see `parameters.symbolic`.
 
     `f` holds [force; moment] of every hand in `hands`, in the hand's own axes and about its own origin, as the robot
     applies it. A robot file without end effectors has a hand at each end of its tree.
@@ -127,7 +127,7 @@ class Symbols:
 
     @cached_property
     def U(self) -> Any:
-        """Potential energy, eqs 14 and 15, of all that the base carries, taken as one body."""
+        """Potential energy, eqs 14 and 15, of all links, taken as one body."""
         body = carried_bodies(self._open.robot, self._local)[self.robot.base]
         return casadi.SX(PE(body, IDENTITY, self._open.robot.gravity.tolist()))
 
@@ -138,7 +138,7 @@ class Symbols:
 
     @cached_property
     def coriolis_torque(self) -> Any:
-        """C dq = dA/dt dq - dE/dq: what Lagrange's equation has besides ddq and U (section 1.2)."""
+        """C dq = dA/dt dq - dE/dq: the part of Lagrange's equation without ddq and U (section 1.2)."""
         return casadi.jtimes(casadi.gradient(self.E, self.dq), self.q, self.dq) - casadi.gradient(self.E, self.q)
 
     @cached_property
@@ -148,7 +148,7 @@ class Symbols:
 
     @cached_property
     def wrench_torque(self) -> Any:
-        """J^T f, eq. 16, the joints' part in the power of the wrenches: d(f.V + m.omega)/ddq at the hands."""
+        """J^T f, eq. 16: the derivative by dq of the wrenches' power f.V + m.omega at the hands."""
         power = casadi.SX(0)
         for k, link in enumerate(self.hands.values()):
             omega, V = self._moving[link]
@@ -178,7 +178,7 @@ class Symbols:
 
     @cached_property
     def _free(self) -> FreeJoints:
-        """The same robot, as if the joints that follow another one had coordinates of their own."""
+        """The same robot, with the mimic joints as joints with coordinates of their own."""
         if not self.robot.mimics:
             return FreeJoints(self._open.robot, self.q, self.dq)
         joints = tuple(replace(joint, mimic=None) for joint in self._open.robot.joints)
@@ -213,7 +213,7 @@ def function(name: str, inputs: Mapping[str, Any], expression: Any, output: str)
 
 
 def identifier(name: str) -> str:
-    """Return a robot's name as C, MATLAB, Python and CasADi take one: no keyword of Python, no module of its own."""
+    """Return a robot's name as an identifier for C, MATLAB, Python and CasADi; no Python keyword or standard module."""
     word = re.sub(r'[\W_]+', '_', name, flags=re.ASCII).strip('_')
-    taken = keyword.iskeyword(word) or word in sys.stdlib_module_names
-    return word if word[:1].isalpha() and not taken else f'robot_{word}'.strip('_')
+    reserved = keyword.iskeyword(word) or word in sys.stdlib_module_names
+    return word if word[:1].isalpha() and not reserved else f'robot_{word}'.strip('_')

@@ -1,9 +1,9 @@
-"""What the letters of the formulas are: a robot file's own names, and the textbooks' for what it only gives as numbers.
+"""Formulas of a small robot as SymPy expressions, in the robot file's names and the symbols of textbooks.
 
 Links with mass count from 1 in the order of the file (m_1, and I_1zz about the centre of mass), joints with a motor or
-friction likewise (N1, J_m1, F_v1); lengths and joints have the names of the file, gravity is g, and a hand applies F
-and M in the base's axes. What is zero in the file is zero here. A letter that the file has given to something else gets
-a prime.
+friction likewise (N1, J_m1, F_v1). Lengths and joints have the names of the file, gravity is g, and a hand applies F
+and M in the base's axes. A number that is zero in the file is zero here. A symbol that collides with a name of the file
+gets a prime.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from ..equations.bodies import Body, moved
 from ..equations.frames import IDENTITY, Transform
 from ..robot.robot import Joint, Link, Robot
 from .expressions import Symbols
-from .languages import follow
+from .languages import evaluate
 from .parameters import TEN, open_lengths
 
 sympy = optional('sympy', 'formulas')
@@ -30,7 +30,7 @@ class FileTerms:
     """SymPy's symbols for q, dq, lengths, the hands' wrenches, and the entries of p."""
 
     def __init__(self, robot: Robot) -> None:
-        self._taken: dict[str, str] = {}  # by symbol's name, what it is
+        self._meanings: dict[str, str] = {}  # by the symbol's name
         self.robot = robot
         self.q = [self._symbol(name, 'joint') for name in robot.joint_names]
         self._lengths = {name: self._symbol(name, 'length') for name in robot.lengths}
@@ -48,8 +48,8 @@ class FileTerms:
         ]  # fmt: skip
 
     def _symbol(self, name: str, what: str = '') -> Any:
-        """Return the symbol of a name, which means one thing only: for another it gets a prime."""
-        while self._taken.setdefault(name, what) != what:
+        """Return the symbol of a name; if the name already has another meaning, add a prime."""
+        while self._meanings.setdefault(name, what) != what:
             name = _marked(name, 'prime')
         return sympy.Symbol(name)
 
@@ -62,7 +62,7 @@ class FileTerms:
             yield self._symbol('g' if len(along) == 1 else f'g_{x}') * int(g > 0 or -(g < 0))
 
     def _joints(self) -> Iterator[tuple[str, Joint, Any]]:
-        """Yield every joint that moves with its index and gear ratio N, those that follow another one among them."""
+        """Yield every joint that moves, mimic joints included, with its index and gear ratio N."""
         moving = [joint for joint in self.robot.joints if joint.moves]
         for k, joint in zip(_indices(len(moving)), moving, strict=True):
             yield k, joint, self._if(joint.motor.gear_ratio != 1, f'N{k}', 1)
@@ -85,7 +85,7 @@ class FileTerms:
         return self._on_coordinates(found, abs)
 
     def _on_coordinates(self, found: dict[str, Any], share: Callable[[Any], Any]) -> list[Any]:
-        """Return what each coordinate has of every joint's letters, with the share of the joints that follow it."""
+        """Return the symbols (n) of the coordinates, each with the share of the joints that follow it."""
         for name, mimic in self.robot.mimics.items():
             found[mimic.joint] += share(number(mimic.multiplier)) * found[name]
         return [found[name] for name in self.robot.joint_names]
@@ -106,18 +106,18 @@ class FileTerms:
         yield from (body.m, *body.MS, *(body.J[i][j] for i, j in ((0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2))))
 
     def _entry(self, x: float, written: str) -> Any:
-        """Return a coordinate (m) as the file has it: a length, minus a length or a number."""
+        """Return a coordinate (m) as the file writes it: a length, minus a length or a number."""
         length = self.robot.as_length(written, x)
         return number(x) if length is None else int(length[1]) * self._lengths[length[0]]
 
 
 def number(x: float) -> Any:
-    """Return a number as SymPy's, exact."""
+    """Return a number as an exact SymPy number."""
     return sympy.nsimplify(x, rational=True)
 
 
 def _marked(name: str, mark: str) -> str:
-    """Return the name that SymPy prints with a dot on it, or a prime."""
+    """Return the name that SymPy prints with a mark: a dot or a prime."""
     marked = re.sub(r'^([^\W\d_]+)', rf'\1{mark}', name)
     return marked if marked != name else f'{name}{mark}'
 
@@ -127,7 +127,7 @@ def _indices(count: int) -> list[str]:
 
 
 casadi, sympy = optional('casadi', 'symbols'), optional('sympy', 'formulas')
-MAX_JOINTS = 3  # SymPy would take minutes for more, and the formulas pages
+MAX_JOINTS = 3  # more take minutes, and the formulas fill pages
 SHOWN = ('A', 'coriolis_torque', 'Q', 'wrench_torque', 'friction_torque')
 _ARITHMETIC: dict[str, Callable[..., Any]] = {
     '+': operator.add,
@@ -142,10 +142,10 @@ _ARITHMETIC: dict[str, Callable[..., Any]] = {
 
 
 def formulas(robot: Robot, progress: Callable[[str], None] | None = None) -> dict[str, Any]:
-    """Return A, C dq, Q, J^T f and friction as SymPy's matrices; `progress` is told each before it is simplified."""
+    """Return A, C dq, Q, J^T f and friction as SymPy's matrices; `progress` gets each name first."""
     if robot.n > MAX_JOINTS:
         raise ArgumentError(
-            f"robot '{robot.name}': {robot.n} joints, must have at most {MAX_JOINTS}; `export` takes any"
+            f"robot '{robot.name}': {robot.n} joints, must have at most {MAX_JOINTS}; use `krang export`"
         )
     symbols, terms = Symbols(robot, 'all'), FileTerms(robot)
     inputs: dict[str, Sequence[Any]] = {'q': terms.q, 'dq': terms.dq, 'p': terms.p}
@@ -166,7 +166,7 @@ def formulas(robot: Robot, progress: Callable[[str], None] | None = None) -> dic
 def _run(function: Any, inputs: Mapping[str, Sequence[Any]]) -> Any:
     """Run a function of CasADi on SymPy's symbols."""
     of = [inputs[function.name_in(k)] for k in range(function.n_in())]
-    return sympy.Matrix(follow(function, of, number, _operate))
+    return sympy.Matrix(evaluate(function, of, number, _operate))
 
 
 def _axes(symbols: Symbols, link: str) -> Any:
@@ -174,7 +174,7 @@ def _axes(symbols: Symbols, link: str) -> Any:
 
 
 def _in_hand(wrench: Sequence[Any], axes: Any) -> list[Any]:
-    """Return f in the hand's axes, as the function takes it, of F and M in the base's, as textbooks give them."""
+    """Return f in the hand's axes, as the function expects it, from F and M in the base's axes, as in textbooks."""
     return [x for part in (wrench[:3], wrench[3:]) for x in axes.T * sympy.Matrix(part)]
 
 
@@ -183,7 +183,7 @@ def _operate(operation: str, of: list[Any]) -> Any:
 
 
 def _simplified(x: Any, lengths: Sequence[Any]) -> Any:
-    """Return the shortest of what SymPy makes of an expression."""
+    """Return the shortest form of an expression that SymPy finds."""
     flat = sympy.trigsimp(sympy.expand(sympy.nsimplify(x, rational=True)))
     by_length = sympy.collect(sympy.expand(flat), lengths)
     return min((flat, sympy.factor_terms(flat), by_length, sympy.factor_terms(by_length)), key=sympy.count_ops)

@@ -1,4 +1,4 @@
-"""How a CasADi function is written in C, MATLAB and Python, one operation a line, and the heading of a file."""
+"""Translation of CasADi functions into C, MATLAB and Python, one operation per line, and the heading of a file."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .expressions import Symbols
 
 casadi = optional('casadi', 'symbols')
 T = TypeVar('T')
-OPERATIONS = {  # CasADi's names, and ours
+OPERATIONS = {  # our names by CasADi's
     'OP_ADD': '+',
     'OP_SUB': '-',
     'OP_MUL': '*',
@@ -29,12 +29,12 @@ OPERATIONS = {  # CasADi's names, and ours
 }
 
 
-def follow(
+def evaluate(
     function: Any, inputs: Sequence[Sequence[T]], number: Callable[[float], T], operate: Callable[[str, list[T]], T]
 ) -> list[list[T]]:
-    """Run a function of one dense output on values of any kind, and return the output's rows.
+    """Evaluate a function with one dense output on values of any type; return the rows of the output.
 
-    `number` turns a constant into such a value; `operate` does one of `OPERATIONS` to one or two of them.
+    `number` turns a constant into such a value; `operate` applies one of `OPERATIONS` to one or two values.
     """
     words = {getattr(casadi, name): word for name, word in OPERATIONS.items()}
     rows, columns = function.size_out(0)
@@ -70,7 +70,7 @@ TEMPLATES = {
 
 @dataclass(frozen=True)
 class Language:
-    """One language: a line of code, an entry of a vector, and the operations that it writes in its own way."""
+    """Templates of a language: a line of code, an entry of a vector, and operations that differ from `TEMPLATES`."""
 
     line: str
     entry: str
@@ -78,11 +78,11 @@ class Language:
     own: dict[str, str] = field(default_factory=dict)
 
     def vector(self, name: str, length: int) -> list[str]:
-        """Return how the entries of a vector are written."""
+        """Return the expressions of the entries of a vector."""
         return [self.entry.format(name, k + self.first) for k in range(length)]
 
     def steps(self, function: Any) -> tuple[list[str], list[list[str]]]:
-        """Return a function's lines, and what its output's entries are after them, by rows."""
+        """Return the lines of a function's body, and the expressions of its output's entries, by rows."""
         inputs = [self.vector(function.name_in(k), function.numel_in(k)) for k in range(function.n_in())]
         templates = TEMPLATES | self.own
         lines: list[str] = []
@@ -90,16 +90,16 @@ class Language:
 
         def operate(operation: str, of: list[str]) -> str:
             right = templates[operation].format(*(sorted(of) if operation in '+*' else of))
-            if right not in known:  # x y is y x, which CasADi's own search for common terms does not see
+            if right not in known:  # x y = y x, which CasADi's search for common terms misses
                 known[right] = f't{len(lines)}'
                 lines.append(self.line.format(f'{known[right]} = {right}'))
             return known[right]
 
-        return lines, follow(function, inputs, number, operate)
+        return lines, evaluate(function, inputs, number, operate)
 
 
 def number(x: float) -> str:
-    """Return a constant to the last bit, in parentheses if it has a sign."""
+    """Return a constant to the last bit, in parentheses if it is negative."""
     return f'({x!r})' if x < 0 else repr(x)
 
 
@@ -126,24 +126,24 @@ def tables(symbols: Symbols, first: int = 0) -> dict[str, list[str]]:
         'hands': [f'{first + 6 * k} to {first + 6 * k + 5}: {hand}' for k, hand in enumerate(hands)],
         'parameters': [f'{k:<4}{name:<10} {what}' for k, (name, what) in enumerate(named, first)],
     }
-    return {table: [harmless(row) for row in of] for table, of in rows.items()}
+    return {table: [comment_safe(row) for row in of] for table, of in rows.items()}
 
 
 def _followers(robot: Robot, name: str) -> str:
-    """Return the positions of the joints that follow a joint, by its own position q."""
+    """Return the positions of the mimic joints of a joint, as functions of its position q."""
     following = {follower: mimic for follower, mimic in robot.mimics.items() if mimic.joint == name}
     return ''.join(f'; {follower}: {x.multiplier:.12g} q + {x.offset:.12g}' for follower, x in following.items())
 
 
-def harmless(text: str) -> str:
-    """Return text, which may hold any name, as a comment can hold it."""
+def comment_safe(text: str) -> str:
+    """Return text, which may contain any name, so that it cannot end a comment."""
     shown = ''.join(x if x.isprintable() else ' ' for x in text)
     return shown.replace('*/', '* /').replace('/*', '/ *').replace('??', '? ?')
 
 
 def head(symbols: Symbols, first: int) -> Iterator[str]:
-    """Yield what every file says of itself."""
-    yield f'The equations of motion of {harmless(symbols.robot.name)}. Written by krang_dynamics_ros: do not edit.'
+    """Yield the lines of the comment at the top of every file."""
+    yield f'The equations of motion of {comment_safe(symbols.robot.name)}. Written by krang_dynamics_ros: do not edit.'
     yield ''
     yield '    Gamma = A(q) ddq + C(q, dq) dq + Q(q) + friction + J^T f'
     yield ''
@@ -151,8 +151,8 @@ def head(symbols: Symbols, first: int) -> Iterator[str]:
     yield 'Units: m, kg, s, rad, N, N m.'
     meanings = {
         'joints': 'q, dq, ddq',
-        'hands': "f, what the robot applies with its hands: [force; moment], in the hand's own axes, about its origin",
-        'parameters': "p; parameters() has the robot file's",
+        'hands': "f, the wrenches that the robot applies: [force; moment], in the hand's own axes, about its origin",
+        'parameters': 'p; parameters() returns those of the robot file',
     }
     for what, rows in tables(symbols, first).items():
         yield from ['', f'{meanings[what]}:', *(f'    {row}' for row in rows)]

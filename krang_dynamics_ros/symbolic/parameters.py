@@ -1,9 +1,9 @@
-"""A robot whose numbers are CasADi's symbols: what the equations of `lagrangian` run on to become expressions.
+"""A robot with CasADi symbols for its numbers, from which the equations of `lagrangian` become expressions.
 
-The symbols are the robot's parameters p. `settings` leaves open what the library lets be set at any time: gravity,
-rotor inertia, friction, and what each hand carries beside the model (zero in the robot file). `all` leaves open the
-report's ten inertial parameters of each link and the named lengths too; A, C and Q are linear in the former (section
-5.1), a hand's payload included.
+The symbols are the robot's parameters p. With `settings` they are the numbers that can be set at any time: gravity,
+rotor inertia, friction and the payload of each hand (zero in the robot file). With `all`, also the report's ten
+inertial parameters of each link and the named lengths. A, C and Q are linear in the inertial parameters (section
+5.1), those of a payload included.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ TEN = (
 
 
 class Parameter(NamedTuple):
-    """One entry of p: its name, its number in the robot file, and what it is, with the unit."""
+    """One entry of p: its name, its number in the robot file, and its meaning with the unit."""
 
     name: str
     value: float
@@ -40,7 +40,7 @@ class Parameter(NamedTuple):
 
 @dataclass
 class SymbolicRobot:
-    """A robot with symbols among its numbers, which are p, and the vectors of p that its data cannot hold."""
+    """A robot with the symbols p among its numbers, and vectors of symbols for which `Robot` has no field."""
 
     robot: Robot
     parameters: tuple[Parameter, ...]
@@ -51,12 +51,12 @@ class SymbolicRobot:
 
     @property
     def values(self) -> Array:
-        """The numbers that the robot file has for p."""
+        """The numbers of the robot file for p."""
         return np.array([parameter.value for parameter in self.parameters])
 
 
-def setting_places(robot: Robot) -> dict[str, slice]:
-    """Return where the settings stand in p; ten numbers of `payload` for every hand, in the order of `robot.hands`."""
+def setting_slices(robot: Robot) -> dict[str, slice]:
+    """Return the slices of the settings in p; `payload` has ten numbers per hand, in the order of `robot.hands`."""
     sizes = {'gravity': 3, 'rotor_inertia': robot.n, 'viscous': robot.n, 'coulomb': robot.n}
     sizes['payload'] = len(TEN) * len(robot.hands)
     ends = accumulate(sizes.values())
@@ -64,7 +64,7 @@ def setting_places(robot: Robot) -> dict[str, slice]:
 
 
 def setting_values(robot: Robot) -> Array:
-    """Return the numbers that the robot file has for the settings, in their order in p: no hand carries anything."""
+    """Return the numbers of the robot file for the settings, in their order in p; the payloads are zero."""
     nothing = np.zeros(len(TEN) * len(robot.hands))
     return np.concatenate([robot.gravity, robot.rotor_inertia, robot.viscous, robot.coulomb, nothing])
 
@@ -98,23 +98,23 @@ def symbolic(robot: Robot, leave_open: str = 'settings') -> SymbolicRobot:
 
 
 class _Table:
-    """The parameters, as they are taken up."""
+    """Collects the parameters."""
 
     def __init__(self) -> None:
         self.rows: list[Parameter] = []
         self.symbols: list[Any] = []
 
     def symbol(self, name: str, value: float, meaning: str) -> Any:
-        """Take up one parameter, and return its symbol."""
+        """Add a parameter and return its symbol."""
         self.rows.append(Parameter(name, float(value), meaning))
         self.symbols.append(casadi.SX.sym(name))
         return self.symbols[-1]
 
     def of_joints(self, robot: Robot, letters: str, values: Array, meaning: str, unit: str) -> Any:
-        """Take up one parameter of every joint, in the unit of `unit` of it, and return the vector."""
+        """Add a parameter of every joint and return the vector; `unit` is a field of `Units`."""
         units: list[str] = [getattr(units_of(joint), unit) for joint in robot.moving_joints]
         if letters == 'Fc':
-            units = [unit + _not_all(joint) for unit, joint in zip(units, robot.moving_joints, strict=True)]
+            units = [unit + _missing_effects(joint) for unit, joint in zip(units, robot.moving_joints, strict=True)]
         followed = {mimic.joint for mimic in robot.mimics.values()}
         of = [f'{name} and the joints that follow it' if name in followed else name for name in robot.joint_names]
         rows = zip(robot.joint_names, values, of, units, strict=True)
@@ -123,11 +123,11 @@ class _Table:
         )
 
     def inertia(self, link: Link) -> Inertia:
-        """Take up the ten parameters of a link (section 5.1)."""
+        """Add the ten parameters of a link (section 5.1)."""
         return self._ten(link.name, link.inertia, link.name)
 
     def payload(self, hand: str, link: str) -> Inertia:
-        """Take up the ten parameters of what a hand carries, about its link's origin and in its axes: none yet."""
+        """Add the ten parameters of a hand's payload (zero), about the origin and in the axes of its link."""
         return self._ten(f'payload_{hand}', Inertia(), f'the payload on {link}')
 
     def _ten(self, suffix: str, inertia: Inertia, of: str) -> Inertia:
@@ -139,14 +139,14 @@ class _Table:
         return Inertia(m, _array(rest[:3]), _array([[XX, XY, XZ], [XY, YY, YZ], [XZ, YZ, ZZ]]))
 
 
-def _not_all(joint: Joint) -> str:
-    """Say so where a joint has more than the friction of eq. (17), which is all that the symbols know."""
+def _missing_effects(joint: Joint) -> str:
+    """Return a warning for a joint with effects beyond the friction of eq. (17), which the symbols do not contain."""
     friction = '; this joint has friction beyond eq. (17), which is NOT in here' if joint.friction.beyond_report else ''
     return friction + ('; this joint has a spring, which is NOT in here' if joint.spring else '')
 
 
 def _position(joint: Joint, robot: Robot, symbols: dict[str, Any]) -> Any:
-    """Return iP_j with symbols where the file has lengths; a number that was changed since is not the length."""
+    """Return iP_j with symbols where the file has lengths; a number that was changed since stays a number."""
     entries: list[Any] = joint.position.tolist()
     for k, written in enumerate(joint.position_as):
         if length := robot.as_length(written, entries[k]):
@@ -156,7 +156,7 @@ def _position(joint: Joint, robot: Robot, symbols: dict[str, Any]) -> Any:
 
 
 def _array(entries: Sequence[Any]) -> Any:
-    """Return scalars of any kind as an array; NumPy would take a symbol apart."""
+    """Return scalars of any type as an object array; NumPy itself would split up a symbol."""
     array = np.empty((len(entries), len(entries[0])) if isinstance(entries[0], list) else len(entries), dtype=object)
     for index in np.ndindex(array.shape):
         array[index] = entries[index[0]] if array.ndim == 1 else entries[index[0]][index[1]]

@@ -197,13 +197,13 @@ WALL = (0.0, 9.81, 0.0)
 
 def travel(monkeypatch: pytest.MonkeyPatch, gravity: tuple[float, float, float], **given: Any) -> float:
     """Return how far an arm with upright firmware moves when its controller is activated, commands being enabled."""
-    monkeypatch.setattr(simulated_robot, 'MAX_STEP_TIME', 60.0)  # however slow the machine
+    monkeypatch.setattr(simulated_robot, 'MAX_COMPUTATION', 60.0)  # however slow the machine
     truth = replace(load_model().robot, gravity=np.array(gravity))
     names = truth.joint_names
     simulated = SimulatedRobot(Simulation(truth), timeout=0.1, brakes=True, command_joints=JOINTS)
     simulated.firmware = FirmwareTorque(Settings({'robot.adds': ['gravity']}), names, urdf_text(truth), {})
     arm = Arm(load_model(), gravity=list(gravity), **given)
-    simulated.put(list(names), list(arm.q))
+    simulated.set_positions(list(names), list(arm.q))
     start = simulated.simulation.q
     for k in range(400):
         arm.q, arm.dq = simulated.simulation.q, simulated.simulation.dq

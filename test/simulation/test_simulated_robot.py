@@ -7,7 +7,7 @@ import pytest
 
 from krang_dynamics_ros import load_robot
 from krang_dynamics_ros.simulation import simulated_robot
-from krang_dynamics_ros.simulation.simulated_robot import LONGEST, SimulatedRobot
+from krang_dynamics_ros.simulation.simulated_robot import MAX_BACKLOG, SimulatedRobot
 from krang_dynamics_ros.simulation.simulation import STEP, Simulation
 
 from ..robots import FILES
@@ -68,7 +68,7 @@ def test_a_torque_counts_for_the_place_it_was_computed_for(own_time: bool) -> No
     robot.on_torque(NAMES, gravity(robot), robot.stamp(clock()))
     go_on(robot, 0.02)
     before = robot.stamp(clock())
-    for put in (lambda: robot.put(['theta1'], [0.5]), robot.reset):
+    for put in (lambda: robot.set_positions(['theta1'], [0.5]), robot.reset):
         put()
         robot.on_torque(NAMES, np.full(2, 99.0), before)
         assert robot.mode == 'braked'
@@ -88,7 +88,7 @@ def test_while_it_is_paused_a_pose_still_has_a_stamp_of_its_own() -> None:
     robot = arm(own_time=True)
     robot.paused = True
     before = robot.stamp(robot.now)
-    robot.put(['theta1'], [0.5])
+    robot.set_positions(['theta1'], [0.5])
     robot.on_torque(NAMES, np.zeros(2), before)
     assert robot.dropped == 1
     assert robot.stamp(robot.now) > before
@@ -107,7 +107,7 @@ def test_torques_do_not_age_while_it_is_paused() -> None:
 def test_what_cannot_be_computed_in_time_is_left_out() -> None:
     robot = arm()
     robot.advance(10.0, ())
-    assert robot.simulation.time <= LONGEST + STEP
+    assert robot.simulation.time <= MAX_BACKLOG + STEP
 
 
 def test_torques_that_break_it_stop_it_until_it_is_put_somewhere() -> None:
@@ -133,10 +133,10 @@ def test_a_reset_sets_the_robots_own_time_back() -> None:
 
 
 def test_a_machine_that_takes_too_long_makes_time_go_slower(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(simulated_robot, 'MAX_STEP_TIME', 0.0)  # any machine takes longer
+    monkeypatch.setattr(simulated_robot, 'MAX_COMPUTATION', 0.0)  # any machine takes longer
     robot = arm(brakes=False)
     for _ in range(3):
-        robot.advance(LONGEST, ())
+        robot.advance(MAX_BACKLOG, ())
     assert robot.simulation.time == pytest.approx(3 * STEP)
 
 

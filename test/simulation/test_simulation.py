@@ -18,7 +18,7 @@ from krang_dynamics_ros.robot.urdf_reader import read_description
 from krang_dynamics_ros.simulation.impulses import SmoothFriction, bounded_impulses, gauss_seidel
 from krang_dynamics_ros.simulation.sensors import SimulatedWrist, joint_effort
 from krang_dynamics_ros.simulation.simulated_robot import Followers
-from krang_dynamics_ros.simulation.simulation import ROTOR, Simulation
+from krang_dynamics_ros.simulation.simulation import ADDED_ROTOR, Simulation
 
 from ..robot.test_urdf_reader import HAND
 from ..robots import FILES, random_body
@@ -204,10 +204,10 @@ def test_joints_that_move_no_mass_get_a_rotor_and_move() -> None:
     robot = read_description(light.replace('<mimic joint="left_joint" multiplier="-0.5" offset="0.1"/>', '')).robot
     sim = Simulation(robot, [0.5, 0.0, 0.02])
     assert sim.rotors_added == ['left_joint']
-    np.testing.assert_array_equal(sim.dynamics.rotor_inertia, sim.dynamics.vector({'left_joint': ROTOR}))
+    np.testing.assert_array_equal(sim.dynamics.rotor_inertia, sim.dynamics.vector({'left_joint': ADDED_ROTOR}))
     for _ in range(20):
         sim.step(sim.dynamics.Q(sim.q) + sim.dynamics.friction.coulomb * [0, 0, 1] + [0.0, 0.0, 0.01])
-    way = 0.01 / ROTOR * 0.02**2 / 2
+    way = 0.01 / ADDED_ROTOR * 0.02**2 / 2
     np.testing.assert_allclose(sim.q, [0.5, 0.0, 0.02 + way], atol=1e-6)
     assert not Simulation(load_robot(FILES['arm_2r'])).rotors_added
 
