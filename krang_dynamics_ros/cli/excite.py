@@ -21,7 +21,7 @@ from ..equations.regressor import with_fixed_joints
 from ..identification.approach import Approach, slow_motion
 from ..identification.clearance import MARGIN, Clearance, Near
 from ..identification.collision_shapes import Box, Shapes
-from ..identification.excitation import PATH_STATES, SHORTEST, Excitation, Search, run
+from ..identification.excitation import PATH_STATES, MIN_DURATION, Excitation, Search, run
 from ..identification.playing import SPEEDS, TOLERANCE, Following, at_speed
 from ..recordings.derivatives import SLOWEST
 from ..recordings.readers import write_csv
@@ -67,7 +67,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     add_arm(parser)
     add_joints(parser)
     parser.add_argument('--period', type=number(1.0), default=10.0, metavar='S', help='default: 10')
-    parser.add_argument('--duration', type=number(SHORTEST), default=30.0, metavar='S', help='default: 30')
+    parser.add_argument('--duration', type=number(MIN_DURATION), default=30.0, metavar='S', help='default: 30')
     parser.add_argument(
         '--rate', type=number(SLOWEST), default=100.0, metavar='HZ', help='of points and rows; default: 100'
     )
@@ -108,7 +108,7 @@ def _add_sending(parser: argparse.ArgumentParser) -> None:
         type=number(0.0),
         default=TOLERANCE,
         metavar='RAD',
-        help=f'how far a joint may be from where it should be, rad or m (default: {TOLERANCE})',
+        help=f'how far a joint may be from its reference, rad or m (default: {TOLERANCE})',
     )
 
 
@@ -338,7 +338,7 @@ def _way(
     if np.abs(present - motion.position[0]).max() < THERE:
         return None
     with progress_bar(arm.name) as show:
-        way = Approach(arm, clearance, args.seed).way(present, motion.position[0], show)
+        way = Approach(arm, clearance, args.seed).path(present, motion.position[0], show)
     return slow_motion(arm, way)
 
 

@@ -131,7 +131,7 @@ def _print_payload(found: Payload) -> None:
 def _print(found: Identified) -> None:
     say(f'{", ".join(found.sources)}: {len(found.samples.time)} rows of {found.duration:.1f} s of motion')
     say(f'model: {found.structure}')
-    say('error on rows left out, over the standard deviation of the effort:\n')
+    say('error on held-out data, over the standard deviation of the effort:\n')
     print_errors(found.robot, found.joint_names, ErrorTable.of(found, found.samples.spread))
     say(f'\n{found.combinations_text}; every body is a possible one')
     say(f'file and fit differ by {found.fit.difference:.1g} of the standard deviation')

@@ -1,7 +1,7 @@
-"""A checked way from one pose to another: straight, or around obstacles by two trees that grow towards each other.
+"""Collision-free path between two poses: straight, or around obstacles by RRT-Connect (Kuffner and LaValle, 2000).
 
-The trees are those of RRT-Connect (Kuffner and LaValle, 2000). The way is a chain of straight lines in joint space; the
-motion rests at each of their ends, so that a controller follows the very lines that were checked.
+The path is a chain of straight lines in joint space. The motion rests at the end of each line, so that a controller
+follows exactly the lines that were checked.
 """
 
 from __future__ import annotations
@@ -16,32 +16,32 @@ from ..dynamics.trajectory import Spline, Trajectory
 from ..robot.robot import Robot
 from .clearance import Clearance
 
-STEP = 0.02  # rad or m, of the fastest joint between two states that are looked at
-EXTEND = 0.5  # rad or m, of a new branch
+STEP = 0.02  # rad or m, of the fastest joint between two checked states
+EXTEND = 0.5  # rad or m, length of a new branch
 BRANCHES, SHORTCUTS = 2000, 60
 SPEED, SHARE = 0.5, 0.25  # rad/s or m/s, and of a joint's velocity limit: at most the smaller
 ACCELERATION = 1.0  # rad/s^2 or m/s^2
 EVERY = 0.02  # s, between points
-SPREAD = np.pi  # rad or m: about the ends, where a joint has no limits
+SPREAD = np.pi  # rad or m: range about both ends, for a joint without limits
 
 
 class Approach:
-    """The search for a way, for a robot whose other joints are fixed."""
+    """The search for a path, for a robot whose other joints are fixed."""
 
     def __init__(self, robot: Robot, clearance: Clearance, seed: int = 0) -> None:
-        """Take limits from the robot; the seed draws."""
+        """Use the limits of the robot; `seed` is of the random poses."""
         self._robot, self._clearance, self._rng = robot, clearance, np.random.default_rng(seed)
 
-    def way(self, start: Array, goal: Array, progress: Callable[[str], None] | None = None) -> Array:
-        """Return poses (m, n) from start to goal (n) with clear straight lines between them.
+    def path(self, start: Array, goal: Array, progress: Callable[[str], None] | None = None) -> Array:
+        """Return poses (m, n) from start to goal (n); the straight lines between them are clear.
 
         Raises:
-            KrangDynamicsError: an end is too near something, or no way was found.
+            KrangDynamicsError: start or goal is too near an obstacle, or no path was found.
         """
         for name, pose in (('present pose', start), ('start of the motion', goal)):
             if near := self._clearance.blocked(pose[None]):
                 raise KrangDynamicsError(
-                    f'{name}: {" and ".join(near.names)} are {100 * near.distance:.1f} cm apart, which is too near; '
+                    f'{name}: {" and ".join(near.names)} are {100 * near.distance:.1f} cm apart, too near; '
                     'move the arm by hand or pendant, or ask for less clearance (--clearance)'
                 )
         if self._is_free(start, goal):
@@ -61,43 +61,43 @@ class Approach:
         trees = [_Tree(start), _Tree(goal)]
         for k in range(BRANCHES):
             if progress and k % 20 == 0:
-                progress(f'seeking a way to the start: {k} branches')
+                progress(f'searching for a path to the start: {k} branches')
             grown, other = trees[k % 2], trees[1 - k % 2]
             new = self._grow(grown, self._rng.uniform(lower, upper))
             if new is not None and self._connects(other, grown.poses[new]):
-                one, two = grown.back(new), other.back(len(other.poses) - 1)[1:]
-                return np.array([*one[::-1], *two] if k % 2 == 0 else [*two[::-1], *one])
+                near_end, far_end = grown.back(new), other.back(len(other.poses) - 1)[1:]
+                return np.array([*near_end[::-1], *far_end] if k % 2 == 0 else [*far_end[::-1], *near_end])
         raise KrangDynamicsError(
-            f'{self._robot.name}: no way to the start of the motion was found in {BRANCHES} trials; move the arm '
+            f'{self._robot.name}: no path to the start of the motion was found in {BRANCHES} trials; move the arm '
             'nearer to it by hand or pendant, or plan another motion (--seed)'
         )
 
     def _grow(self, tree: _Tree, towards: Array) -> int | None:
         """Add a branch towards a pose; return its number, or None if it is blocked."""
         k = tree.nearest(towards)
-        way = towards - tree.poses[k]
-        end = tree.poses[k] + way * min(1.0, EXTEND / max(float(np.abs(way).max()), 1e-12))
+        step = towards - tree.poses[k]
+        end = tree.poses[k] + step * min(1.0, EXTEND / max(float(np.abs(step).max()), 1e-12))
         return tree.add(end, k) if self._is_free(tree.poses[k], end) else None
 
     def _connects(self, tree: _Tree, pose: Array) -> bool:
-        """Grow a tree to a pose, as far as that is free; tell whether it got there."""
+        """Grow a tree towards a pose while that is free; return whether it reaches the pose."""
         while (k := self._grow(tree, pose)) is not None:
             if np.abs(tree.poses[k] - pose).max() < 1e-9:
                 return True
         return False
 
-    def _shortened(self, way: Array) -> Array:
+    def _shortened(self, path: Array) -> Array:
         for _ in range(SHORTCUTS):
-            if len(way) < 3:
+            if len(path) < 3:
                 break
-            a, b = sorted(self._rng.choice(len(way), 2, replace=False))
-            if b - a > 1 and self._is_free(way[a], way[b]):
-                way = np.concatenate([way[: a + 1], way[b:]])
-        return way
+            a, b = sorted(self._rng.choice(len(path), 2, replace=False))
+            if b - a > 1 and self._is_free(path[a], path[b]):
+                path = np.concatenate([path[: a + 1], path[b:]])
+        return path
 
 
 class _Tree:
-    """Poses, each with the one that it was reached from."""
+    """Poses, each with the index of the pose before it."""
 
     def __init__(self, root: Array) -> None:
         self.poses, self._from = [root], [0]
@@ -111,21 +111,21 @@ class _Tree:
         return len(self.poses) - 1
 
     def back(self, k: int) -> list[Array]:
-        """Return the poses from one to the root."""
-        way = [self.poses[k]]
+        """Return the poses from pose k back to the root."""
+        path = [self.poses[k]]
         while k:
             k = self._from[k]
-            way.append(self.poses[k])
-        return way
+            path.append(self.poses[k])
+        return path
 
 
-def slow_motion(robot: Robot, way: Array) -> Trajectory:
+def slow_motion(robot: Robot, path: Array) -> Trajectory:
     """Return a motion along straight lines between poses (m, n) that rests at each of them."""
     limits = [joint.limits.velocity if joint.limits else None for joint in robot.moving_joints]
     speed = np.array([SPEED if limit is None else min(SPEED, SHARE * limit) for limit in limits])
-    moves = np.abs(np.diff(way, axis=0))
+    moves = np.abs(np.diff(path, axis=0))
     # 1.875 / s and 5.7735 / s^2: the largest velocity and acceleration from rest to rest over a length of 1 in 1 s
     seconds = np.maximum(1.875 * moves / speed, np.sqrt(5.7735 * moves / ACCELERATION)).max(axis=1)
     time = np.concatenate([[0.0], np.cumsum(np.maximum(seconds, 0.1))])
-    still = np.zeros_like(way)
-    return Spline(Trajectory.of(robot.joint_names, time, way, still, still)).sampled(EVERY)
+    still = np.zeros_like(path)
+    return Spline(Trajectory.of(robot.joint_names, time, path, still, still)).sampled(EVERY)

@@ -1,4 +1,4 @@
-"""An arm as identification sees it: joints that were recorded move, all others stand, and rigid links are one body."""
+"""An arm as identification sees it: recorded joints move, all others are fixed, and rigid links are one body."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ..equations.regressor import parameters_of, regressor, with_fixed_joints, w
 from ..robot.robot import Robot
 from .bodies_prior import pseudo_inertia
 
-ROOM = 0.9  # of what fixed links may weigh at most, where the body that was found is too light for all of them
+MAX_FIXED_SHARE = 0.9  # of the possible share of the fixed links, where the fitted body is too light for all
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,9 +25,9 @@ class Arm:
     links: tuple[str, ...]  # with one merged body each: the child of each joint that moves or follows
 
     @classmethod
-    def of(cls, robot: Robot, moving: Sequence[str], stood: Mapping[str, float]) -> Arm:
-        """Fix a robot's joints where they stood, but for those that move, and merge what is rigid."""
-        fixed = with_fixed_joints(robot, stood, moving)
+    def of(cls, robot: Robot, moving: Sequence[str], resting: Mapping[str, float]) -> Arm:
+        """Fix the joints that do not move at their resting positions, and merge rigid links."""
+        fixed = with_fixed_joints(robot, resting, moving)
         links = tuple(joint.child for joint in fixed.outward if joint.moves)
         return cls(_merged(fixed), links)
 
@@ -61,19 +61,19 @@ def _merged(robot: Robot) -> Robot:
     return replace(robot, links=tuple(replace(link, inertia=bodies[link.name]) for link in robot.links))
 
 
-def with_bodies(robot: Robot, moving: Sequence[str], stood: Mapping[str, float], phi: Array) -> Robot:
-    """Return the robot whose merged bodies are phi (10 links): the difference is written to the links that move.
+def with_bodies(robot: Robot, moving: Sequence[str], resting: Mapping[str, float], phi: Array) -> Robot:
+    """Return the robot whose merged bodies are phi (10 links): the moving links get the difference.
 
-    Where such a link would be no possible body, the links that are fixed to it become lighter, all by one factor.
+    Where that makes such a link impossible, the links fixed to it become lighter, all by the same factor.
     """
-    fixed = with_fixed_joints(robot, stood, moving)
-    whole = Arm.of(robot, moving, stood)
+    fixed = with_fixed_joints(robot, resting, moving)
+    whole = Arm.of(robot, moving, resting)
     bodies = {link.name: link.inertia for link in robot.links}
     for k, link in enumerate(whole.links):
-        found = phi[10 * k : 10 * k + 10]
+        total = phi[10 * k : 10 * k + 10]
         rest = whole.robot.link_of[link].inertia.parameters - bodies[link].parameters
-        share = 1.0 if is_possible(found - rest) else ROOM * _largest_share(found, rest)
-        bodies[link] = Inertia.from_parameters(found - share * rest)
+        share = 1.0 if is_possible(total - rest) else MAX_FIXED_SHARE * _largest_share(total, rest)
+        bodies[link] = Inertia.from_parameters(total - share * rest)
         if share < 1:
             for other in (name for name in _rigid_with(fixed, link) if bodies[name].m):
                 bodies[other] = Inertia.from_parameters(share * bodies[other].parameters)
@@ -81,21 +81,21 @@ def with_bodies(robot: Robot, moving: Sequence[str], stood: Mapping[str, float],
 
 
 def is_possible(parameters: Array) -> bool:
-    """Return whether a rigid body can have ten parameters: its pseudo-inertia is positive definite."""
+    """Return whether a rigid body can have these ten parameters: its pseudo-inertia is positive definite."""
     return bool(np.linalg.eigvalsh(pseudo_inertia(parameters))[0] > 0)
 
 
-def _largest_share(found: Array, rest: Array) -> float:
-    """Return the largest share of a body, at most 1, that leaves a possible body of a possible one."""
-    L = np.linalg.inv(np.linalg.cholesky(pseudo_inertia(found)))
+def _largest_share(total: Array, rest: Array) -> float:
+    """Return the largest share (at most 1) of the body `rest` that can be subtracted and leaves a possible body."""
+    L = np.linalg.inv(np.linalg.cholesky(pseudo_inertia(total)))
     most = float(np.linalg.eigvalsh(L @ pseudo_inertia(rest) @ L.T)[-1])
     return min(1.0, 1.0 / most)
 
 
 def _rigid_with(robot: Robot, link: str) -> list[str]:
     """Return the links that fixed joints hold to a link, directly or through others."""
-    found = [link]
+    links = [link]
     for joint in robot.outward:
-        if not joint.moves and joint.parent in found:
-            found.append(joint.child)
-    return found[1:]
+        if not joint.moves and joint.parent in links:
+            links.append(joint.child)
+    return links[1:]

@@ -1,9 +1,9 @@
-"""How far bodies are from the known ones: pseudo-inertias, their cone and the divergence in it.
+"""Prior of the bodies: pseudo-inertias, and their divergence from those of the robot file.
 
 A body is possible if its pseudo-inertia J = [[S, MS], [MS^T, m]], S = tr(J_o)/2 1 - J_o, is positive definite (Wensing,
 Kim, Slotine, "Linear matrix inequalities for physically consistent inertial parameter identification", 2018). The
 distance to a known body J0 is the Bregman divergence tr(J0^-1 J) - log det(J0^-1 J) - 4 (Lee, Wensing, Park, 2020): it
-has no unit, sees no frame, and goes to infinity where a body stops being possible.
+has no unit, does not depend on the frame, and goes to infinity where a body becomes impossible.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def parameters_of_pseudo_inertia(J: Array) -> Array:
 
 
 def known_body(parameters: Array, heaviest: float) -> Array:
-    """Return the pseudo-inertia (4, 4) of a known body, made possible where it is not; `heaviest` of all, kg."""
+    """Return the pseudo-inertia (4, 4) of a body, made possible if it is not; `heaviest` of all bodies, kg."""
     J = pseudo_inertia(parameters)
     m = max(float(J[3, 3]), MIN_MASS * heaviest)
     com = J[:3, 3] / m if J[3, 3] > NO_MASS * heaviest else np.zeros(3)
@@ -61,13 +61,13 @@ def known_body(parameters: Array, heaviest: float) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class BodiesPrior:
-    """What is known of all bodies beforehand: their pseudo-inertias (links, 4, 4)."""
+    """Pseudo-inertias (links, 4, 4) of all bodies before the fit."""
 
     known: Array
 
     @classmethod
     def of(cls, phi: Array) -> BodiesPrior:
-        """Take the parameters (10 links) of the robot file; bodies that are none are made possible."""
+        """Use the parameters (10 links) of the robot file; impossible bodies are made possible."""
         bodies = phi.reshape(-1, 10)
         heaviest = float(bodies[:, 0].max())
         return cls(np.stack([known_body(body, heaviest) for body in bodies]))

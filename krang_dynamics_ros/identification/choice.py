@@ -1,4 +1,4 @@
-"""Choosing the structure by what it says of rows left out, joint by joint, in a fixed order of questions."""
+"""Search for the structure with the smallest error on held-out data, joint by joint, in a fixed order."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ from .structure import Structure
 CUTOFFS = (1.5, 2.1, 3.0, 4.2, 6.0, 12.0, 20.0)  # Hz
 MAX_CUTOFF = 0.25  # of the rate of a recording
 SPREADS = (0.1, 0.3, 1.0, 3.0, 10.0)  # of bodies about the known ones, relative
-NEARLY = 1.01  # times the least error: of such spreads, the smallest is taken
-GROSS = 0.15  # of a joint's error: what couplings and springs must bring
-MIN_IMPROVEMENT = 0.02  # of it: what other effects must bring
+NEARLY = 1.01  # times the least error: the smallest spread within it is chosen
+MIN_GROSS_IMPROVEMENT = 0.15  # of a joint's error, for couplings and springs
+MIN_IMPROVEMENT = 0.02  # of a joint's error, for other effects
 EFFECTS: tuple[Effect, ...] = (
     *(CoulombEffect(v) for v in (0.005, 0.05, 0.1)),
     *(PreslidingEffect(d) for d in DISTANCES),
@@ -35,7 +35,7 @@ EFFECTS: tuple[Effect, ...] = (
 
 @dataclass(frozen=True)
 class Trial:
-    """A structure and its error on rows left out: RMSE over the standard deviation of the effort, of each joint."""
+    """A structure and its error on held-out data: RMSE over the standard deviation of the effort, of each joint."""
 
     structure: Structure
     errors: tuple[float, ...]
@@ -46,8 +46,8 @@ class Trial:
         return float(np.mean(self.errors))
 
 
-def left_out_errors(problem: Problem) -> Array:
-    """Return the error (joints) on rows of each fold, predicted from the others."""
+def held_out_errors(problem: Problem) -> Array:
+    """Return the error (joints) of each fold's rows, predicted from the other folds."""
     gram, squares = problem.gram, np.zeros(len(problem.gram.spread))
     for matrices in gram.matrices:
         squares += problem.squares(matrices, problem.ridge(gram.total - matrices))
@@ -55,7 +55,7 @@ def left_out_errors(problem: Problem) -> Array:
 
 
 class Choice:
-    """The search: one question after the other, each answered by cross-validation."""
+    """The search: cut-off, couplings, effects and spread in turn, each by cross-validation."""
 
     def __init__(
         self,
@@ -63,50 +63,50 @@ class Choice:
         cutoffs: Sequence[float],
         progress: Callable[[str], None],
     ) -> None:
-        """`gram_at` gives the Gram matrices at a cut-off in Hz; `progress` is told what is being tried."""
+        """`gram_at` gives the Gram matrices at a cut-off in Hz; `progress` gets each structure that is tried."""
         self._gram_at, self._cutoffs, self._progress = gram_at, cutoffs, progress
         self._tried: dict[Structure, Trial] = {}
 
     @property
     def trials(self) -> tuple[Trial, ...]:
-        """All that was tried."""
+        """All trials so far."""
         return tuple(self._tried.values())
 
     def trial(self, structure: Structure) -> Trial:
-        """Try a structure."""
+        """Return the trial of a structure, computed once."""
         if structure not in self._tried:
             self._progress(f'trying {structure}')
-            errors = left_out_errors(Problem(self._gram_at(structure.cutoff), structure))
+            errors = held_out_errors(Problem(self._gram_at(structure.cutoff), structure))
             self._tried[structure] = Trial(structure, tuple(errors.tolist()))
         return self._tried[structure]
 
     def best(self, joints: int) -> Trial:
-        """Return the structure that says best what it has not seen."""
+        """Return the trial with the smallest error on held-out data."""
         pairs = self._gram_at(self._cutoffs[0]).pairs
         chosen = self._best_cutoff(Structure.plain(joints))
         chosen = self._coupled(chosen, pairs)  # first: a gross error hides the rest
         chosen = self._with_effects(chosen, EFFECTS, MIN_IMPROVEMENT, rounds=2)
-        chosen = self._with_effects(chosen, (SpringEffect(),), GROSS, rounds=1)
+        chosen = self._with_effects(chosen, (SpringEffect(),), MIN_GROSS_IMPROVEMENT, rounds=1)
         return self._best_spread(self._best_cutoff(chosen.structure))
 
     def _best_cutoff(self, structure: Structure) -> Trial:
         return min((self.trial(replace(structure, cutoff=f)) for f in self._cutoffs), key=lambda trial: trial.error)
 
     def _best_spread(self, chosen: Trial) -> Trial:
-        """Return the same with bodies as near to the known ones as rows left out do not contradict."""
+        """Return the structure with the smallest spread of bodies whose held-out error is nearly the least."""
         trials = [self.trial(replace(chosen.structure, spread=spread)) for spread in SPREADS]
         least = min(trial.error for trial in trials)
         return next(trial for trial in trials if trial.error <= least * NEARLY)
 
-    def _with_effects(self, chosen: Trial, effects: Sequence[Effect], worth: float, rounds: int) -> Trial:
-        """Offer each effect to all joints together; those that gain enough keep it, if they gain alone too."""
+    def _with_effects(self, chosen: Trial, effects: Sequence[Effect], min_gain: float, rounds: int) -> Trial:
+        """Try each effect on all joints; keep it on joints that improve enough, if that alone improves the mean."""
         for _ in range(rounds):
             before = chosen
             for effect in effects:
                 everywhere = chosen.structure.with_effect(effect)
                 if everywhere == chosen.structure:
                     continue
-                gaining = _gaining(chosen, self.trial(everywhere), worth)
+                gaining = _gaining(chosen, self.trial(everywhere), min_gain)
                 joints = tuple(j for j in gaining if everywhere.joints[j] != chosen.structure.joints[j])
                 if joints:
                     chosen = self._better(chosen, chosen.structure.with_effect(effect, joints))
@@ -115,7 +115,7 @@ class Choice:
         return chosen
 
     def _coupled(self, chosen: Trial, pairs: Sequence[CouplingEffect]) -> Trial:
-        """Offer couplings to pairs of neighbours, as effects are offered to joints."""
+        """Try couplings on pairs of neighbours, as effects on joints."""
         for _ in range(2):
             before = chosen
             for group in _groups(pairs):
@@ -123,7 +123,7 @@ class Choice:
                 if not new:
                     continue
                 tried = self.trial(_coupled(chosen.structure, new))
-                gaining = _gaining(chosen, tried, GROSS)
+                gaining = _gaining(chosen, tried, MIN_GROSS_IMPROVEMENT)
                 kept = tuple(pair for pair in new if {pair.first, pair.second} & set(gaining))
                 if kept:
                     chosen = self._better(chosen, _coupled(chosen.structure, kept))
@@ -135,8 +135,8 @@ class Choice:
         return min(chosen, self.trial(structure), key=lambda trial: trial.error)
 
 
-def _gaining(before: Trial, after: Trial, worth: float) -> list[int]:
-    return [j for j, (a, b) in enumerate(zip(before.errors, after.errors, strict=True)) if b < a * (1 - worth)]
+def _gaining(before: Trial, after: Trial, min_gain: float) -> list[int]:
+    return [j for j, (a, b) in enumerate(zip(before.errors, after.errors, strict=True)) if b < a * (1 - min_gain)]
 
 
 def _coupled(structure: Structure, pairs: tuple[CouplingEffect, ...]) -> Structure:
@@ -144,14 +144,14 @@ def _coupled(structure: Structure, pairs: tuple[CouplingEffect, ...]) -> Structu
 
 
 def _groups(pairs: Sequence[CouplingEffect]) -> Iterator[list[CouplingEffect]]:
-    """Yield pairs that are tried together: of one sign, no joint in two of them where that can be."""
+    """Yield groups of pairs that are tried together: of the same sign, each joint in at most one pair."""
     left = list(pairs)
     while left:
-        taken: set[int] = set()
+        used: set[int] = set()
         group = []
         for pair in left:
-            if pair.sign == left[0].sign and not {pair.first, pair.second} & taken:
+            if pair.sign == left[0].sign and not {pair.first, pair.second} & used:
                 group.append(pair)
-                taken |= {pair.first, pair.second}
+                used |= {pair.first, pair.second}
         yield group
         left = [pair for pair in left if pair not in group]

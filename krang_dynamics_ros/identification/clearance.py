@@ -1,12 +1,12 @@
 """Distance of a moving robot to itself, to its base, to the floor and to keep-out boxes, along a whole path.
 
-Distances are those of the true shapes, by coal. Between two samples of a path no point of a shape comes nearer than its
-travel allows, so a few distances prove a whole path:
+coal computes the distances of the true shapes. Between two samples of a path a point of a shape moves at most by its
+travel, so a few distances prove a whole path:
 
     d(t) >= (d(a) + d(b) - travel(a, b)) / 2     for all t between a and b
 
-Links that a joint connects touch each other by their build and are not compared. Neither are shapes that are never far
-apart and touch in most poses; other shapes that are never far apart must keep half of their usual distance.
+Links that a joint connects touch by design and are not compared. Neither are shapes that are never far apart and touch
+in most poses. Other shapes that are never far apart must keep half of their usual distance.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ from .collision_shapes import Bodies, CollisionShape, Shapes
 
 MARGIN = 0.03  # m: default clearance
 POSES = 100  # random poses that show how far apart two shapes can be
-TOUCHING = 0.002  # m: shapes that are usually nearer, and never far apart, touch by their build
+TOUCHING = 0.002  # m: shapes that are usually nearer, and never far apart, touch by design
 SHARE = 0.5  # of the usual distance of two shapes, where the largest is less than twice the margin
-KNOTS = 8  # intervals of a path that are looked at first
+KNOTS = 8  # intervals of a path, at first
 SPREAD = 1.5  # rad or m: range of a joint without limits, for the random poses
-ARCS = 1.001  # of the chords between samples of a path: what moves goes in arcs
-RESOLUTION = 5e-4  # m: of the least distance of a path
-HULL_SLACK = 0.02  # m: where hulls are this much farther apart than is needed, the meshes in them are not looked at
+ARCS = 1.001  # arc length over chord between samples of a path
+RESOLUTION = 5e-4  # m, of the least distance along a path
+HULL_SLACK = 0.02  # m: if hulls are farther apart than needed by this, the meshes in them are not compared
 _REQUEST = coal.DistanceRequest()
 
 
@@ -44,13 +44,13 @@ class Pair:
     first: CollisionShape
     second: CollisionShape
     required: float
-    reduced: bool = False  # the margin is more than their build allows
-    blocked: int = 0  # how often they stopped a motion
+    reduced: bool = False  # the design allows less than the margin
+    blocked: int = 0  # number of motions that the pair stopped
 
     def __post_init__(self) -> None:
         self._hull = coal.ComputeDistance(self.first.hull, self.second.hull)
         self._exact = coal.ComputeDistance(self.first.geometry, self.second.geometry)
-        flat = np.isinf(self.first.radius)  # a plane meets a mesh where it meets its hull
+        flat = np.isinf(self.first.radius)  # a plane touches a mesh where it touches its hull
         self._convex = flat or all(x.hull is x.geometry for x in (self.first, self.second))
         self._result = coal.DistanceResult()
 
@@ -60,18 +60,18 @@ class Pair:
         return self.first.name, self.second.name
 
     def distance(self, at: Poses, k: int, enough: float) -> float:
-        """Return the distance in state k, or what it is at least where that is `enough` already (m)."""
-        one, two = at.transform(self.first, k), at.transform(self.second, k)
+        """Return the distance in state k (m), or a lower bound if that is at least `enough`."""
+        first, second = at.transform(self.first, k), at.transform(self.second, k)
         self._result.clear()
-        far = float(self._hull(one, two, _REQUEST, self._result))
+        far = float(self._hull(first, second, _REQUEST, self._result))
         if self._convex or far >= enough:
             return far
         self._result.clear()
-        return float(self._exact(one, two, _REQUEST, self._result))
+        return float(self._exact(first, second, _REQUEST, self._result))
 
 
 class Poses:
-    """Where the bodies are in some states: a path, or single poses."""
+    """Poses of the bodies in some states: along a path, or single poses."""
 
     def __init__(self, bodies: Bodies, q: Array) -> None:
         self.rotations, self.origins = bodies.poses(q)
@@ -79,7 +79,7 @@ class Poses:
         self._centres: dict[int, Array] = {}
 
     def transform(self, shape: CollisionShape, k: int) -> coal.Transform3s:
-        """Return where a shape is in state k."""
+        """Return the placement of a shape in state k."""
         return coal.Transform3s(self.rotations[shape.body, k], self.origins[shape.body, k]) * shape.placement
 
     def centre(self, shape: CollisionShape) -> Array:
@@ -90,7 +90,7 @@ class Poses:
         return found
 
     def sphere_distance(self, pair: Pair) -> Array:
-        """Return the distance (states) between the spheres about two shapes: theirs is that at least."""
+        """Return the distance (states) between the spheres about two shapes: a lower bound of the distance."""
         first, second = pair.first, pair.second
         if np.isinf(first.radius):
             plane = first.geometry
@@ -99,12 +99,12 @@ class Poses:
         return np.asarray(apart - first.radius - second.radius)
 
     def travel(self, pair: Pair) -> Array:
-        """Return how far (states, from 0) any point of one shape has moved at most, seen from the other's body."""
+        """Return a bound (states, from 0) of the path length of any point of a shape, seen from the other's body."""
         own, other = (pair.second, pair.first) if pair.second.radius <= pair.first.radius else (pair.first, pair.second)
         back = np.swapaxes(self.rotations[other.body], 1, 2)
         centre = (back @ (self.centre(own) - self.origins[other.body])[:, :, None])[:, :, 0]
         turn = back @ self.rotations[own.body]
-        # |R' - R| (Frobenius) = 2 sqrt(2) sin(angle / 2): a chord, as those of the centre
+        # |R' - R| (Frobenius) = 2 sqrt(2) sin(angle / 2): a chord
         chord = np.linalg.norm(np.diff(turn, axis=0), axis=(1, 2)) / np.sqrt(2)
         steps = np.linalg.norm(np.diff(centre, axis=0), axis=1) + own.radius * chord
         return np.concatenate([[0.0], np.cumsum(ARCS * steps)])
@@ -121,14 +121,14 @@ class Clearance:
     """The pairs of shapes of a robot that must keep apart.
 
     Attributes:
-        pairs: what is checked.
-        always: names of shapes that touch by their build, which are not checked.
+        pairs: the pairs that are checked.
+        always: names of shapes that touch by design and are not checked.
     """
 
     def __init__(
         self, robot: Robot, shapes: Shapes, margin: float = MARGIN, touching: Sequence[tuple[str, str]] = ()
     ) -> None:
-        """Take a robot whose other joints are fixed, its shapes, and pairs of links that may touch."""
+        """`robot`: with its other joints fixed; `touching`: pairs of links that may touch."""
         self.margin, self._bodies = margin, shapes.bodies
         self.always: list[tuple[str, str]] = []
         self.pairs: list[Pair] = []
@@ -144,8 +144,8 @@ class Clearance:
         usual = largest if pair.first.obstacle else float(np.median(distances))
         if usual < TOUCHING and pair.first.obstacle and not pair.first.body:
             raise KrangDynamicsError(
-                f'{pair.first.name}: {pair.second.name} is in it in every pose (at best {largest:.3f} m away); correct '
-                'it: the floor by --floor, a box by --keep-out'
+                f'{pair.first.name}: {pair.second.name} is inside in every pose (largest distance {largest:.3f} m); '
+                'correct the floor by --floor, a box by --keep-out'
             )
         if usual < TOUCHING and largest < self.margin / SHARE:
             self.always.append(pair.names)
@@ -155,18 +155,18 @@ class Clearance:
         self.pairs.append(pair)
 
     def blocked(self, q: Array) -> Near | None:
-        """Return what comes too near along a path (states, n) of small steps, or in a single state; None if nothing."""
+        """Return the first pair that is too near along a path (states, n) of small steps, or in a state; else None."""
         at = Poses(self._bodies, q)
         for k, pair in enumerate(self.pairs):
             bound = _least_distance(pair, at, pair.required, pair.required)
             if bound < pair.required:
                 pair.blocked += 1
-                self.pairs.insert(0, self.pairs.pop(k))  # what stopped one motion is likely to stop the next
+                self.pairs.insert(0, self.pairs.pop(k))  # the pair that stopped this motion is likely to stop the next
                 return Near(pair.names, bound)
         return None
 
     def nearest(self, q: Array) -> tuple[Near | None, list[Near]]:
-        """Return the least distance along a path, and those of pairs that are nearer than the margin by their build."""
+        """Return the least distance along a path, and those of pairs that are nearer than the margin by design."""
         at = Poses(self._bodies, q)
         least: Near | None = None
         near: dict[tuple[str, str], float] = {}
@@ -180,7 +180,7 @@ class Clearance:
         return least, sorted((Near(*item) for item in near.items()), key=lambda near: near.distance)
 
     def obstacles(self) -> list[tuple[str, str]]:
-        """Return the names of what stopped most motions, the most frequent first."""
+        """Return the names of pairs that stopped motions, the most frequent first."""
         return [pair.names for pair in sorted(self.pairs, key=lambda pair: -pair.blocked) if pair.blocked]
 
 
@@ -207,7 +207,7 @@ def _distances(pair: Pair, at: Poses, enough: float) -> list[float]:
 def _least_distance(pair: Pair, at: Poses, needed: float, enough: float) -> float:
     """Return a lower bound of a pair's distance along a path.
 
-    It is the least distance, but for `RESOLUTION`; or any that is `enough`; or the first one found below `needed`.
+    It is the least distance less `RESOLUTION`, or any bound that is `enough`, or the first distance below `needed`.
     """
     spheres = at.sphere_distance(pair)
     if at.states == 1:
@@ -219,7 +219,7 @@ def _least_distance(pair: Pair, at: Poses, needed: float, enough: float) -> floa
 
 
 class _Path:
-    """Distances of a pair along a path, known in few states and bounded between them."""
+    """Distances of a pair along a path: computed in few states, bounded between them."""
 
     def __init__(self, pair: Pair, at: Poses, travel: Array, enough: float) -> None:
         self._pair, self._at, self._travel, self._enough = pair, at, travel, enough
@@ -227,7 +227,7 @@ class _Path:
         self._intervals: list[tuple[float, int, int]] = []  # a heap: lower bound, and the states at the ends
 
     def least(self, needed: float) -> float:
-        """Part the interval with the lowest bound until that is enough, or the least; or a distance is too small."""
+        """Split the interval with the lowest bound until that bound is enough or tight, or a distance is too small."""
         ends = np.unique(np.linspace(0, self._at.states - 1, KNOTS + 1).astype(int)).tolist()
         if (bound := min(map(self._look, ends))) < needed:
             return bound
@@ -254,5 +254,5 @@ class _Path:
         return int(np.clip(np.searchsorted(self._travel, way), a + 1, b - 1))
 
     def _push(self, a: int, b: int) -> None:
-        one, two, way = self._known[a], self._known[b], float(self._travel[b] - self._travel[a])
-        heapq.heappush(self._intervals, (min(one, two, 0.5 * (one + two - way)), a, b))
+        at_a, at_b, travel = self._known[a], self._known[b], float(self._travel[b] - self._travel[a])
+        heapq.heappush(self._intervals, (min(at_a, at_b, 0.5 * (at_a + at_b - travel)), a, b))

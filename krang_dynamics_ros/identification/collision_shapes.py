@@ -1,7 +1,7 @@
 """Shapes of a robot's links as coal geometries, in the frames of its rigid bodies; floor, keep-out boxes and tools.
 
-Links without a moving joint between them are one rigid body. Body 0 stands still. The frame of another body is that of
-the link behind its joint.
+Links without a moving joint between them are one rigid body. Body 0 is fixed. The frame of another body is that of the
+link behind its joint.
 """
 
 from __future__ import annotations
@@ -46,14 +46,14 @@ class CollisionShape:
     placement: Any  # coal.Transform3s
     centre: Array  # (3), in the body's frame
     radius: float  # inf: the floor, all below `centre`
-    obstacle: bool = False  # floor, keep-out box or tool: no link
+    obstacle: bool = False  # floor, keep-out box or tool, not a link
 
 
 class Bodies:
-    """The rigid bodies of a robot, and where they are at joint positions."""
+    """The rigid bodies of a robot, and their poses at joint positions."""
 
     def __init__(self, robot: Robot) -> None:
-        """Number the bodies outward: 0 stands still, each moving joint begins one."""
+        """Number the bodies outward from 0; each moving joint begins a new body."""
         self._robot = robot
         self.roots = [robot.base]
         self.of_link = {robot.base: 0}
@@ -112,7 +112,7 @@ class Shapes:
         has_floor: bool = True,
         without_missing: bool = False,
     ) -> None:
-        """Read the shapes of a robot whose other joints are fixed (`regressor.held`).
+        """Read the shapes of a robot whose other joints are fixed (`regressor.with_fixed_joints`).
 
         Args:
             robot: the robot; its links have collision shapes, or else their visual ones count.
@@ -120,10 +120,10 @@ class Shapes:
             boxes: tools and keep-out boxes.
             floor: height along the upward direction in the base's frame, m; None: that of the lowest point at rest.
             has_floor: whether there is a floor.
-            without_missing: go on without the meshes that cannot be read, and without any shape.
+            without_missing: continue without meshes that cannot be read, even without any shape.
 
         Raises:
-            KrangDynamicsError: a mesh is missing, or of a size that no link has; no link that moves has a shape.
+            KrangDynamicsError: a mesh is missing or of an impossible size, or no moving link has a shape.
         """
         self.bodies, self.connected = Bodies(robot), connected_links(robot)
         reader = _Reader(robot, self.bodies, meshes)
@@ -141,16 +141,16 @@ class Shapes:
             faults = '; '.join(f'{link}: {", ".join(why)}' for link, why in self.missing.items())
             raise KrangDynamicsError(
                 f'{robot.name}: the shape of {len(self.missing)} link(s) is unknown: {faults}. Name the folder of the '
-                'meshes or of their package (--meshes), or go on without them (--without-missing)'
+                'meshes or of their package (--meshes), or continue without them (--without-missing)'
             )
         if not any(shape.body for shape in self.links):
             raise KrangDynamicsError(
                 f'{robot.name}: no link that moves has a shape, so no distance is known; give the links shapes in the '
-                'robot file, or go on without them (--without-missing)'
+                'robot file, or continue without them (--without-missing)'
             )
 
     def _bare(self, robot: Robot) -> list[str]:
-        """Return links that move and have mass, on bodies without any shape."""
+        """Return moving links with mass on bodies without any shape."""
         shown = {shape.body for shape in self.links}
         body = self.bodies.of_link
         return [link.name for link in robot.links if link.inertia.m and body[link.name] not in shown | {0}]
@@ -178,7 +178,7 @@ class Shapes:
         return [*([self.floor] if self.floor else []), *self.boxes]
 
     def pairs(self) -> Iterator[tuple[CollisionShape, CollisionShape]]:
-        """Yield the shapes that can come near each other, but for those of links that a joint connects."""
+        """Yield pairs of shapes on different bodies, except those of links that a joint connects."""
         for k, first in enumerate(self.links):
             for second in self.links[k + 1 :]:
                 if first.body != second.body and frozenset((first.name, second.name)) not in self.connected:
@@ -197,7 +197,7 @@ def lowest(shape: CollisionShape, up: Array) -> float:
 
 
 class _Reader:
-    """Reads the shapes of links; collects why meshes cannot be read."""
+    """Reads the shapes of links; collects the reasons for meshes that cannot be read."""
 
     def __init__(self, robot: Robot, bodies: Bodies, meshes: MeshFiles) -> None:
         self._robot, self._bodies, self._meshes = robot, bodies, meshes
@@ -205,7 +205,7 @@ class _Reader:
         self.missing: dict[str, list[str]] = {}  # reasons by link
 
     def read(self) -> list[CollisionShape]:
-        """Return the shapes of all links: those for collision, or else those that are seen."""
+        """Return the shapes of all links: collision shapes, or else visual shapes."""
         shapes = [(link.name, shape) for link in self._robot.links for shape in link.collision or link.visual]
         return [found for found in (self._try(*item) for item in shapes) if found]
 
@@ -220,7 +220,7 @@ class _Reader:
         if shape.kind != 'mesh':
             geometry = hull = _solid(shape)
         else:
-            if self._is_y_up(shape.mesh) and self._y_up_meant:  # turned before it is scaled, as the page does
+            if self._is_y_up(shape.mesh) and self._y_up_meant:  # rotated before it is scaled, as the page does
                 size = tuple(np.abs(Y_UP_TO_Z_UP.T) @ shape.size)
                 shape = replace(shape, size=size, rotation=shape.rotation @ Y_UP_TO_Z_UP)
             geometry = self._mesh(shape.mesh, np.array(shape.size))

@@ -1,7 +1,7 @@
-"""Is a recording of this robot, in these units? Findings in the order time, units and sign, joint order, gravity, load.
+"""Mistakes in a recording: time, units and sign, joint order, gravity, load, searched in this order.
 
-An earlier one is repaired before a later one is looked for: a recording whose time is wrong says nothing of its
-gravity. Single mistakes of a whole table are looked for: each is tried, and believed where the fit gains clearly.
+An earlier mistake is repaired before a later one is searched: with a wrong time the gravity cannot be judged. Each
+single mistake of a table is tried and accepted where the fit improves clearly.
 """
 
 from __future__ import annotations
@@ -20,32 +20,32 @@ from .evidence import Evidence, Reading, time_by_inertia, with_time
 from .predict import predict
 
 ASSUMED = 'rad, rad/s, N m (m, m/s, N); effort is what the joint applies, positive along its axis, gravity included'
-WRONG_TIME = 3.0  # without velocities: factors of time from here on are seen in the inertia's share
+WRONG_TIME = 3.0  # without velocities: larger factors of time show in the inertia's share
 DEGREES = 180 / np.pi
 VELOCITY_UNITS = {DEGREES: 'degrees per second', 30 / np.pi: 'revolutions per minute', 1000.0: 'mrad/s (mm/s)'}
 COUNTS = 0.7  # partial R^2 of the model's torque from which a joint's slope counts
-OTHER_UNIT = 5.0  # times too large or too small: no robot file is wrong by so much
+OTHER_UNIT = 5.0  # times too large or too small: the error of a robot file is smaller
 MILLI = (300.0, 3000.0)  # slopes that mean mN m
 AMPERES = (0.01, 0.3)  # slopes that may mean amperes
-GAIN = 0.9  # of the error: what a repaired mistake may leave, if the model explains all joints in question
-CLEAR_GAIN = 0.8  # the same, if it does not
-NO_GAIN = 1.05  # the same for what is impossible by itself
-HALF = 0.5  # the same for what has several free numbers: gravity
+GAIN = 0.9  # of the error: may remain after a repair, if the model explains all joints in question
+CLEAR_GAIN = 0.8  # the same, if the model does not explain them
+NO_GAIN = 1.05  # the same for values that are impossible by themselves
+HALF = 0.5  # the same for a repair with several free numbers: gravity
 LOAD_GAIN = 0.55
-EQUAL = 0.99  # of the error of what is simpler: an equal one explains no more
-BETTER = 0.95  # of the error of what is simpler: what has more freedom must be better than it by so much
+EQUAL = 0.99  # of the error of a simpler repair: must be less
+BETTER = 0.95  # of the error of a simpler repair: must be less, for a repair with more freedom
 MAX_MISTAKES = 6
-AWAY = 15.0  # degrees, between gravity and the robot file's
-WEIGHTLESS = 3.0  # m/s^2: less is no gravity
+AWAY = 15.0  # degrees, between fitted gravity and that of the robot file
+WEIGHTLESS = 3.0  # m/s^2: less counts as no gravity
 MIN_LOAD = 0.1  # kg
-UNEXPLAINED = 0.5  # mean error from which the recording is not that of this robot
-MODEL = 0.01  # error as it stands below which the efforts are a model's
-IMPOSSIBLE = 5.0  # times a joint's effort limit: no drive gives it
+UNEXPLAINED = 0.5  # mean error from which the recording is not of this robot
+MODEL = 0.01  # error without repair below which a model computed the efforts
+IMPOSSIBLE = 5.0  # times a joint's effort limit: more than any drive gives
 
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing that is wrong: its kind, the joints or links it is about, its number, and what to change."""
+    """A mistake: its kind, the joints or links concerned, its number, and what to change."""
 
     kind: str  # time, units, sign, order, turned, gravity, load, model, unexplained
     names: tuple[str, ...]
@@ -59,7 +59,7 @@ class Finding:
 
 @dataclass(frozen=True, eq=False)
 class Diagnosis:
-    """All that was found, most serious first; the recording and the robot are those that remain when it is repaired."""
+    """All findings, in the order in which they were repaired, and the error that remains."""
 
     findings: tuple[Finding, ...]
     timing: Timing
@@ -68,9 +68,9 @@ class Diagnosis:
 
 
 def examine(robot: Robot, recording: Recording, quick: bool = False) -> Diagnosis:
-    """Look for mistakes in a recording of a robot; raise `RecordingError` where it says nothing of it.
+    """Search a recording of a robot for mistakes; raise `RecordingError` if an effort never changes.
 
-    `quick` leaves out what takes a second: joints that are exchanged or turned, and the load.
+    `quick` leaves out the slow checks: exchanged or turned joints, and the load.
     """
     names, timing = recording.joint_names, Timing.of(recording)
     _refuse_constant(recording)
@@ -89,7 +89,7 @@ def examine(robot: Robot, recording: Recording, quick: bool = False) -> Diagnosi
 
 
 def _refuse_constant(recording: Recording) -> None:
-    """Refuse efforts that never change: nothing can be said of their unit or sign."""
+    """Refuse efforts that never change: their unit and sign cannot be checked."""
     still = [n for n, tau in zip(recording.joint_names, recording.measured_effort.T, strict=True) if np.ptp(tau) == 0]
     if still:
         others = ' '.join(name for name in recording.joint_names if name not in still)
@@ -119,7 +119,7 @@ def _repair_time(robot: Robot, recording: Recording) -> Found:
             )  # fmt: skip
             return [finding], _with_velocity(recording, 1 / common)
     if abs(common * DEGREES - 1) < TOLERANCE / 2 and np.abs(recording.position).max() > 2 * np.pi:
-        return [], _with_velocity(recording, DEGREES)  # positions in degrees: found next
+        return [], _with_velocity(recording, DEGREES)  # positions in degrees: repaired next
     if common < 0:
         finding = Finding(
             'sign', recording.joint_names, common, f'velocities are {common:.3g} times the rate of change of positions',
@@ -131,7 +131,7 @@ def _repair_time(robot: Robot, recording: Recording) -> Found:
 
 
 def _time_finding(recording: Recording, factor: float, text: str) -> Finding:
-    """Return what to say of a time that must be multiplied by a factor."""
+    """Return the finding for a time that must be multiplied by a factor."""
     rates = f'{recording.rate:.3g} rows per second become {recording.rate / factor:.3g}'
     return Finding('time', (), 1 / factor, text, f'Multiply time by {factor:.3g}: {rates}')
 
@@ -142,7 +142,7 @@ def _with_velocity(recording: Recording, factor: float) -> Recording:
 
 
 def _time_is_wrong(robot: Robot, recording: Recording, common: float) -> bool:
-    """Tell a unit of velocities from a wrong time: by the inertia's share, where that can be seen."""
+    """Return whether the time is wrong, not the unit of velocities: by the inertia's share, where it shows."""
     found = time_by_inertia(robot, recording)
     return found is not None and abs(np.log(found * common)) < abs(np.log(found))
 
@@ -159,7 +159,7 @@ def _repair_time_by_inertia(robot: Robot, recording: Recording) -> Found:
 
 
 def _repair_positions(recording: Recording) -> Found:
-    """Find positions in degrees: joints that turn further than any arm's."""
+    """Find positions in degrees: joints that turn further than any arm can."""
     reach = np.abs(recording.position).max(axis=0)
     if not (reach > 4 * np.pi).any() or np.median(reach) < 2 * np.pi:
         return [], recording
@@ -171,7 +171,7 @@ def _repair_positions(recording: Recording) -> Found:
 
 
 def _repair_columns(robot: Robot, motion: Recording, quick: bool) -> tuple[list[Finding], Recording, Robot]:
-    """Find units and signs of efforts, the order of joints, and gravity, one after the other."""
+    """Find units and signs of efforts, the order of joints, and gravity, one mistake at a time."""
     findings: list[Finding] = []
     for _ in range(MAX_MISTAKES):
         evidence = Evidence(robot, motion)
@@ -187,7 +187,7 @@ def _repair_columns(robot: Robot, motion: Recording, quick: bool) -> tuple[list[
 
 
 def _follows(motion: Recording, reading: Reading) -> bool:
-    """Return whether velocities go with positions as they are: then they must be read as these are."""
+    """Return whether velocities agree with positions as they are: then the reading applies to both."""
     before, after = (VelocityRatio.of(x) for x in (motion, reading.apply(motion, velocity=False)))
     if before is None or after is None:
         return True
@@ -197,7 +197,7 @@ def _follows(motion: Recording, reading: Reading) -> bool:
 
 @dataclass(frozen=True, eq=False)
 class Mistake:
-    """One way in which columns may be wrong: how to read them, or which gravity to take, and what to say of it."""
+    """A possible mistake in the columns: the finding, and the reading or the gravity that repairs it."""
 
     finding: Finding
     reading: Reading
@@ -207,7 +207,7 @@ class Mistake:
 
 
 def _units(evidence: Evidence, motion: Recording) -> Iterator[Mistake]:
-    """Return joints whose efforts alone may have another unit: many times too large beside the other joints."""
+    """Yield joints whose efforts may have another unit: many times too large or small beside the other joints."""
     slope, names, over = evidence.slopes(), motion.joint_names, _over_limits(evidence, motion)
     size, counting = np.maximum(np.abs(slope.value), 1e-12), slope.explained >= COUNTS
     common = float(np.median(size[counting])) if counting.any() else 1.0
@@ -221,19 +221,19 @@ def _units(evidence: Evidence, motion: Recording) -> Iterator[Mistake]:
         else:
             continue
         gain = NO_GAIN if impossible else GAIN
-        text = f'efforts of {name} are about {factor:.4g} times what the model and the other joints say'
+        text = f'efforts of {name} are about {factor:.4g} times the torque of the model, beside the other joints'
         finding = Finding('units', (name,), factor, text, f'Set its effort_scale to {1 / factor:.3g}')
         factors = [1 / factor if k == j else 1.0 for k in range(evidence.n)]
         yield Mistake(finding, evidence.plain.times(factors, position=False, effort=True), joints=(j,), gain=gain)
 
 
 def _rounded(factor: float) -> float:
-    """Return 1000 for factors that mean it."""
+    """Return 1000 for a factor near it, else the factor."""
     return 1000.0 if MILLI[0] < factor < MILLI[1] else factor
 
 
 def _all_units(evidence: Evidence, names: Sequence[str]) -> Mistake | None:
-    """Return a unit that efforts may have, if they are many times too large or too small; known ones by name."""
+    """Return a unit that all efforts may have, if they are many times too large or too small."""
     slope = evidence.slopes()
     size, counting = np.maximum(np.abs(slope.value), 1e-12), slope.explained >= COUNTS
     common = float(np.median(size[counting])) if counting.any() else 1.0
@@ -254,14 +254,14 @@ def _all_units(evidence: Evidence, names: Sequence[str]) -> Mistake | None:
 
 
 def _over_limits(evidence: Evidence, motion: Recording) -> Array:
-    """Return the largest effort over what the drive can give by the robot file (joints); NaN where that is unknown."""
+    """Return the largest effort over the limit in the robot file (joints); NaN where that is unknown."""
     limits = {joint.name: joint.limits.effort for joint in evidence.arm.robot.joints if joint.limits}
     known = np.array([limits.get(name) or np.nan for name in motion.joint_names], dtype=float)
     return np.asarray(np.abs(motion.measured_effort).max(axis=0) / known)
 
 
 def _mistake(evidence: Evidence, motion: Recording, quick: bool) -> Mistake | None:
-    """Return what explains the efforts clearly better than the recording as it is, the simplest first."""
+    """Return the simplest mistake whose repair explains the efforts clearly better; None if none does."""
     before, best, least = evidence.error(), None, np.inf
     for mistake in (*_units(evidence, motion), *_columns(evidence, motion.joint_names, quick)):
         error = evidence.error(mistake.reading)
@@ -283,7 +283,7 @@ def _mistake(evidence: Evidence, motion: Recording, quick: bool) -> Mistake | No
 
 
 def _needed(evidence: Evidence, mistake: Mistake) -> float:
-    """Return how far the error must fall: further where the model does not explain a joint in question."""
+    """Return the part of the error that may remain: less where the model does not explain a joint in question."""
     if not mistake.joints or mistake.gain > GAIN:
         return mistake.gain
     explained = evidence.slopes(mistake.reading).explained[list(mistake.joints)]
@@ -291,7 +291,7 @@ def _needed(evidence: Evidence, mistake: Mistake) -> float:
 
 
 def _columns(evidence: Evidence, names: Sequence[str], quick: bool) -> Iterator[Mistake]:
-    """Return signs and orders that columns may have; `quick`: signs of efforts alone."""
+    """Yield signs and orders that columns may have; `quick`: signs of efforts alone."""
     plain, n = evidence.plain, evidence.n
     finding = Finding('sign', tuple(names), -1.0, 'efforts of all joints have the other sign', _SIGN)
     yield Mistake(finding, plain.times([-1.0] * n, position=False, effort=True))
@@ -326,12 +326,12 @@ def _swapped(plain: Reading, names: Sequence[str], pair: tuple[int, int], positi
 
 
 def _gravity(evidence: Evidence) -> Mistake | None:
-    """Return gravity in another direction, or none at all, if the efforts ask for it."""
+    """Return gravity in another direction, or no gravity, if the efforts fit that."""
     found, file = evidence.fitted_gravity(), evidence.gravity
     size = float(np.linalg.norm(found))
     if size < WEIGHTLESS:
-        text = f'the efforts fit gravity of {size:.2g} m/s^2: it has been taken out of them'
-        change = 'Record efforts with gravity, or say effort_without: [gravity]'
+        text = f'the efforts fit gravity of {size:.2g} m/s^2: it has been subtracted from them'
+        change = 'Record efforts with gravity, or set effort_without: [gravity]'
         return Mistake(Finding('gravity', (), size, text, change), evidence.plain, np.zeros(3))
     cosine = float(found @ file / (size * np.linalg.norm(file))) if file.any() else -1.0
     angle = float(np.degrees(np.arccos(np.clip(cosine, -1, 1))))
@@ -344,7 +344,7 @@ def _gravity(evidence: Evidence) -> Mistake | None:
 
 
 def _velocity_findings(motion: Recording) -> list[Finding]:
-    """Say whose velocities do not go with positions, now that everything else is repaired."""
+    """Return the joints whose velocities do not agree with their positions, after all repairs."""
     ratio = VelocityRatio.of(motion)
     if ratio is None:
         return []
@@ -360,27 +360,27 @@ def _velocity_findings(motion: Recording) -> list[Finding]:
 
 
 def _load_findings(evidence: Evidence) -> list[Finding]:
-    """Say what hangs on the last link, or is missing there."""
+    """Return the mass that the last link carries in addition to the robot file, or lacks."""
     found, link = evidence.load(), evidence.arm.links[-1]
     if found.error > LOAD_GAIN * found.without or abs(found.mass) < MIN_LOAD:
         return []
     errors = f'the error falls from {found.without:.2g} to {found.error:.2g}'
     if found.mass < 0:
-        text = f'the arm carries {-found.mass:.2f} kg less at {link} than the robot file says ({errors})'
+        text = f'the arm carries {-found.mass:.2f} kg less at {link} than in the robot file ({errors})'
         change = 'Take what is not mounted out of the robot file'
     else:
         com = ', '.join(f'{x:.3f}' for x in found.com)
-        text = f'the arm carries {found.mass:.2f} kg more at {link} than the robot file says, at ({com}) m ({errors})'
+        text = f'the arm carries {found.mass:.2f} kg more at {link} than in the robot file, at ({com}) m ({errors})'
         change = 'Add the tool or payload to the robot file; `krang identify --payload` measures it'
     return [Finding('load', (link,), found.mass, text, change)]
 
 
 def _model_findings(robot: Robot, motion: Recording) -> list[Finding]:
-    """Find efforts that were computed: they are equal to the robot file's."""
+    """Find efforts that were computed by a model: they equal those of the robot file."""
     error = float(predict(robot, motion).errors.mean())
     if error >= MODEL:
         return []
-    text = f"efforts differ from the robot file's by {error:.1g} of their standard deviation: a model computed them"
+    text = f"efforts differ from the model's by {error:.1g} of their standard deviation: a model computed them"
     return [Finding('model', motion.joint_names, error, text, 'Record measured efforts')]
 
 
@@ -390,4 +390,4 @@ def _unexplained(names: Sequence[str], errors: Array) -> Finding:
     text = (
         f'the robot file does not explain the efforts, and no single mistake does (error {errors.mean():.2f}: {listed})'
     )
-    return Finding('unexplained', tuple(names), float(errors.mean()), text, 'Look whether it is the file of this robot')
+    return Finding('unexplained', tuple(names), float(errors.mean()), text, 'Check that the file is of this robot')

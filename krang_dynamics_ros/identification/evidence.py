@@ -1,8 +1,8 @@
-"""How well a recording fits a robot, if its columns are read in this way or that, and gravity points here or there.
+"""Error of the fit of a robot to a recording, for any reading of its columns and any direction of gravity.
 
-All is linear, over some hundred smoothed rows: bodies near those of the robot file, and of each joint a rotor, viscous
-and Coulomb friction that are not negative, and an offset. So an error of the robot file of some percent does not hide
-which reading is right, and a sign that turns friction round is seen.
+The fit is linear, over some hundred smoothed rows: bodies near those of the robot file, and for each joint an offset
+and non-negative rotor inertia, viscous and Coulomb friction. So an error of some percent in the robot file does not
+hide the right reading, and a wrong sign shows as negative friction.
 """
 
 from __future__ import annotations
@@ -26,20 +26,20 @@ from .identify import run_of
 CUTOFF = 3.0  # Hz
 MAX_CUTOFF = 0.25  # of the rate
 MAX_ROWS = 300
-SPREAD = 0.3  # of bodies about the file's, relative: these may be wrong by so much
-FILE = 1e-3  # the same: the file's bodies as they are
-ERROR = 0.1  # of the spread of an effort: what a fit leaves unexplained
+SPREAD = 0.3  # prior standard deviation of bodies about those of the file, relative
+FILE = 1e-3  # the same, for a fit with the file's bodies
+ERROR = 0.1  # of the spread of an effort: expected residual of a fit
 COULOMB_VELOCITY = 0.02  # rad/s
-FACTOR_WIDTHS = (1.0, 1.0, 1.0, 0.3)  # of rotor, viscous, Coulomb, offset beforehand, as in `effects/`
+FACTOR_WIDTHS = (1.0, 1.0, 1.0, 0.3)  # priors of rotor, viscous, Coulomb, offset, as in `effects/`
 PIN_ROUNDS = 6
-LOOSE_MASS, LOOSE_MOMENT = 5.0, 1.0  # kg and kg m: how far a load may be from none, about
+LOOSE_MASS, LOOSE_MOMENT = 5.0, 1.0  # kg and kg m: prior standard deviations of a load
 TINY = 1e-12
 T = TypeVar('T')
 
 
 @dataclass(frozen=True)
 class Reading:
-    """Which column of a table holds each joint's numbers, and what they are multiplied by."""
+    """The column of a table for each joint, and the factor of its numbers."""
 
     position: tuple[int, ...]
     effort: tuple[int, ...]
@@ -48,7 +48,7 @@ class Reading:
 
     @classmethod
     def plain(cls, joints: int) -> Reading:
-        """Return the reading of a table that is as it should be."""
+        """Return the reading of a table without mistakes."""
         order, ones = tuple(range(joints)), (1.0,) * joints
         return cls(order, order, ones, ones)
 
@@ -73,12 +73,12 @@ class Reading:
         return found
 
     def turned(self, joint: int, position: bool, effort: bool) -> Reading:
-        """Return the reading with a joint's columns of the other sign."""
+        """Return the reading with the opposite sign for a joint's columns."""
         factors = [-1.0 if k == joint else 1.0 for k in range(len(self.position))]
         return self.times(factors, position, effort)
 
     def apply(self, recording: Recording, velocity: bool = True) -> Recording:
-        """Return the recording as it should be; `velocity`: its columns go with those of positions."""
+        """Return the repaired recording; `velocity`: its columns are read as those of positions."""
         n, position = len(self.position), list(self.position)
         q = recording.position[:, position] * self.position_factor
         dq, effort = recording.velocity, recording.measured_effort[:, list(self.effort)] * self.effort_factor
@@ -98,10 +98,10 @@ def _product(values: Sequence[float], factors: Sequence[float]) -> tuple[float, 
 
 
 class Slope(NamedTuple):
-    """Effort over the model's torque, of each joint, friction and offset being free."""
+    """Slope of each joint's effort over the model's torque, with free friction and offset."""
 
     value: Array
-    explained: Array  # of what friction and offset leave, by the model's torque: partial R^2
+    explained: Array  # partial R^2 of the model's torque
 
 
 class Parts(NamedTuple):
@@ -113,7 +113,7 @@ class Parts(NamedTuple):
 
 
 class LoadFit(NamedTuple):
-    """What is missing on the last link, kg and m, and the error with it and without."""
+    """The load that the last link carries in addition, kg and m, and the error with and without it."""
 
     mass: float
     com: Array
@@ -157,7 +157,7 @@ class Evidence:
         return self._parts[key]
 
     def _computed(self, reading: Reading) -> Parts:
-        others = [*range(self.n, self._whole[0].shape[1])]  # joints that move and do not count
+        others = [*range(self.n, self._whole[0].shape[1])]  # joints that move but have no effort
         columns, factors = [*reading.position, *others], np.array([*reading.position_factor, *(1.0 for _ in others)])
         q, dq, ddq = (x[:, columns] * factors for x in self._whole)
         robot, links, still = self.arm.robot, self.arm.links, np.zeros_like(q)
@@ -220,7 +220,7 @@ class Evidence:
         return Slope(value, explained)
 
     def fitted_gravity(self, reading: Reading | None = None) -> Array:
-        """Return gravity (3) as three free numbers, the bodies being the file's."""
+        """Return gravity (3) fitted as three free numbers, with the file's bodies."""
         reading = reading or self.plain
         parts, effort = self.parts(reading), self.effort(reading)
         weight = np.einsum('rjpi,p->rji', parts.gravity, self.arm.phi)
@@ -228,7 +228,7 @@ class Evidence:
         return np.asarray(x[:3])
 
     def load(self) -> LoadFit:
-        """Fit mass and first moment on the last link, all other bodies being the file's."""
+        """Fit mass and first moment of the last link, with the file's bodies elsewhere."""
         last, stiff = len(self.arm.links) - 1, self._bodies(FILE)
         at, free = slice(10 * last, 10 * last + 4), stiff.copy()
         whole = slice(10 * last, 10 * last + 10)
@@ -244,7 +244,7 @@ def _place(bodies: int, count: int, joint: int) -> NDArray[np.intp]:
 
 
 def _solved(A: Array, b: Array, guarded: Array) -> Array:
-    """Return the solution whose guarded unknowns are not negative: pinned to zero where they would be."""
+    """Return the solution with guarded unknowns pinned to zero where they would be negative."""
     pinned = np.zeros(len(b), dtype=bool)
     for _ in range(PIN_ROUNDS):
         free, x = ~pinned, np.zeros(len(b))
@@ -257,9 +257,9 @@ def _solved(A: Array, b: Array, guarded: Array) -> Array:
 
 
 def shared_fit(shared: Array, own: Array, effort: Array) -> tuple[Array, float]:
-    """Fit factors that all joints share (rows, joints, s) and their own (rows, joints, c), each joint by its spread.
+    """Fit factors that all joints share (rows, joints, s) and factors of each joint (rows, joints, c).
 
-    Return them, the shared ones first, and the mean squared error in parts of the spread.
+    Return the factors, the shared first, and the mean squared error relative to the spread of each effort.
     """
     n, s, c = effort.shape[1], shared.shape[2], own.shape[2]
     A, b, squares = np.zeros((s + c * n,) * 2), np.zeros(s + c * n), 0.0
@@ -273,10 +273,10 @@ def shared_fit(shared: Array, own: Array, effort: Array) -> tuple[Array, float]:
     return x, (squares - float(b @ x)) / effort.size
 
 
-NOMINAL_RATE = 100.0  # rows per second that a recording is given while its time is not known
-BANDWIDTH = 0.99  # of the energy of the positions: the smoothing keeps what is slower than some times its frequency
-SMOOTHING = 6.0
-MIN_GAIN = 0.005  # of the squared error, by the inertia's share
+NOMINAL_RATE = 100.0  # rows per second, assumed while the time of a recording is not known
+BANDWIDTH = 0.99  # of the energy of the positions is below the bandwidth
+SMOOTHING = 6.0  # cut-off of the smoothing over the bandwidth
+MIN_GAIN = 0.005  # of the squared error, by the inertia
 OTHER_UNITS = 3.0  # times gravity: if the efforts fit so much, they have another unit
 G = 9.81  # m/s^2
 
@@ -287,9 +287,9 @@ def with_time(recording: Recording, factor: float) -> Recording:
 
 
 def time_by_inertia(robot: Robot, recording: Recording) -> float | None:
-    """Return what time must be multiplied by for the right share of the inertia; None if that share is not seen.
+    """Return the factor of time that gives the inertia its right share; None if the inertia does not show.
 
-    The recording is given a usual rate first, so that nothing here depends on its time.
+    The recording gets `NOMINAL_RATE` first, so that the result does not depend on its time.
     """
     scale = recording.rate / NOMINAL_RATE
     try:
@@ -310,7 +310,7 @@ def time_by_inertia(robot: Robot, recording: Recording) -> float | None:
 
 
 def _bandwidth(recording: Recording) -> float:
-    """Return the frequency (Hz) below which nearly all of the positions' energy is."""
+    """Return the frequency (Hz) below which `BANDWIDTH` of the positions' energy is."""
     time = np.linspace(recording.time[0], recording.time[-1], len(recording))
     q = np.stack([np.interp(time, recording.time, column) for column in recording.position.T], axis=1)
     q = (q - q.mean(axis=0)) / np.maximum(q.std(axis=0), 1e-9)

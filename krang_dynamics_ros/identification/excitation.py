@@ -1,9 +1,8 @@
-"""A periodic trajectory that determines the parameters: a Fourier series of least condition number, within limits.
+"""Excitation trajectory for identification: a Fourier series of least condition number, within limits.
 
     q_j(s) = q0_j + sum over k of a_jk sin(k w s) + b_jk cos(k w s)      (Swevers and others, 1997)
 
-It begins and ends at rest because s, its own time, does: that passes slowly at first and at last, so that the way is
-the same. In between, no two joints rest at the same time: dry friction at rest is unknown.
+The motion starts and ends at rest because its path parameter s starts and ends slowly; the path is the same.
 """
 
 from __future__ import annotations
@@ -25,34 +24,34 @@ from ..robot.robot import Joint, Robot, units_of
 from ..simulation.simulation import STEP, Simulation
 from .clearance import Clearance
 
-HARMONICS = 12  # many: what tells inertias and rotors is acceleration, and friction lets no joint be fast
-RAMP = 2.0  # s: until the motion is as fast as it will be, and again at its end
-STATES = 160  # per period: what condition number and limits are looked at
-DRAWS, STEPS = 60, 200  # of the search: from anywhere, and from the best on
+HARMONICS = 12  # many: inertias and rotors need acceleration, and friction limits the speed
+RAMP = 2.0  # s, from rest to full speed, and back at the end
+STATES = 160  # per period, for condition number and limits
+DRAWS, STEPS = 60, 200  # of the search: random starts, and steps from the best
 MARGIN = 0.9  # of a joint's range, velocity and effort
 SPREAD = 1.5  # rad: the range of a joint without limits, to both sides
 SPEED, EFFORT = 1.0, np.inf  # of a joint whose limit is not known
-SHORTEST = 2 * RAMP  # s: a motion that came to rest faster would take more effort than was looked at
-ROUNDS, LESS = 15, 1.02  # of making a motion smaller, and how much more than it must be: else it only comes near
-PATH_STATES = 2001  # of one period, for clearance; between them it is bounded
-POSES = 200  # random ones among which a clear one is sought
-SHRINKS, SHRINK = 8, 0.75  # how often and how much a drawn motion that is not clear is made smaller
-RANK = 1e-9  # of the largest pivot: a column that adds less is a combination of others
+MIN_DURATION = 2 * RAMP  # s: a shorter motion would need more effort than was checked
+ROUNDS, LESS = 15, 1.02  # of shrinking a motion into its limits, and the extra factor of each
+PATH_STATES = 2001  # of a period, for clearance, which is bounded between them
+POSES = 200  # random poses among which a clear pose is searched
+SHRINKS, SHRINK = 8, 0.75  # number and factor of shrinks of a random motion that is not clear
+RANK = 1e-9  # of the largest pivot: a column that adds less is a linear combination of others
 
 
 @dataclass(frozen=True, eq=False)
 class Excitation:
-    """A trajectory of some joints: its middle (n) and its factors (n, harmonics) of sine and cosine."""
+    """A trajectory of some joints: its middle (n) and its coefficients (n, harmonics) of sine and cosine."""
 
     joint_names: tuple[str, ...]
     period: float
     middle: Array
     sine: Array
     cosine: Array
-    condition: float = np.inf  # number of the base regressor along it, its columns of length one
+    condition: float = np.inf  # number of the base regressor along it, with columns of unit length
 
     def at(self, s: Array) -> tuple[Array, Array, Array]:
-        """Return positions, velocities and accelerations (times, n) of the series, which never rests."""
+        """Return positions, velocities and accelerations (times, n) of the series at s (times)."""
         w = 2 * np.pi / self.period * np.arange(1, HARMONICS + 1)
         sin, cos = np.sin(np.outer(s, w)), np.cos(np.outer(s, w))
         return (
@@ -62,18 +61,18 @@ class Excitation:
         )
 
     def path(self, states: int) -> Array:
-        """Return positions (states, n) once round the series, which every motion along it follows."""
+        """Return positions (states, n) along a period of the series, the path of every motion."""
         return self.at(np.linspace(0.0, self.period, states))[0]
 
     def from_rest_to_rest(self, time: Array, duration: float) -> tuple[Array, Array, Array]:
-        """Return the same (times, n) of a motion that is at rest at time 0 and at the end of its duration, s."""
-        s, ds, dds = _own_time(time, duration)
+        """Return the same (times, n) for a motion that is at rest at time 0 and at the end of its duration, s."""
+        s, ds, dds = _path_parameter(time, duration)
         q, dq, ddq = self.at(s)
         return q, dq * ds[:, None], ddq * np.square(ds)[:, None] + dq * dds[:, None]
 
 
-def _own_time(time: Array, duration: float) -> tuple[Array, Array, Array]:
-    """Return a time that begins and ends slowly, and its two derivatives (times)."""
+def _path_parameter(time: Array, duration: float) -> tuple[Array, Array, Array]:
+    """Return the path parameter, which starts and ends slowly, and its two derivatives (times)."""
     ramp = min(RAMP, duration / 2)
     ending = time > duration / 2
     x = np.clip(np.where(ending, duration - time, time) / ramp, 0.0, 1.0)
@@ -84,10 +83,10 @@ def _own_time(time: Array, duration: float) -> tuple[Array, Array, Array]:
 
 
 class Search:
-    """The search for a trajectory of a robot whose other joints are fixed (`regressor.held`)."""
+    """The search for a trajectory of a robot whose other joints are fixed (`regressor.with_fixed_joints`)."""
 
     def __init__(self, robot: Robot, period: float, seed: int, clearance: Clearance | None = None) -> None:
-        """Take limits from the robot; the seed draws. Without a clearance nothing keeps apart."""
+        """Use the limits of the robot; `seed` is of the random trials. Without `clearance` no distance is checked."""
         self._robot, self._period, self._rng = robot, period, np.random.default_rng(seed)
         self._links, self._equations, self._clearance = moved_links(robot), NewtonEuler(robot), clearance
         self._time = np.arange(STATES) / STATES * period
@@ -95,10 +94,10 @@ class Search:
         self._speed, self._effort = MARGIN * _limit(robot, 'velocity', SPEED), MARGIN * _limit(robot, 'effort', EFFORT)
         self._dry = np.array([_dry_friction(joint) for joint in robot.moving_joints])
         self._base = self._base_columns()
-        self._beyond: Counter[str] = Counter()  # joints that need too much effort for any motion, by trials
+        self._beyond: Counter[str] = Counter()  # trials by the joint whose effort was beyond its limit
 
     def _base_columns(self) -> list[int]:
-        """Return columns that stand for all others: each adds to those before it."""
+        """Return the indices of linearly independent columns."""
         q = self._rng.uniform(self._lower, self._upper, (60, self._robot.n))
         W = self._columns(q, *self._rng.normal(size=(2, *q.shape)))
         chosen: list[int] = []
@@ -113,7 +112,7 @@ class Search:
         return chosen
 
     def _columns(self, q: Array, dq: Array, ddq: Array) -> Array:
-        """Return what the torques are linear in: rotors, viscous and Coulomb friction, then the bodies' parameters."""
+        """Return the regressor of rotors, viscous and Coulomb friction, then of the bodies' parameters."""
         joints = [(np.eye(self._robot.n) * x[:, None, :]) for x in (ddq, dq, np.sign(dq))]
         Y = regressor(self._robot, self._links, q, dq, ddq)
         return np.concatenate([*joints, Y], axis=2).reshape(-1, 3 * self._robot.n + Y.shape[2])
@@ -131,14 +130,14 @@ class Search:
                 progress(f'{k + 1}/{DRAWS + STEPS}: {state}')
         if found is None:
             raise KrangDynamicsError(
-                f'{self._robot.name}: no motion was found within limits and clear of itself, floor and base'
+                f'{self._robot.name}: no motion within limits and clear of itself, floor and base was found'
                 f'{self._obstacles()}; fix other joints elsewhere (--fixed), move fewer (--joints), correct the '
                 'floor (--floor), or ask for less clearance (--clearance)'
             )
         return found
 
     def _obstacles(self) -> str:
-        """Say what stopped most trials."""
+        """Return, as text, what stopped most trials."""
         names = self._clearance.obstacles()[:3] if self._clearance else []
         why = [f'mostly too near: {", ".join(" and ".join(pair) for pair in names)}'] if names else []
         if self._beyond:
@@ -147,7 +146,7 @@ class Search:
         return f' ({"; ".join(why)})' if why else ''
 
     def _better(self, found: Excitation | None, trial: Excitation | None, shrinks: int) -> Excitation | None:
-        """Return the trial, made smaller until it is clear, if it is better than what was found."""
+        """Return the trial, shrunk until it is clear, if it is better than the best so far."""
         for _ in range(shrinks + 1):
             if trial is None or (found is not None and trial.condition >= found.condition):
                 return None
@@ -157,7 +156,7 @@ class Search:
         return None
 
     def _refuse_stuck(self) -> None:
-        """Name the joints that cannot move because their dry friction takes all of their effort."""
+        """Refuse joints that cannot move because their dry friction is larger than their effort limit."""
         stuck = [
             f'{joint.name} (friction {dry:.3g} {(unit := units_of(joint).effort)}, '
             f'effort limit {effort / MARGIN:.3g} {unit})'
@@ -182,7 +181,7 @@ class Search:
         return None if middle is None else self._within(middle, sine, cosine)
 
     def _clear_middle(self) -> Array | None:
-        """Return a random pose in the middle half of the limits that keeps clear; None if none was found."""
+        """Return a random clear pose in the middle half of the limits; None if there is none among `POSES`."""
         room = 0.25 * (self._upper - self._lower)
         for _ in range(POSES):
             middle = self._rng.uniform(self._lower + room, self._upper - room)
@@ -191,7 +190,7 @@ class Search:
         return None
 
     def _within(self, middle: Array, sine: Array, cosine: Array) -> Excitation | None:
-        """Return the trajectory, made smaller where it must be to stay within limits; None if that does not help."""
+        """Return the trajectory, shrunk joint by joint to stay within limits; None if that does not help."""
         for _ in range(ROUNDS):
             trial = Excitation(self._robot.joint_names, self._period, middle, sine, cosine)
             q, dq, ddq = trial.at(self._time)
@@ -205,7 +204,7 @@ class Search:
                 return self._judged(trial)
             shrink = np.where(over > 1, 1 / (LESS * np.maximum(over, 1.0)), 1.0)[:, None]
             sine, cosine = sine * shrink, cosine * shrink
-        self._beyond[self._robot.joint_names[int(over.argmax())]] += 1  # its effort: all else shrinks with the motion
+        self._beyond[self._robot.joint_names[int(over.argmax())]] += 1  # effort
         return None
 
     def _effort_over(self, q: Array, dq: Array, ddq: Array) -> Array:
@@ -224,19 +223,19 @@ class Search:
 
 
 def _limit(robot: Robot, name: str, unknown: float) -> Array:
-    """Return a limit of every joint (n); None is not known."""
+    """Return a limit of every joint (n), and `unknown` where there is none."""
     known = [getattr(joint.limits, name, None) for joint in robot.moving_joints]
     return np.array([unknown if value is None else value for value in known], dtype=float)
 
 
 def _dry_friction(joint: Joint) -> float:
-    """Return what a joint's friction takes at the slowest motion, once it slides."""
+    """Return the friction torque of a joint at the slowest sliding motion."""
     return joint.friction.coulomb + sum(part.torque for part in joint.friction.presliding)
 
 
 STIFFNESS, DAMPING = 400.0, 40.0  # 1/s^2 and 1/s, of the controller's error: critical, settled within half a second
-LEAD = 0.5  # s: the record begins when the robot is on its way and ends before it rests, where friction may be anything
-ENCODER = 1e-5  # rad or m: what a position is rounded to
+LEAD = 0.5  # s, left out at both ends: near rest the friction is not determined
+ENCODER = 1e-5  # rad or m, resolution of a position
 
 
 def run(
@@ -248,12 +247,12 @@ def run(
     seed: int = 0,
     progress: Callable[[str], None] | None = None,
 ) -> Recording:
-    """Record a simulated robot, of the excitation's joints alone, that follows it by computed torque.
+    """Record a simulated robot, with the excitation's joints alone, that follows it by computed torque.
 
-    `noise` of the efforts is in parts of each one's spread; `rate` in Hz.
+    `noise` of the efforts is relative to the spread of each; `rate` in Hz.
     """
     lead, between = round(LEAD * rate), max(1, math.ceil(1 / rate / STEP - 1e-6))
-    h = 1 / rate / between  # s: a step; rows stand at whole ones, whatever the rate
+    h = 1 / rate / between  # s, a step; rows are at whole steps, at any rate
     steps = (round(duration * rate) + 2 * lead) * between
     instants = np.asarray(np.arange(steps + 1) * h, dtype=float)
     q, dq, _ = excitation.from_rest_to_rest(instants, steps * h)
@@ -277,10 +276,10 @@ def run(
 
 
 def _torque(simulation: Simulation, acceleration: Array, dq: Array, z: Array) -> Array:
-    """Return the torque (n) that accelerates as wanted, by the model, and what friction takes at velocity dq.
+    """Return the torque (n) for an acceleration by the model, and for friction at velocity dq.
 
-    The simulation's friction is that of the velocity with which a step ends; so are the velocity here, and the position
-    that is recorded with this torque. Half a millisecond of viscous friction looks like 5 % of a rotor of Krang's.
+    The simulation evaluates friction at the end of a step. So dq and the position that is recorded with this torque are
+    those at the end of the step: half a millisecond of viscous friction looks like 5 % of a rotor of Krang.
     """
     dynamics = simulation.dynamics
     torque = dynamics.inverse_dynamics(simulation.q, simulation.dq, acceleration)

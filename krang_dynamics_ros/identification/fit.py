@@ -1,9 +1,9 @@
-"""The linear problem of one structure: ridge regression for choosing, and the fit whose bodies are all possible.
+"""The fit of a structure: ridge regression for the search, and the last fit, whose bodies are all possible.
 
     min  1/2 sum of w r^2 + 1/2 prior of the factors + sum over bodies of divergence / spread^2
 
-For choosing, the divergence counts by its second derivative at the known bodies. The last fit takes the whole of it, by
-a damped Newton method: the logarithm in it keeps every body possible.
+The search approximates the divergence by its second derivative at the known bodies. The last fit uses the whole
+divergence in a damped Newton method; its logarithm keeps every body possible.
 """
 
 from __future__ import annotations
@@ -20,23 +20,23 @@ from .gram import EMPTY, EMPTY_PRIOR, PRIOR_FLOOR, Columns, Gram, Layout
 from .samples import Run, Samples
 from .structure import Structure
 
-FIRST_ERROR = 0.1  # of the spread: what a fit leaves unexplained before there is one
-MIN_ERROR = 0.005  # of the spread: no joint is weighted as if it were explained better
+FIRST_ERROR = 0.1  # of the spread: assumed residual before the first fit
+MIN_ERROR = 0.005  # of the spread: smallest residual that sets the weight of a joint
 WEIGHT_ROUNDS = 2
-PIN_ROUNDS = 6  # of solving, and of pinning factors that came out negative to zero
-JITTER = 1e-6  # of a factor's own information: columns that are alike share what they explain
-NEWTON_STEPS = 500  # 10 to 20 do on recordings of real arms
-STIFFNESS = (1e6, 1e5, 1e4, 1e3, 100.0, 10.0, 1.0)  # what the divergence counts for, from fit to fit
+PIN_ROUNDS = 6  # of solving and pinning negative factors to zero
+JITTER = 1e-6  # of a factor's own information: similar columns then share their effect
+NEWTON_STEPS = 500  # recordings of real arms need 10 to 20
+STIFFNESS = (1e6, 1e5, 1e4, 1e3, 100.0, 10.0, 1.0)  # weights of the divergence, from fit to fit
 CONVERGED = 1e-6  # decrement, in units of the cost: a standard deviation is 1/2
 MIN_STEP = 1e-10
 SUFFICIENT = 0.1  # of the decrease that a step promises
 
 
 class Problem:
-    """The fit of one structure to Gram matrices: weights and priors are of all rows, solutions of any folds."""
+    """The fit of a structure to Gram matrices: weights and priors from all rows, solutions from any folds."""
 
     def __init__(self, gram: Gram, structure: Structure) -> None:
-        """Weigh the joints by what two fits leave unexplained."""
+        """Weight the joints by the residuals of two fits."""
         self.gram, self.structure = gram, structure
         self.layout = Layout(structure, gram)
         self._bodies = slice(0, self.layout.bodies)
@@ -55,7 +55,7 @@ class Problem:
         return np.asarray(gram.new_rows / variance)
 
     def _factor_precision(self) -> Array:
-        """Return the precision of each factor beforehand; a coupling has that of the joint where it is less."""
+        """Return the prior precision of each factor; for a coupling the smaller of its two joints'."""
         layout, gram = self.layout, self.gram
         found = np.full(layout.size, np.inf)
         for j, spread in enumerate(gram.spread):
@@ -66,7 +66,7 @@ class Problem:
         return found[layout.bodies :]
 
     def normal(self, total: Array, weight: Array | None = None) -> tuple[Array, Array]:
-        """Return matrix and right side of the weighted squares of Gram matrices (joints, ...)."""
+        """Return matrix and right side of the normal equations of Gram matrices (joints, ...)."""
         layout = self.layout
         M, b = np.zeros((layout.size, layout.size)), np.zeros(layout.size)
         for j, w in enumerate(self.weight if weight is None else weight):
@@ -96,7 +96,7 @@ class Problem:
         return P
 
     def ridge(self, total: Array) -> Array:
-        """Return the unknowns; guarded factors that come out negative are pinned to zero."""
+        """Return the unknowns of the ridge regression; guarded factors are pinned to zero where negative."""
         M, b = self.normal(total)
         P = self.prior_at(self.gram.prior.phi, M)
         b[self._bodies] += P[self._bodies, self._bodies] @ self.gram.prior.phi
@@ -117,7 +117,7 @@ class Problem:
         x[pinned] = 0.0
         x[self._bodies] = self.gram.prior.phi
         for _ in range(PIN_ROUNDS):
-            for stiffness in STIFFNESS:  # a divergence that counts for more keeps far from impossible bodies
+            for stiffness in STIFFNESS:  # a larger weight keeps far from impossible bodies
                 x = self._newton(_Cost(self, total, stiffness), x, ~pinned)
             below = self.layout.guarded & ~pinned & (x < 0)
             if not below.any():
@@ -142,14 +142,14 @@ class Problem:
                 if length < MIN_STEP:
                     return x
             x = x + length * step
-        raise KrangDynamicsError(f'no possible bodies were found in {NEWTON_STEPS} steps; check units and the URDF')
+        raise KrangDynamicsError(f'the fit did not converge in {NEWTON_STEPS} steps; check units and the URDF')
 
 
 class _Cost:
     """The cost of the last fit and its derivatives."""
 
     def __init__(self, problem: Problem, total: Array, stiffness: float = 1.0) -> None:
-        """`stiffness` is what the divergence counts for in place of one."""
+        """`stiffness` is the weight of the divergence."""
         self.stiffness = stiffness
         self._A, self._b = problem.normal(total)
         self._prior, p = problem.gram.prior, problem.layout.bodies
@@ -175,23 +175,23 @@ class _Cost:
 
 LOAD_ROUNDS = 20
 DAMPED_FROM = 5  # round from which the load moves half the way
-AGREED = 1e-3  # of the spread: the largest difference, as RMS of a joint, between the fit and a file with its bodies
-STD_FACTOR = 1.4  # standard deviations of repeats, times this, cover other trajectories (measured)
+AGREED = 1e-3  # of the spread: largest RMS difference between the fit and a file with its bodies
+STD_FACTOR = 1.4  # on standard deviations of repeats, to cover other trajectories (measured)
 
 
 @dataclass(frozen=True, eq=False)
 class Fit:
-    """The unknowns, with the structure and the load that they belong to."""
+    """The unknowns of the last fit, with their structure and load."""
 
     structure: Structure
     layout: Layout = field(repr=False)
     x: Array = field(repr=False)
     crossing: Array  # (joints), rad/s per N m
-    load: Array = field(repr=False)  # (rows, joints), of the bodies that were found
+    load: Array = field(repr=False)  # (rows, joints), of the fitted bodies
     predicted: Array = field(repr=False)  # (rows, joints), by these bodies and their load, as a file does
-    left_out: Array = field(repr=False)  # (rows, joints): each fold predicted from the others
-    terms: Mapping[str, Array] = field(repr=False)  # (rows, joints) by name: what `predicted` is the sum of
-    difference: float  # RMS between fit and file, of the worst joint, in parts of the spread
+    held_out: Array = field(repr=False)  # (rows, joints): each fold predicted from the other folds
+    terms: Mapping[str, Array] = field(repr=False)  # (rows, joints) by name: their sum is `predicted`
+    difference: float  # RMS between fit and file, of the worst joint, relative to the spread
     certainty: Certainty = field(repr=False)
 
     @property
@@ -210,18 +210,18 @@ class Fit:
 
 @dataclass(frozen=True, eq=False)
 class Certainty:
-    """How sure the unknowns are, by the residuals and their memory."""
+    """Uncertainty of the unknowns, corrected for the autocorrelation of the residuals."""
 
-    covariance: Array  # of all unknowns, of repeats of the recording times `STD_FACTOR` squared
-    beforehand: Array  # of the bodies without the recording
-    information: Array  # (bodies, bodies) of the data, the factors being unknown too
-    memory: Array  # (joints): rows for which residuals remember
+    covariance: Array  # of all unknowns over repeats of the recording, times `STD_FACTOR` squared
+    prior: Array  # covariance of the bodies without the recording
+    information: Array  # (bodies, bodies) of the data, with the factors unknown too
+    correlation_rows: Array  # (joints): number of rows per independent residual
 
 
 def last_fit(gram: Gram, samples: Samples, runs: Sequence[Run], structure: Structure) -> Fit:
-    """Fit with the pilot's load, take the load from the bodies found, and fit again until both agree."""
+    """Fit with the load of the preliminary fit, compute the load of the fitted bodies, and repeat until both agree."""
     first = Problem(gram, structure)
-    left_out = _left_out(first, samples, Columns(samples, gram.pairs, gram.load, gram.crossing).X)
+    held_out = _held_out(first, samples, Columns(samples, gram.pairs, gram.load, gram.crossing).X)
     problem, load = first, gram.load
     for k in range(LOAD_ROUNDS):
         x = problem.possible(problem.gram.total)
@@ -238,13 +238,13 @@ def last_fit(gram: Gram, samples: Samples, runs: Sequence[Run], structure: Struc
     predicted = of_file + samples.known_effort
     certainty = _certainty(problem, samples, x, samples.effort - predicted)
     return Fit(
-        structure, problem.layout, x, gram.crossing, of_bodies, predicted, left_out + samples.known_effort,
+        structure, problem.layout, x, gram.crossing, of_bodies, predicted, held_out + samples.known_effort,
         _terms(problem, X, x, of_bodies), difference, certainty,
     )  # fmt: skip
 
 
 def _terms(problem: Problem, X: Array, x: Array, load: Array) -> dict[str, Array]:
-    """Return what the parts of the model give (rows, joints), by name; those that are nowhere are left out."""
+    """Return the effort (rows, joints) of each part of the model, by name, without parts that are zero."""
     layout = problem.layout
     bodies = X[..., : layout.bodies] @ x[: layout.bodies]
     found = {'gravity and Coriolis': load, 'inertia': bodies - load}
@@ -270,7 +270,7 @@ def _predicted(problem: Problem, X: Array, x: Array) -> Array:
     return np.stack([X[:, j][:, columns] @ layout.of(j, x) for j, columns in enumerate(layout.columns)], axis=1)
 
 
-def _left_out(problem: Problem, samples: Samples, X: Array) -> Array:
+def _held_out(problem: Problem, samples: Samples, X: Array) -> Array:
     predicted = np.empty_like(samples.effort)
     for k, matrices in enumerate(problem.gram.matrices):
         x = problem.ridge(problem.gram.total - matrices)
@@ -279,23 +279,23 @@ def _left_out(problem: Problem, samples: Samples, X: Array) -> Array:
 
 
 def _certainty(problem: Problem, samples: Samples, x: Array, residual: Array) -> Certainty:
-    """Return how far the unknowns would scatter if the recording were repeated, residuals having a memory."""
+    """Return the uncertainty of the unknowns over repeats of the recording, with autocorrelated residuals."""
     p, total = problem.layout.bodies, problem.gram.total
     variance = np.maximum(np.square(residual).mean(axis=0), 1e-12)
-    memory = np.array([_memory(column, samples.run) for column in residual.T])
+    correlated = np.array([_correlation_rows(column, samples.run) for column in residual.T])
     M, _ = problem.normal(total)
     P = problem.prior_at(x[:p], M)
     inverse = np.linalg.inv(M + P)
-    scatter, _ = problem.normal(total, np.square(problem.weight) * variance * memory)
+    scatter, _ = problem.normal(total, np.square(problem.weight) * variance * correlated)
     covariance = STD_FACTOR**2 * inverse @ (scatter + P) @ inverse
-    data, _ = problem.normal(total, 1 / (variance * memory))
+    data, _ = problem.normal(total, 1 / (variance * correlated))
     own = data[p:, p:] + P[p:, p:]
     information = data[:p, :p] - data[:p, p:] @ np.linalg.solve(own, data[p:, :p])
-    return Certainty(covariance, np.asarray(np.linalg.inv(P[:p, :p]), dtype=float), information, memory)
+    return Certainty(covariance, np.asarray(np.linalg.inv(P[:p, :p]), dtype=float), information, correlated)
 
 
-def _memory(residual: Array, run: NDArray[np.intp]) -> float:
-    """Return for how many rows a residual remembers: 1 + 2 sum of correlations up to the first negative one."""
+def _correlation_rows(residual: Array, run: NDArray[np.intp]) -> float:
+    """Return the rows per independent residual: 1 + 2 sum of autocorrelations up to the first negative value."""
     parts = [residual[run == k] - residual[run == k].mean() for k in np.unique(run)]
     length = max(map(len, parts))
     correlation = np.zeros(length // 2)

@@ -1,4 +1,4 @@
-"""A quick fit that says which load the joints carry and how viscous they are, before effects of the load are fitted."""
+"""Columns and Gram matrices of a fit, and a preliminary fit for the load of the joints and their viscous friction."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from .bodies_prior import BodiesPrior
 from .samples import Run, Samples
 from .structure import LIBRARY, Structure
 
-ERROR = 0.1  # of the spread of the effort: what the quick fit leaves unexplained
+ERROR = 0.1  # of the spread of the effort: assumed residual of the preliminary fit
 COULOMB_VELOCITY = 0.02  # rad/s
-SMALL = 1e-4  # precision of each joint's factors: they are free
+SMALL = 1e-4  # prior precision of each joint's factors: they are free
 
 
 class PreliminaryFit(NamedTuple):
@@ -52,15 +52,15 @@ def preliminary_fit(samples: Samples, prior: BodiesPrior) -> PreliminaryFit:
 
 
 PRIOR_FLOOR = 1e-12  # added to the mean square of a column
-EMPTY = 1e-10  # mean square of a column that is none
-EMPTY_PRIOR = 1e6  # precision that keeps the factor of such a column at zero
+EMPTY = 1e-10  # a column with a smaller mean square counts as zero
+EMPTY_PRIOR = 1e6  # prior precision that keeps the factor of such a column at zero
 
 
 class Columns:
-    """All columns of the rows: bodies, library, couplings, and the effort last, by place."""
+    """All columns of the rows: bodies, library, couplings, and last the effort."""
 
     def __init__(self, samples: Samples, pairs: Sequence[CouplingEffect], load: Array, crossing: Array) -> None:
-        """Compute them for the load (rows, joints) that a model gives."""
+        """Compute the columns for a load (rows, joints)."""
         x = samples.joint_motion(load, crossing)
         own = np.concatenate([effect.columns(x) for effect in LIBRARY], axis=-1)
         rows, joints = samples.effort.shape
@@ -75,7 +75,7 @@ class Columns:
 
 @dataclass(frozen=True, eq=False)
 class Gram:
-    """X^T X (folds, joints, columns + 1, columns + 1) of the rows at one cut-off, and what a fit needs besides."""
+    """X^T X (folds, joints, columns + 1, columns + 1) of the rows at a cut-off, and the other data of a fit."""
 
     cutoff: float
     rate: float
@@ -89,9 +89,9 @@ class Gram:
 
     @classmethod
     def of(cls, samples: Samples, runs: Sequence[Run], prior: BodiesPrior, pairs: Sequence[CouplingEffect]) -> Gram:
-        """Build them with the load of a pilot fit."""
-        pilot = preliminary_fit(samples, prior)
-        load, crossing = samples.load(runs, pilot.phi), crossing_of(pilot.viscous)
+        """Compute them with the load of a preliminary fit."""
+        first = preliminary_fit(samples, prior)
+        load, crossing = samples.load(runs, first.phi), crossing_of(first.viscous)
         X = Columns(samples, pairs, load, crossing).X
         return cls.of_columns(X, samples, prior, pairs, load, crossing)
 
@@ -105,7 +105,7 @@ class Gram:
         load: Array,
         crossing: Array,
     ) -> Gram:
-        """Build them of columns that belong to a load (rows, joints)."""
+        """Compute them from columns that belong to a load (rows, joints)."""
         folds = range(int(samples.fold.max()) + 1)
         matrices = np.stack([_products(X[samples.fold == k]) for k in folds])
         rows = np.array([(samples.fold == k).sum() for k in folds])
@@ -118,7 +118,7 @@ class Gram:
 
     @property
     def new_rows(self) -> float:
-        """What part of the rows says something new: neighbours within the smoothing do not."""
+        """Part of the rows that is independent: neighbours within the smoothing are not."""
         return float(min(1.0, 2 * self.cutoff / self.rate))
 
 
@@ -128,7 +128,7 @@ def _products(X: Array) -> Array:
 
 
 class Layout:
-    """Where the unknowns of a structure stand, and to which columns of each joint they belong.
+    """Indices of the unknowns of a structure, and the columns of each joint to which they belong.
 
     The unknowns are the bodies (10 links), two factors of each coupling, then each joint's factors.
     """
@@ -136,14 +136,14 @@ class Layout:
     def __init__(self, structure: Structure, gram: Gram) -> None:
         """Number the unknowns."""
         self.bodies = len(gram.prior.phi)
-        places = _library_places(self.bodies)
+        columns_of = _library_columns(self.bodies)
         coupled = self.bodies + sum(len(effect.names) for effect in LIBRARY)
         self.size = self.bodies + 2 * len(structure.couplings)
         self.columns, self.unknowns = [], []
         guarded, priors = [True] * (2 * len(structure.couplings)), [1.0] * (2 * len(structure.couplings))
         self.factors: list[slice] = []
         for j, effects in enumerate(structure.joints):
-            own = [place for effect in effects for place in places[effect]]
+            own = [column for effect in effects for column in columns_of[effect]]
             pairs = [k for k, pair in enumerate(structure.couplings) if j in (pair.first, pair.second)]
             at = [gram.pairs.index(structure.couplings[k]) for k in pairs]
             columns = [*range(self.bodies), *(coupled + 2 * k + i for k in at for i in (0, 1)), *own]
@@ -158,7 +158,7 @@ class Layout:
         self.prior_width = np.array(priors)  # (size - bodies)
 
     def coupling(self, k: int) -> slice:
-        """Return where the two factors of a coupling stand."""
+        """Return the slice of the two factors of a coupling."""
         return slice(self.bodies + 2 * k, self.bodies + 2 * k + 2)
 
     def of(self, joint: int, x: Array) -> Array:
@@ -166,9 +166,9 @@ class Layout:
         return np.asarray(x[self.unknowns[joint]])
 
 
-def _library_places(first: int) -> dict[Effect, list[int]]:
-    places, at = {}, first
+def _library_columns(first: int) -> dict[Effect, list[int]]:
+    columns, at = {}, first
     for effect in LIBRARY:
-        places[effect] = [*range(at, at + len(effect.names))]
+        columns[effect] = [*range(at, at + len(effect.names))]
         at += len(effect.names)
-    return places
+    return columns

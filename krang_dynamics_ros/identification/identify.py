@@ -1,4 +1,4 @@
-"""From recordings and a robot to its parameters: the robot with new numbers, held-out errors, standard deviations."""
+"""Identification of a robot from recordings: new parameters, held-out errors, standard deviations."""
 
 from __future__ import annotations
 
@@ -24,31 +24,31 @@ from .gram import Gram
 from .samples import Run, Samples, samples_of, with_moved
 from .structure import Structure
 
-DETERMINED = 0.5  # of the prior's standard deviation: a number that stays above is the prior's, not the data's
-UNEXPLAINED = 0.9  # error on rows left out from which a joint is named: a constant would say as much
-SHORT = 10.0  # s of motion: from less, hardly more than friction and the heavy links is learnt
-RANK = 1e-9  # of the largest singular value: smaller ones are combinations that no motion shows
+DETERMINED = 0.5  # of the prior's standard deviation: above, the prior and not the data determines a number
+UNEXPLAINED = 0.9  # held-out error from which a joint gets a warning: a constant predicts as well
+SHORT = 10.0  # s of motion: less determines little more than friction and the heavy links
+RANK = 1e-9  # of the largest singular value: smaller values are combinations that no motion shows
 RANDOM_STATES = 200
 
 
 @dataclass(frozen=True, eq=False)
 class Identified:
-    """What was found. Joints are those whose efforts count, in their order."""
+    """Result of an identification. Joints are those whose efforts count, in their order."""
 
-    robot: Robot  # whole, with its new numbers
+    robot: Robot  # the whole robot, with new numbers
     joint_names: tuple[str, ...]
-    links: tuple[str, ...]  # one for each joint that moved: its body, with what is fixed to it
-    changed_links: tuple[str, ...]  # these, and links that are lighter now so that these are possible
+    links: tuple[str, ...]  # one for each joint that moved; its body includes the links fixed to it
+    changed_links: tuple[str, ...]  # `links`, and links that are lighter now so that these are possible
     fit: Fit
     samples: Samples
-    base_rank: int  # how many combinations of the bodies' numbers any motion could show
+    base_rank: int  # number of base parameters
     duration: float  # s of motion
     trials: tuple[Trial, ...]
     sources: tuple[str, ...]
 
     @classmethod
     def of(cls, robot: Robot, runs: Sequence[Run], samples: Samples, fit: Fit, trials: Sequence[Trial]) -> Identified:
-        """Put what was fitted into the robot."""
+        """Return the result, with the fitted numbers in the robot."""
         first = runs[0]
         names = tuple(first.recording.joint_names[j] for j in first.counted)
         found = with_bodies(robot, first.recording.joint_names, first.recording.stood, fit.phi)
@@ -66,17 +66,17 @@ class Identified:
 
     @cached_property
     def errors(self) -> Array:
-        """RMSE over standard deviation (joints) of the raw effort on rows left out."""
-        return self._relative(self.samples.effort - self.fit.left_out)
+        """RMSE over standard deviation (joints) of the raw effort on held-out data."""
+        return self._relative(self.samples.effort - self.fit.held_out)
 
     @cached_property
     def smooth_errors(self) -> Array:
-        """The same with both efforts smoothed at the cut-off, in parts of the raw effort's standard deviation."""
-        return self._relative(self._smooth(self.samples.effort - self.fit.left_out))
+        """The same with both efforts smoothed at the cut-off, over the standard deviation of the raw effort."""
+        return self._relative(self._smooth(self.samples.effort - self.fit.held_out))
 
     @property
     def floor(self) -> Array:
-        """What no smooth motion explains of the efforts (joints): raw errors cannot be less."""
+        """The part of the efforts (joints) that no smooth motion explains: raw errors cannot be less."""
         return self.samples.floor
 
     def _relative(self, residual: Array) -> Array:
@@ -89,7 +89,7 @@ class Identified:
 
     @property
     def warnings(self) -> list[str]:
-        """What a person should know before the numbers are used."""
+        """Warnings to a person before the numbers are used."""
         bad = [
             f'{name} ({error:.2f})'
             for name, error in zip(self.joint_names, self.errors, strict=True)
@@ -97,7 +97,7 @@ class Identified:
         ]
         lighter = [link for link in self.changed_links if link not in self.links]
         return [
-            *([f'not explained: {", ".join(bad)}; a constant says as much. The mean counts it'] if bad else []),
+            *([f'not explained: {", ".join(bad)}; a constant predicts as well. The mean includes it'] if bad else []),
             *(
                 [f'{self.duration:.1f} s of motion, less than {SHORT:g} s: expect much of it from the robot file']
                 if self.duration < SHORT
@@ -113,7 +113,7 @@ class Identified:
 
     @property
     def beyond_limits(self) -> dict[str, str]:
-        """What to say of joints whose recorded efforts are more than the robot file's limits allow, by name."""
+        """Warnings about joints whose recorded efforts are beyond the limits of the robot file, by name."""
         limits = {joint.name: joint.limits.effort for joint in self.robot.joints if joint.limits}
         peaks = zip(self.joint_names, np.abs(self.samples.effort).max(axis=0), strict=True)
         return {
@@ -123,7 +123,7 @@ class Identified:
         }
 
     def factors(self, joint: int) -> list[tuple[str, float, float]]:
-        """Return name, value and standard deviation of each number of a joint's effects; shares as shares."""
+        """Return name, value and standard deviation of each number of a joint's effects; shares as 1 + factor."""
         names, at = self.structure.names(joint), self.fit.layout.factors[joint]
         deviations = np.sqrt(np.diag(self.fit.certainty.covariance)[at])
         values = self.fit.x[at] + [name in ('pushing', 'braking') for name in names]
@@ -134,27 +134,27 @@ class Identified:
         return np.asarray(np.sqrt(np.diag(self.fit.certainty.covariance)[self.fit.layout.coupling(k)]))
 
     def body_deviation(self, k: int) -> tuple[Array, Array]:
-        """Return the standard deviations (10) of mass, centre of mass and inertia about it, and the prior's."""
+        """Return the standard deviations (10) of mass, centre of mass and inertia about it, and those of the prior."""
         at = slice(10 * k, 10 * k + 10)
         D = derivative_by_parameters(self.robot.link_of[self.links[k]].inertia.parameters)
-        both = self.fit.certainty.covariance[at, at], self.fit.certainty.beforehand[at, at]
+        both = self.fit.certainty.covariance[at, at], self.fit.certainty.prior[at, at]
         found, known = (np.sqrt(np.diag(D @ C @ D.T)) for C in both)
         return found, known
 
     def is_determined(self, k: int) -> Array:
-        """Tell of a link's ten numbers (10) whether the data determine them, or the prior alone does."""
+        """Return which of a link's ten numbers (10) the data determine, not the prior alone."""
         found, known = self.body_deviation(k)
         return np.asarray(found < DETERMINED * known)
 
     @property
     def combinations(self) -> int:
-        """How many combinations of the bodies' numbers the recording says more of than the prior."""
-        root = np.linalg.cholesky(self.fit.certainty.beforehand)
+        """Number of combinations of the bodies' numbers that the recording determines better than the prior."""
+        root = np.linalg.cholesky(self.fit.certainty.prior)
         return int((np.linalg.eigvalsh(root.T @ self.fit.certainty.information @ root) > 1).sum())
 
     @property
     def combinations_text(self) -> str:
-        """Say what was learnt of the bodies."""
+        """Return, as text, how many combinations the recording determines."""
         return (
             f'{self.combinations} of {self.base_rank} combinations that any motion could show are known better than '
             'before'
@@ -173,7 +173,7 @@ def base_rank(run: Run) -> int:
 
 
 def _with_effects(robot: Robot, names: Sequence[str], fit: Fit) -> Robot:
-    """Return the robot whose joints have the effects that were found, and only these."""
+    """Return the robot whose joints have the fitted effects and no others."""
     joints = tuple(_joint(robot, joint, names, fit) for joint in robot.joints)
     others = tuple(pair for pair in robot.couplings if not set(pair.joints) <= set(names))
     pairs = [pair.value(names, fit.coupling_factors(k).tolist()) for k, pair in enumerate(fit.structure.couplings)]
@@ -182,7 +182,7 @@ def _with_effects(robot: Robot, names: Sequence[str], fit: Fit) -> Robot:
 
 
 def _joint(robot: Robot, joint: Joint, names: Sequence[str], fit: Fit) -> Joint:
-    """Return a joint with its effects; of one that follows, they are in those of the joint that it follows."""
+    """Return a joint with its effects; those of a mimic joint are part of the joint that it follows."""
     follows = robot.mimics[joint.name].joint if joint.name in robot.mimics else ''
     if joint.name not in names and follows not in names:
         return joint
@@ -212,7 +212,7 @@ def derivative_by_parameters(phi: Array) -> Array:
 
 
 threadpools = optional('threadpoolctl', 'identification')
-MIN_MOTION = 1e-3  # rad or m: a joint that moves less tells nothing of its friction
+MIN_MOTION = 1e-3  # rad or m: a smaller motion does not determine friction
 
 
 def identify(
@@ -220,9 +220,9 @@ def identify(
     recordings: Sequence[Recording],
     progress: Callable[[str], None] | None = None,
 ) -> Identified:
-    """Identify a robot; in each recording the joints that do not count stood or moved as it says, else were at zero.
+    """Identify a robot. Joints without a counted effort are fixed or move as their recording says, else are at zero.
 
-    `progress` is told what is being done.
+    `progress` gets each step as text.
     """
     with threadpools.threadpool_limits(1):  # the matrices are small: threads would wait for each other
         return _identify(robot, recordings, progress or (lambda _: None))
@@ -255,14 +255,14 @@ def _identify(robot: Robot, recordings: Sequence[Recording], progress: Callable[
 
 
 def run_of(robot: Robot, motion: Recording, moved: Sequence[str] = ()) -> Run:
-    """Return the motion of an arm whose recorded joints all move; last those that do not count but `moved`."""
+    """Return the motion of an arm whose recorded joints all move; joints that do not count but moved come last."""
     names = dict.fromkeys((*motion.joint_names, *motion.moved, *moved))
     arm = Arm.of(robot, [*names], {name: q for name, q in motion.stood.items() if name not in names})
     return Run(arm, with_moved(motion, [*names][len(motion.joint_names) :]), tuple(range(len(motion.joint_names))))
 
 
 def neighbours(robot: Robot, names: Sequence[str]) -> tuple[CouplingEffect, ...]:
-    """Return the couplings that may be: of joints that count, one carrying the other with none that counts between."""
+    """Return the possible couplings: of counted joints, the first carries the second with no counted joint between."""
     above = {}
     for joint in robot.outward:
         if joint.name in names:
@@ -273,7 +273,7 @@ def neighbours(robot: Robot, names: Sequence[str]) -> tuple[CouplingEffect, ...]
 
 
 def _checked(motion: Recording) -> Recording:
-    """Return the motion, or refuse joints of which it says nothing."""
+    """Return the motion; refuse joints that it does not determine."""
     still = [
         name
         for name, q, tau in zip(motion.joint_names, motion.position.T, motion.measured_effort.T, strict=True)
@@ -281,7 +281,7 @@ def _checked(motion: Recording) -> Recording:
     ]
     if still:
         raise RecordingError(
-            f'{motion.source}: {", ".join(still)}: stands still or its effort never changes, which determines '
-            f'nothing; move it, or leave its column out (of {len(motion.joint_names)} joints)'
+            f'{motion.source}: {", ".join(still)}: stands still or its effort never changes, must move '
+            f'and be measured; move it, or leave its column out (of {len(motion.joint_names)} joints)'
         )
     return motion

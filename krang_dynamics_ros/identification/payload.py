@@ -1,7 +1,7 @@
 """Payload of a hand from recordings of the loaded arm, without a wrist sensor: mass, centre of mass, inertia.
 
-What the robot file predicts of the efforts is taken off. What is left is the torque of the payload, which is linear in
-its parameters. Shares of the load are left out of that torque: they scale what a drive reads, and so the payload.
+The efforts that the robot file predicts are subtracted. The remainder is the torque of the payload, which is linear in
+its parameters. Load shares of the drives are not applied to that torque, so they scale the payload.
 """
 
 from __future__ import annotations
@@ -24,18 +24,18 @@ from .predict import predict, prepare
 MAX_ROWS = 3000  # of each recording
 BLOCK = 1.0  # s: rows within it count as one when the standard deviations are estimated
 MIN_BLOCKS = 4
-ROUNDS = 8  # of weights by joint, and of the inertia that a body without one has by its place
+ROUNDS = 8  # of weights by joint, and of the point mass's inertia about the origin of the link
 LEVER = 0.1  # m: turns a first moment into a mass of the same weight
 MIN_RANK = 1e-8  # of the largest eigenvalue of the scaled normal matrix
 UNKNOWN_MASS = 0.3  # kg, standard deviation from which a motion does not determine the mass ...
-UNKNOWN_SHARE = 0.1  # ... unless it is less than this part of it
+UNKNOWN_SHARE = 0.1  # ... unless it is less than this part of the mass
 UNKNOWN_MOMENT = 0.1  # kg m, the same of mass times centre of mass
 TINY = 1e-12
 
 
 @dataclass(frozen=True, eq=False)
 class Payload:
-    """What a hand held. Standard deviations are of repeats, by blocks of a second."""
+    """The payload of a hand. Standard deviations are of repeats, by blocks of a second."""
 
     hand: str
     link: str
@@ -43,7 +43,7 @@ class Payload:
     deviations: Array  # (10): mass, centre of mass, inertia about it; kg, m, kg m^2; zero where it was not fitted
     inertia: bool  # whether the inertia was fitted
     before: Array  # error (joints), RMSE over the standard deviation of the effort, without the payload
-    after: Array  # and with it
+    after: Array  # the same with the payload
     seconds: float  # of motion
     alone: dict[str, float]  # mass by each recording alone, kg
 
@@ -54,7 +54,7 @@ class Payload:
 
     @property
     def warnings(self) -> list[str]:
-        """What a person should know before the numbers are used."""
+        """Warnings to a person before the numbers are used."""
         masses = [*self.alone.values()]
         found = []
         if self.body.m <= 2 * self.deviations[0]:
@@ -68,7 +68,7 @@ class Payload:
 
 @dataclass(frozen=True, eq=False)
 class _Rows:
-    """Rows of one recording: what is left of the efforts, and the columns of the payload's parameters."""
+    """Rows of a recording: the residual efforts, and the columns of the payload's parameters."""
 
     source: str
     Y: Array  # (rows, joints, 10)
@@ -79,7 +79,7 @@ class _Rows:
 
 
 def identify_payload(robot: Robot, hand: str, recordings: Sequence[Recording], inertia: bool = False) -> Payload:
-    """Find what a hand holds in recordings; `hand` is a name of an end effector, or a link.
+    """Identify the payload of a hand from recordings; `hand` is the name of an end effector, or a link.
 
     Raises:
         RecordingError: the motion does not determine it.
@@ -104,21 +104,21 @@ def _rows_of(robot: Robot, link: str, recording: Recording) -> _Rows:
     motion = motion_only(recording)
     if motion.duration < MIN_BLOCKS * BLOCK:
         raise RecordingError(
-            f'{recording.source}: {motion.duration:.1f} s of motion, must be {MIN_BLOCKS * BLOCK:g} s at least'
+            f'{recording.source}: {motion.duration:.1f} s of motion, must be at least {MIN_BLOCKS * BLOCK:g} s'
         )
     prepared = prepare(robot, motion)
     smoothed, n = prepared.smoothed.motion, len(motion.joint_names)
     every = slice(None, None, max(1, -(-len(smoothed.instant) // MAX_ROWS)))
     Y = regressor(prepared.arm, (link,), smoothed.q[every], smoothed.dq[every], smoothed.ddq[every])[:, :n]
     if not Y.any():
-        raise RecordingError(f'{recording.source}: no joint of it moves {link}; what that holds does not show')
+        raise RecordingError(f'{recording.source}: no joint of it moves {link}, so a payload there does not show')
     residual = predict(robot, motion, prepared).residual[prepared.smoothed.new][every]
     block = np.floor((smoothed.instant[every] - smoothed.instant[0]) / BLOCK)
     return _Rows(recording.source, Y, residual, block, motion.measured_effort.var(axis=0), motion.duration)
 
 
 class _Fit:
-    """Weighted least squares over all rows; joints are weighted by what is left unexplained of their efforts."""
+    """Weighted least squares over all rows; the residuals weight the joints."""
 
     def __init__(self, parts: Sequence[_Rows], inertia: bool) -> None:
         self._Y = np.concatenate([part.Y for part in parts])
@@ -132,9 +132,9 @@ class _Fit:
             self._solve()
 
     def _solve(self) -> None:
-        """Go one round: parameters by the weights, then weights by the residuals."""
+        """Solve for the parameters with the weights, then for the weights with the residuals."""
         k = self._count
-        given = np.zeros(10)  # without its own inertia a body has one by its place
+        given = np.zeros(10)  # of a point mass, about the origin of the link
         if k < 10 and self.phi[0] > 0:
             com = self.phi[1:4] / self.phi[0]
             given[4:] = Inertia.about_com(self.phi[0], com, np.zeros((3, 3))).parameters[4:]
@@ -148,12 +148,12 @@ class _Fit:
 
     @property
     def rms(self) -> Array:
-        """What is left unexplained (joints), N m."""
+        """RMS of the residuals (joints), N m."""
         return np.asarray(np.sqrt(np.square(self._residual).mean(axis=0)))
 
     @property
     def covariance(self) -> Array:
-        """Covariance of the parameters, rows of a block being one."""
+        """Covariance of the parameters; the rows of a block count as one."""
         scores = np.einsum('rji,j,rj->ri', self._Y[..., : self._count], self._weight, self._residual)
         sums = np.zeros((int(self._block.max()) + 1, self._count))
         np.add.at(sums, self._block, scores)
@@ -169,13 +169,13 @@ class _Fit:
         return found
 
     def check(self, hand: str) -> None:
-        """Refuse what the motion does not determine."""
+        """Refuse a payload that the motion does not determine."""
         scale = np.array([1.0, *[LEVER] * 3, *[LEVER**2] * 6])[: self._count]
         values = np.linalg.eigvalsh(self.A * np.outer(scale, scale))
-        why = 'some of its numbers never show' if values[0] < MIN_RANK * values[-1] else self._uncertain()
+        why = 'some of its numbers have no effect' if values[0] < MIN_RANK * values[-1] else self._uncertain()
         if why:
             raise RecordingError(
-                f'{self._sources}: the motion does not determine what {hand} holds: {why}; turn the hand to all sides, '
+                f'{self._sources}: the motion does not determine the payload of {hand}: {why}; turn the hand more, '
                 'move longer, or give more recordings'
             )
 
@@ -189,7 +189,7 @@ class _Fit:
 
 
 def payload_parameters(found: Payload) -> str:
-    """Return the text of a parameter file for the node, with how sure each number is."""
+    """Return the text of a parameter file for the node, with the standard deviations."""
     sure = found.deviations
     numbers = {
         'mass': (f'{found.body.m:.6g}', sure[:1]),
@@ -197,7 +197,7 @@ def payload_parameters(found: Payload) -> str:
         'inertia': (_listed(found.inertia_about_com), sure[4:]),
     }
     lines = [
-        f'# What {found.hand} ({found.link}) holds, from {found.seconds:.1f} s of motion: error of the efforts '
+        f'# Payload of {found.hand} ({found.link}), from {found.seconds:.1f} s of motion: error of the efforts '
         f'{found.before.mean():.3f} without it, {found.after.mean():.3f} with it.',
         '',
         '/**/krang_dynamics:',
@@ -206,7 +206,7 @@ def payload_parameters(found: Payload) -> str:
         '      payload:',
     ]
     for key, (value, deviations) in numbers.items():
-        remark = f'+- {", ".join(f"{x:.2g}" for x in deviations)}' if deviations.any() else 'not asked for'
+        remark = f'+- {", ".join(f"{x:.2g}" for x in deviations)}' if deviations.any() else 'not fitted'
         lines.append(f'        {key}: {value}  # {remark}')
     return '\n'.join([*lines, ''])
 

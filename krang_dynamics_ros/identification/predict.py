@@ -1,4 +1,4 @@
-"""What the efforts of a recording should have been, by the whole of a robot's equations."""
+"""Prediction of the efforts of a recording, by all terms of a robot's equations."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ from .samples import with_moved
 
 CUTOFF = 5.0  # Hz, for a robot that was not identified
 MAX_CUTOFF = 1 / 3  # of the recording's rate
-DOUBT = 1e-3  # of a joint's usual speed: there the sign of a smoothed velocity is not known, and sign(dq) passes zero
+DOUBT = 1e-3  # of a joint's RMS speed: below, the sign of a smoothed velocity is not known
 
 
 @dataclass(frozen=True, eq=False)
 class Prediction:
-    """Measured and predicted efforts (rows, joints) of a recording, and the motion (rows, joints) behind them."""
+    """Measured and predicted efforts (rows, joints) of a recording, and the velocities (rows, joints)."""
 
     recording: Recording
     predicted: Array
@@ -47,7 +47,7 @@ class Prediction:
 
     @property
     def stands_still(self) -> bool:
-        """Whether no joint moves: an error relative to the spread of the effort says nothing then."""
+        """Whether no joint moves: then an error relative to the spread of the effort has no meaning."""
         return stands_still(self.recording)
 
     @property
@@ -67,12 +67,12 @@ class Prediction:
 
     @cached_property
     def floor(self) -> Array:
-        """What no smooth motion explains of the effort (joints), over its standard deviation."""
+        """The part of the effort (joints) that no smooth motion explains, over its standard deviation."""
         effort = self.recording.measured_effort[self.recording.is_new]
         return np.asarray(_rms(effort - self._smooth(self.recording.measured_effort)) / self.spread)
 
     def _smooth(self, values: Array) -> Array:
-        """Return new rows, smoothed."""
+        """Return the new rows, smoothed."""
         new = self.recording.is_new
         time = self.recording.time[new]
         time = np.maximum.accumulate(time) + 1e-9 * np.arange(len(time))
@@ -92,15 +92,15 @@ class Prepared(NamedTuple):
 
 
 def prepare(robot: Robot, recording: Recording) -> Prepared:
-    """Fix the joints that did not move where they stood, and smooth the others at the robot's cut-off."""
+    """Fix joints that did not move at their resting positions, and smooth the others at the robot's cut-off."""
     whole = with_moved(recording, [*recording.moved])
-    stood = {name: q for name, q in recording.stood.items() if name not in whole.joint_names}
+    resting = {name: q for name, q in recording.stood.items() if name not in whole.joint_names}
     cutoff = min(robot.cutoff or CUTOFF, MAX_CUTOFF * recording.rate)
-    return Prepared(with_fixed_joints(robot, stood, whole.joint_names), whole, Smoothed(whole, cutoff))
+    return Prepared(with_fixed_joints(robot, resting, whole.joint_names), whole, Smoothed(whole, cutoff))
 
 
 def predict(robot: Robot, recording: Recording, prepared: Prepared | None = None) -> Prediction:
-    """Predict the effort in every row; a row that a logger repeated gets what the row before it got."""
+    """Predict the effort in every row; a row that a logger repeated gets the value of the row before it."""
     arm, whole, smoothed = prepared or prepare(robot, recording)
     torque = _torque(arm, whole, smoothed)[:, : len(recording.joint_names)]
     row = np.cumsum(smoothed.new) - 1  # of the motion, by row of the recording
@@ -123,7 +123,7 @@ def _torque(arm: Robot, recording: Recording, smoothed: Smoothed) -> Array:
 
 
 def sign_velocity(dq: Array, over: ArrayLike) -> Array:
-    """Return the velocity (joints) over which friction turns its sign; sign(dq) is smoothed along dq (rows, joints)."""
+    """Return the velocity (joints) over which friction changes its sign: `over`, or else from dq (rows, joints)."""
     given = np.asarray(over, dtype=float)
     return np.where(given > 0, given, DOUBT * np.sqrt(np.square(dq).mean(axis=0)))
 
@@ -136,7 +136,7 @@ def _friction(arm: Robot, smoothed: Smoothed) -> FrictionModel:
 
 
 def _presliding(friction: FrictionModel, recording: Recording, smoothed: Smoothed) -> Array | None:
-    """Return z of every row that is new (rows, joints, k), or None if no friction has any."""
+    """Return z of every new row (rows, joints, k), or None without presliding friction."""
     if not friction.has_state:
         return None
     histories = [

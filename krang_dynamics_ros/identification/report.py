@@ -1,4 +1,4 @@
-"""The report of an identification, for a person who wants to see what is explained and what is missing."""
+"""HTML report of an identification: errors, charts, and numbers with standard deviations."""
 
 from __future__ import annotations
 
@@ -11,27 +11,27 @@ from ..robot.robot_writer import number
 from .identify import Identified
 from .robot_file_out import factor_label, factor_unit
 
-POINTS = 1500  # at most in a chart: more are hidden behind each other
+POINTS = 1500  # at most in a chart: more would hide each other
 GAP = 5.0  # times the usual time between rows: a line is broken there
 MEASURED, MODEL = '#9bb8d3', '#c2410c'  # a broad light line, and a thin dark one on it
 NUMBERS = ('mass', 'com x', 'com y', 'com z', 'Ixx', 'Ixy', 'Ixz', 'Iyy', 'Iyz', 'Izz')
 UNITS = ('kg', 'm', 'm', 'm', *['kg m^2'] * 6)
 WORDS = {
-    'effort': 'What the recording says that a drive gives, as torque (or force) at the joint.',
-    'rows left out': 'The period of the motion, or the recording, is cut into six blocks; the effort of each is '
-    'predicted by a model that was fitted to the other five.',
+    'effort': 'The torque (or force) of a drive at its joint, as recorded.',
+    'held-out data': 'The period of the motion, or the recording, is cut into six blocks; the effort of each is '
+    'predicted by a model that is fitted to the other five.',
     'raw': 'Root of the mean squared difference between effort and model, over the standard deviation of the effort. '
-    'A model that says only the mean has 1.',
-    'smoothed': 'The same difference after smoothing at the cut-off: what the model misses of slow efforts.',
-    'floor': 'The difference between the effort and its own smoothing, in the same unit: what no smooth motion '
-    'explains. A raw error cannot be less.',
+    'A model that predicts only the mean has 1.',
+    'smoothed': 'The same difference after smoothing at the cut-off: the error of slow efforts.',
+    'floor': 'The difference between the effort and its own smoothing, in the same unit: no smooth motion '
+    'explains it. A raw error cannot be less.',
     '+-': 'A standard deviation: how far the number would scatter if this recording were repeated. It is of repeats, '
-    'not of model error: what the model cannot say is not in it.',
+    'and does not include model error.',
     'determined': 'The recording has at least halved the standard deviation that the number had before.',
     'load': 'Gravity and Coriolis torque of the bodies.',
-    'pushing, braking': 'How much of its load the effort of a drive shows, while it pushes and while it brakes.',
-    'presliding': 'Friction that begins as a spring, before a joint slides.',
-    'spread': 'How far bodies may be from those of the robot file: the standard deviation beforehand, relative.',
+    'pushing, braking': 'The part of its load that the effort of a drive shows, while it pushes and while it brakes.',
+    'presliding': 'Friction before a joint slides: it begins like a spring.',
+    'spread': 'How far bodies may be from those of the robot file: the prior standard deviation, relative.',
 }
 
 
@@ -39,7 +39,7 @@ def identification_report(found: Identified) -> str:
     """Return the report as one HTML file."""
     page = Page(f'{found.robot.name}: identified from {", ".join(found.sources)}')
     page.paragraph(
-        f'{found.duration:.1f} s of motion, {len(found.samples.time)} rows. Error on rows left out: '
+        f'{found.duration:.1f} s of motion, {len(found.samples.time)} rows. Error on held-out data: '
         f'{found.errors.mean():.3f} (raw), {found.smooth_errors.mean():.3f} (smoothed); no smooth motion explains '
         f'{found.floor.mean():.3f} of the efforts. Model: {found.structure}.'
     )
@@ -49,7 +49,7 @@ def identification_report(found: Identified) -> str:
     _charts(page, found)
     _joints(page, found)
     _bodies(page, found)
-    page.heading('What was tried')
+    page.heading('Trials')
     trials = sorted(found.trials, key=lambda trial: trial.error)
     page.table(('mean error', 'model'), [(f'{trial.error:.4f}', str(trial.structure)) for trial in trials])
     page.heading('Words')
@@ -58,7 +58,7 @@ def identification_report(found: Identified) -> str:
 
 
 def _errors(page: Page, found: Identified) -> None:
-    page.heading('Error by joint, on rows left out')
+    page.heading('Error by joint, on held-out data')
     units = joint_units(found.robot)
     rows = []
     for j in np.argsort(-found.errors):
@@ -77,11 +77,11 @@ def _charts(page: Page, found: Identified) -> None:
     for j in np.argsort(-found.errors):
         name = found.joint_names[j]
         effort = joint_units(found.robot)[name].effort
-        page.chart(f'{name}: effort, predicted of rows left out', 'time, s', effort, _lines(found, int(j)))
+        page.chart(f'{name}: effort, predicted on held-out data', 'time, s', effort, _lines(found, int(j)))
 
 
 def _lines(found: Identified, j: int) -> list[Line]:
-    """Return effort and model of a joint over time; on demand their difference and the parts of the model."""
+    """Return effort and model of a joint over time; hidden at first: their difference and the parts of the model."""
     s, step = found.samples, max(1, -(-len(found.samples.time) // POINTS))
     time = _one_after_the_other(found)
     gap = GAP * step / s.rate
@@ -89,7 +89,7 @@ def _lines(found: Identified, j: int) -> list[Line]:
     def line(name: str, values: Array, color: str = '', width: float = 1.3, hidden: bool = False) -> Line:
         return Line(name, time[::step], values[::step], color=color, width=width, hidden=hidden, gap=gap)
 
-    unseen = found.fit.left_out[:, j]
+    unseen = found.fit.held_out[:, j]
     parts = [line(name, term[:, j], hidden=True) for name, term in found.fit.terms.items() if term[:, j].any()]
     return [
         line('measured', s.effort[:, j], MEASURED, 3.0),
@@ -100,7 +100,7 @@ def _lines(found: Identified, j: int) -> list[Line]:
 
 
 def _one_after_the_other(found: Identified) -> Array:
-    """Return the time (rows), s, of recordings that are drawn one behind the other."""
+    """Return the time (rows), s, of recordings that are drawn one after the other."""
     s, time, begin = found.samples, found.samples.time.copy(), 0.0
     for k in np.unique(s.run):
         time[s.run == k] += begin
@@ -123,11 +123,11 @@ def _joints(page: Page, found: Identified) -> None:
 
 
 def _bodies(page: Page, found: Identified) -> None:
-    page.heading('Bodies: what the recording determines, and what only the robot file does')
+    page.heading('Bodies: numbers from the recording and from the robot file')
     page.paragraph(
         f"{found.combinations_text} of the bodies' numbers: a motion determines combinations (base parameters), hardly "
-        'ever single numbers. Marked rows, which come first, are determined by the recording. Of the others it says '
-        'little, and they stay near what the robot file had. A small error of the torque does not prove them.'
+        'ever single numbers. Marked rows, which come first, are determined by the recording. The others '
+        'stay near the values of the robot file. A small error of the torque does not prove them.'
     )
     rows = []
     for k, link in enumerate(found.links):

@@ -1,7 +1,7 @@
-"""New numbers put into the text of a robot file: its layout and its other comments stay as they are.
+"""Edits that write new numbers into the text of a robot file and keep its layout and its other comments.
 
-A body that several links share by an alias (`R4r: *R4`) stays shared. A motor that several joints share no longer does
-where joints were found to differ: its anchor moves to the first joint that still uses it.
+A body that several links share by an alias (`R4r: *R4`) stays shared. Joints that share a motor and differ after the
+fit get motors of their own; the anchor moves to the first joint that still uses it.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from ..robot.drive import Coupling, Spring
 from ..robot.robot import Joint, Link
 from ..robot.robot_writer import couplings_data, flow_text, friction_data, motor_data, number, rounded, spring_data
 
-DIGITS = 6  # significant: beyond what any recording says, and a body that is possible stays so
+DIGITS = 6  # significant: more than any recording determines, and a possible body stays possible
 
 
 @dataclass(frozen=True)
 class Edit:
-    """A piece of the text and what stands there instead."""
+    """The replacement of a piece of the text."""
 
     start: int
     end: int
@@ -41,11 +41,11 @@ def edited(
 ) -> str:
     """Return the text with these links' bodies, these joints' motors, friction and springs, and all couplings.
 
-    Notes stand above the names of links and joints.
+    Notes are written above the names of links and joints.
     """
     root = yaml.compose(text, yaml.SafeLoader)
     if not isinstance(root, yaml.MappingNode):
-        raise KrangDynamicsError('the robot file is no mapping')
+        raise KrangDynamicsError('the robot file must be a mapping')
     sections = {key.value: value for key, value in root.value}
     edits = [_identified(text, root, cutoff), *_couplings(text, root, couplings)]
     for key, node in sections['links'].value:
@@ -61,8 +61,8 @@ def edited(
 
 
 def _identified(text: str, root: yaml.MappingNode, cutoff: float) -> Edit:
-    """Say, behind the robot's name, what its identified numbers belong to."""
-    line = f'identified: {{cutoff: {number(cutoff, 4)}}}  # Hz: the smoothing that the identified numbers belong to'
+    """Write the cut-off of the identified numbers, behind the robot's name."""
+    line = f'identified: {{cutoff: {number(cutoff, 4)}}}  # Hz, cut-off of the smoothing for the identified numbers'
     for key, node in root.value:
         if key.value == 'identified':
             return Edit(key.start_mark.index, _line_end(text, _end(text, node)), line)
@@ -71,7 +71,7 @@ def _identified(text: str, root: yaml.MappingNode, cutoff: float) -> Edit:
 
 
 def _couplings(text: str, root: yaml.MappingNode, couplings: Sequence[Coupling]) -> list[Edit]:
-    """Put the friction of joints together in place of what stood there, else behind the robot's name."""
+    """Replace the couplings, or write them behind the robot's name."""
     new = flow_text(couplings_data(couplings, DIGITS))
     for key, node in root.value:
         if key.value == 'couplings':
@@ -104,7 +104,7 @@ def _list(values: Sequence[float]) -> str:
 
 
 def _value(text: str, key: yaml.Node, node: yaml.Node, new: str) -> Edit:
-    """Replace the value of a key; a comment behind it on its line speaks of the old one, and goes."""
+    """Replace the value of a key; a comment behind it on its line is about the old value and is removed."""
     start = text.index(':', key.end_mark.index) + 1
     end = _alias_end(text, key) if _is_alias(text, key, node) else _end(text, node)
     stop = _line_end(text, end)
@@ -112,7 +112,7 @@ def _value(text: str, key: yaml.Node, node: yaml.Node, new: str) -> Edit:
 
 
 def _gear(text: str, node: yaml.MappingNode, joint: Joint) -> list[Edit]:
-    """Put motor, friction and a spring into a joint's mapping; a spring that is there and gone is zero."""
+    """Write motor, friction and spring into a joint's mapping; a spring of the file without a fit becomes zero."""
     new = {'motor': motor_data(joint.motor, DIGITS), 'friction': friction_data(joint.friction, DIGITS)}
     if joint.spring or any(key.value == 'spring' for key, _ in node.value):
         new['spring'] = spring_data(joint.spring or Spring(0.0, 0.0), DIGITS)
@@ -131,7 +131,7 @@ def _gear(text: str, node: yaml.MappingNode, joint: Joint) -> list[Edit]:
 
 
 def _note(text: str, key: yaml.Node, lines: Sequence[str]) -> list[Edit]:
-    """Put comments above the line of a key."""
+    """Write comments above the line of a key."""
     start = text.rfind('\n', 0, key.start_mark.index) + 1
     indent = ' ' * key.start_mark.column
     return [Edit(start, start, ''.join(f'{indent}# {line}\n' for line in lines))] if lines else []
@@ -143,20 +143,20 @@ def _line_end(text: str, index: int) -> int:
 
 
 def _end(text: str, node: yaml.Node) -> int:
-    """Return where the text of a node ends; the end mark of a block stands at what follows it."""
+    """Return the index where the text of a node ends; the end mark of a block is at the token that follows."""
     block = isinstance(node, yaml.CollectionNode) and not node.flow_style
     return _content_end(text, node.end_mark.index) if block else int(node.end_mark.index)
 
 
 def _content_end(text: str, index: int) -> int:
-    """Return where the last value, alias or bracket before an index ends."""
+    """Return the index where the last value, alias or bracket before an index ends."""
     ends = _ends(text)
     return ends[bisect_right(ends, index) - 1]
 
 
 @lru_cache(maxsize=1)
 def _ends(text: str) -> tuple[int, ...]:
-    """Return where each value, alias and closing bracket of a text ends."""
+    """Return the indices where values, aliases and closing brackets of a text end."""
     closing = (yaml.ScalarToken, yaml.AliasToken, yaml.FlowSequenceEndToken, yaml.FlowMappingEndToken)
     return tuple(token.end_mark.index for token in yaml.scan(text, yaml.SafeLoader) if isinstance(token, closing))
 
@@ -166,7 +166,7 @@ def _is_alias(text: str, key: yaml.Node, value: yaml.Node) -> bool:
 
 
 def _alias_end(text: str, key: yaml.Node) -> int:
-    """Return where the alias behind a key ends."""
+    """Return the index where the alias behind a key ends."""
     end = text.index('*', key.end_mark.index) + 1
     while end < len(text) and (text[end].isalnum() or text[end] in '_-.'):
         end += 1
@@ -175,7 +175,7 @@ def _alias_end(text: str, key: yaml.Node) -> int:
 
 @dataclass(frozen=True)
 class Mark:
-    """Where something of the YAML stands that has an anchor or is an alias."""
+    """The position of an anchor, with its value, or of an alias."""
 
     name: str
     alias: bool
@@ -184,7 +184,7 @@ class Mark:
 
 
 def _moved_anchors(text: str, edits: Sequence[Edit]) -> list[Edit]:
-    """Return the edits that keep aliases whole: an anchor that goes moves to the first alias of it that is left."""
+    """Return the edits that keep aliases valid: a removed anchor moves to its first remaining alias."""
     marks = _marks(text)
     moved = []
     for gone in marks:

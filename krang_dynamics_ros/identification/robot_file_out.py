@@ -1,4 +1,4 @@
-"""The identified robot as a file: the old one with new numbers, each with its standard deviation and its source."""
+"""The identified robot as a file: the old file with new numbers, their standard deviations and their source."""
 
 from __future__ import annotations
 
@@ -21,35 +21,35 @@ from .robot_file_edits import edited
 
 
 def robot_file_text(found: Identified, old: str = '', like: Mapping[str, str] | None = None) -> str:
-    """Return the robot file with what was found; `old` is the file's text, none for a robot from elsewhere.
+    """Return the robot file with the identified numbers; `old` is the text of the file, empty if there is none.
 
-    `like` names joints that are built as recorded ones are: they and the bodies they carry get the same numbers. A text
-    that cannot be edited is left: the whole robot is written anew, and the file says why.
+    `like` gives the recorded joint for each joint of the same module: it and the body it carries get the same numbers.
+    If the text cannot be edited, a new file of the whole robot is written, and its head gives the reason.
     """
     robot, like = found.robot, like or {}
     check_like(robot, found.joint_names, like)
     new = _numbers(robot, found.changed_links, found.joint_names, like, {**_link_notes(found), **_joint_notes(found)})
     text, why = _in_place(old, new, robot.cutoff) if old else ('', '')
-    text = text or _anew(robot, new)
+    text = text or _new_file(robot, new)
     again = read_robot(text, 'the identified robot file')
     shared = [link.name for link in robot.links if link.name not in new.links and _differ(link, again)]
     return f'{_head(found, like, shared, why)}{text}'
 
 
 def why_not_edited(robot: Robot, old: str, recorded: Sequence[str], like: Mapping[str, str]) -> str:
-    """Return what keeps new numbers of these joints from the text of a robot file, nothing if nothing does.
+    """Return why new numbers of these joints cannot be written into the text of a robot file; empty if they can.
 
-    An error of ours says that no file can be written of this robot at all.
+    Raises `KrangDynamicsError` if no file of this robot can be written at all.
     """
     moved = Arm.of(robot, recorded, {}).links
-    tried = _told_apart(robot, moved, recorded)
+    tried = _with_distinct_numbers(robot, moved, recorded)
     new = _numbers(tried, moved, recorded, like, {name: ['identified'] for name in (*moved, *recorded)})
-    _anew(tried, new)
+    _new_file(tried, new)
     return _in_place(old, new, 1.0)[1] if old else ''
 
 
-def _told_apart(robot: Robot, moved: Sequence[str], recorded: Sequence[str]) -> Robot:
-    """Return the robot with bodies and friction as a fit might find them: none like another."""
+def _with_distinct_numbers(robot: Robot, moved: Sequence[str], recorded: Sequence[str]) -> Robot:
+    """Return the robot with bodies and friction that all differ, as after a fit."""
     bodies = {name: Inertia.about_com(1.0 + k, np.zeros(3), np.eye(3)) for k, name in enumerate(moved)}
     friction = {name: Friction(viscous=1.0 + k) for k, name in enumerate(recorded)}
     links = [replace(link, inertia=bodies.get(link.name, link.inertia)) for link in robot.links]
@@ -59,7 +59,7 @@ def _told_apart(robot: Robot, moved: Sequence[str], recorded: Sequence[str]) -> 
 
 @dataclass(frozen=True)
 class Numbers:
-    """What goes into a file: links and joints by name, and the notes above them."""
+    """The new content of a file: links and joints by name, and the notes above them."""
 
     links: Mapping[str, Link]
     joints: Mapping[str, Joint]
@@ -71,7 +71,7 @@ def _numbers(
     robot: Robot, moved: Sequence[str], recorded: Sequence[str], like: Mapping[str, str],
     notes: Mapping[str, Sequence[str]],
 ) -> Numbers:  # fmt: skip
-    """Return the numbers of recorded joints and moved links, and of those that are built alike."""
+    """Return the numbers of recorded joints and moved links, and of those of the same modules."""
     joint_of = {joint.name: joint for joint in robot.joints}
     links, joints, notes = {link: robot.link_of[link] for link in moved}, {x: joint_of[x] for x in recorded}, {**notes}
     for other, name in like.items():
@@ -82,12 +82,12 @@ def _numbers(
             links[twin] = replace(robot.link_of[twin], inertia=robot.link_of[child].inertia)
             notes[twin] = [f'like {child}: the same module']
         notes[other] = [f'like {name}: the same module']
-    couplings = [*robot.couplings, *_alike(robot, like)]
+    couplings = [*robot.couplings, *_like_couplings(robot, like)]
     return Numbers(links, joints, notes, couplings)
 
 
-def _alike(robot: Robot, like: Mapping[str, str]) -> list[Coupling]:
-    """Return the couplings of joints that are built as coupled ones are."""
+def _like_couplings(robot: Robot, like: Mapping[str, str]) -> list[Coupling]:
+    """Return the couplings of joints that are of the same modules as coupled joints."""
     twin = {name: other for other, name in like.items()}
     found = [
         replace(pair, joints=(twin[pair.joints[0]], twin[pair.joints[1]]))
@@ -99,7 +99,7 @@ def _alike(robot: Robot, like: Mapping[str, str]) -> list[Coupling]:
 
 
 def _in_place(old: str, new: Numbers, cutoff: float) -> tuple[str, str]:
-    """Return the old text with new numbers, or nothing and why it cannot have them."""
+    """Return the old text with new numbers, or an empty text and the reason."""
     try:
         text = edited(old, new.links, new.joints, new.notes, cutoff, new.couplings)
         _same(new, read_robot(text, 'edited'))
@@ -108,15 +108,15 @@ def _in_place(old: str, new: Numbers, cutoff: float) -> tuple[str, str]:
     return text, ''
 
 
-def _anew(robot: Robot, new: Numbers) -> str:
-    """Return a robot file of the whole robot."""
+def _new_file(robot: Robot, new: Numbers) -> str:
+    """Return a new robot file of the whole robot."""
     text = edited(robot_text(robot), new.links, new.joints, new.notes, robot.cutoff, new.couplings)
     _same(new, read_robot(text, 'the identified robot file'))
     return text
 
 
 def check_like(robot: Robot, recorded: Sequence[str], like: Mapping[str, str]) -> None:
-    """Refuse pairs that are not OTHER=RECORDED; a recorded joint has numbers of its own."""
+    """Refuse pairs that are not OTHER=RECORDED; a recorded joint has its own numbers."""
     for other, name in like.items():
         if name not in recorded or other in recorded or other not in robot.joint_names:
             raise KrangDynamicsError(f'--like {other}={name}: must be OTHER=RECORDED, two joints of the robot')
@@ -127,14 +127,14 @@ def _head(found: Identified, like: Mapping[str, str], shared: Sequence[str], why
     lines = [
         f'Identified from {sources}: {len(found.samples.time)} rows of {", ".join(found.joint_names)}.',
         f'Model: {found.structure}.',
-        f'Error on rows left out: {found.errors.mean():.3f} of the spread of the effort, mean over joints; by joint '
+        f'Error on held-out data: {found.errors.mean():.3f} of the spread of the effort, mean over joints; by joint '
         + ', '.join(f'{error:.3f}' for error in found.errors)
         + '.',
         f'Both smoothed: {found.smooth_errors.mean():.3f}. No smooth motion explains less than '
         f'{found.floor.mean():.3f} of the raw efforts.',
         f'This file and the fit differ by {found.fit.difference:.1g} of the spread.',
-        'Behind +- is one standard deviation, of repeats, not of model error.',
-        '(prior): the recording hardly determines it; it is what stood here before.',
+        '+-: a standard deviation over repeats; it does not include model error.',
+        '(prior): the recording hardly determines it; it is the value of the old file.',
         *found.warnings,
     ]
     if like:
@@ -142,7 +142,7 @@ def _head(found: Identified, like: Mapping[str, str], shared: Sequence[str], why
     if shared:
         lines.append(f'Shared by an alias with an identified link, hence changed as well: {", ".join(shared)}.')
     if why:
-        lines.append(f'Written anew, without shapes and comments: the file that was read could not be edited ({why}).')
+        lines.append(f'New file, without shapes and comments: the old file could not be edited ({why}).')
     return ''.join(f'# {line}\n' for line in lines)
 
 
@@ -173,7 +173,7 @@ def _joint_notes(found: Identified) -> dict[str, list[str]]:
 
 
 def factor_label(factor: str) -> str:
-    """Return a factor's name as a person reads it."""
+    """Return a factor's name for reports."""
     return 'N^2 J_m' if factor == 'rotor_inertia' else factor
 
 
@@ -198,14 +198,14 @@ def _list(values: Array) -> str:
 
 
 def _same(meant: Numbers, read: Robot) -> None:
-    """Refuse to hand out a file that does not read as what was found."""
+    """Refuse a file that does not read back as the identified numbers."""
     for name, link in meant.links.items():
         if _differ(link, read):
-            raise KrangDynamicsError(f'links.{name}: shares its body, by an alias, with one that was found otherwise')
+            raise KrangDynamicsError(f'links.{name}: shares its body, by an alias, with a link that has another')
     joint_of = {joint.name: joint for joint in read.joints}
     for name, joint in meant.joints.items():
         if not np.isclose(joint_of[name].viscous, joint.viscous, rtol=1e-4):
-            raise KrangDynamicsError(f'joints.{name}: does not get the friction that was found')
+            raise KrangDynamicsError(f'joints.{name}: does not get the identified friction')
 
 
 def _differ(link: Link, other: Robot) -> bool:

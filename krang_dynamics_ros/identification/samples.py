@@ -1,6 +1,6 @@
-"""Where in the period of its excitation a row stands: cross-validation must leave out phases, not times.
+"""Rows of recordings for a fit, and their folds: cross-validation holds out phases of the excitation, not times.
 
-An excitation that comes again makes every stretch of time known from the others; a fit looks better than it is.
+In a periodic excitation every segment of time is known from the other periods, so a fit would look better than it is.
 """
 
 from __future__ import annotations
@@ -19,32 +19,33 @@ from ..recordings.recording import Recording
 from .arm import Arm
 
 RATE = 20.0  # Hz: fine enough to find a period
-AGAIN = 0.97  # correlation of the motion with itself one period later, from which on it counts as periodic
-COMMON = 0.75  # of the rows: those that say whether a motion comes again
-SHORTEST = 2.0  # s: a period shorter than this is a wiggle
+MIN_CORRELATION = 0.97  # of the motion with itself a period later, to count as periodic
+COMMON = 0.75  # of the rows, those with the smallest difference, decide whether a motion is periodic
+MIN_PERIOD = 2.0  # s
 
 
 def period(recording: Recording) -> float:
-    """Return the period (s) of the motion; the recording's length if it does not come again."""
+    """Return the period (s) of the motion; the recording's duration if it is not periodic."""
     time = np.arange(recording.time[0], recording.time[-1], 1 / RATE)
     q = np.stack([np.interp(time, recording.time, column) for column in recording.position.T], axis=1)
     spread = q.std(axis=0)
     q = ((q - q.mean(axis=0)) / np.where(spread > 0, spread, 1.0))[:, spread > 0]
-    shortest = round(SHORTEST * RATE)
+    shortest = round(MIN_PERIOD * RATE)
     shifts = np.arange(shortest, int(len(q) / 1.5))
     alike = np.array([1 - _common(np.square(q[k:] - q[:-k]).mean(axis=1)) / 2 for k in shifts])
-    peaks = np.flatnonzero((alike[1:-1] >= alike[:-2]) & (alike[1:-1] >= alike[2:]) & (alike[1:-1] > AGAIN)) + 1
+    middle = alike[1:-1]
+    peaks = np.flatnonzero((middle >= alike[:-2]) & (middle >= alike[2:]) & (middle > MIN_CORRELATION)) + 1
     return float(shifts[peaks[0]] / RATE) if len(peaks) else recording.duration * (1 + 1e-9)
 
 
 def _common(squares: Array) -> float:
-    """Return the mean without the largest: a motion that starts or ends slowly is another there."""
+    """Return the mean without the largest: a motion that starts or ends slowly differs there."""
     return float(np.sort(squares)[: max(1, round(COMMON * len(squares)))].mean())
 
 
-MAX_ROWS = 3000  # of all recordings together: neighbours say nearly the same
+MAX_ROWS = 3000  # of all recordings together: neighbouring rows are nearly the same
 FOLDS = 6  # blocks of the period, or of the rows, each left out once
-PERIODIC = 0.9  # of the duration: a shorter period comes again
+PERIODIC = 0.9  # of the duration: a shorter period repeats
 DISTANCES = (1e-3, 1e-2, 1e-4)  # of presliding, rad
 
 
@@ -64,13 +65,13 @@ class Samples:
     cutoff: float  # Hz
     rate: float  # rows per second
     time: Array  # s, since each recording's first row
-    run: NDArray[np.intp]  # (rows): of which recording
+    run: NDArray[np.intp]  # (rows): index of the recording
     fold: NDArray[np.intp]  # (rows)
     whole: tuple[Array, Array, Array]  # q, dq, ddq (rows, all joints of the arm)
     counted: tuple[int, ...]
     effort: Array  # as recorded
     smooth_effort: Array  # smoothed as the motion is
-    known_effort: Array  # what bodies take that stand otherwise in this recording than in the first
+    known_effort: Array  # of bodies whose fixed joints differ from those in the first recording
     Y: Array
     z: dict[float, Array]
     spread: Array  # standard deviation of the raw effort (counted joints), over all rows of motion
@@ -82,7 +83,7 @@ class Samples:
 
     @property
     def floor(self) -> Array:
-        """What no smooth motion explains of the efforts (joints), in parts of their spread."""
+        """The part of the efforts (joints) that no smooth motion explains, relative to their spread."""
         rough = np.square(self.effort - self.smooth_effort).mean(axis=0)
         return np.asarray(np.sqrt(rough) / self.spread)
 
@@ -93,7 +94,7 @@ class Samples:
         return np.concatenate(parts)
 
     def joint_motion(self, load: Array, crossing: Array) -> JointMotion:
-        """Return what effects need of the joints that count."""
+        """Return the motion of the joints that count, as effects need it."""
         q, dq, ddq = (x[:, self.counted] for x in self.whole)
         return JointMotion(q, dq, ddq, load, crossing, self.z)
 
@@ -116,7 +117,7 @@ def with_moved(motion: Recording, moved: Sequence[str]) -> Recording:
 
 
 def samples_of(runs: Sequence[Run], cutoff: float) -> Samples:
-    """Return the rows of recordings, smoothed with a cut-off (Hz); every so many, if there are many."""
+    """Return the rows of recordings, smoothed with a cut-off (Hz), at most about `MAX_ROWS`."""
     smoothed = [Smoothed(run.recording, cutoff) for run in runs]
     step = max(1, -(-sum(int(s.new.sum()) for s in smoothed) // MAX_ROWS))
     parts = [_part(run, s, runs[0].arm, step) for run, s in zip(runs, smoothed, strict=True)]
@@ -170,10 +171,10 @@ def _part(run: Run, smoothed: Smoothed, first: Arm, step: int) -> _Part:
 
 
 def folds(recording: Recording, instant: Array) -> NDArray[np.intp]:
-    """Return the fold of rows at instants: by phase where the motion comes again, else equal blocks of rows."""
-    comes_again = period(recording)
-    if comes_again < PERIODIC * recording.duration:
-        part = (instant - recording.time[0]) / comes_again % 1.0
+    """Return the fold of rows at instants: by phase if the motion is periodic, else equal blocks of rows."""
+    length = period(recording)
+    if length < PERIODIC * recording.duration:
+        part = (instant - recording.time[0]) / length % 1.0
     else:
         part = np.interp(instant, recording.time, np.arange(len(recording))) / len(recording)
     return np.asarray(np.minimum((part * FOLDS).astype(np.intp), FOLDS - 1), dtype=np.intp)

@@ -1,4 +1,4 @@
-"""Which effects each joint has, and how the motion is smoothed: chosen by cross-validation, not fitted."""
+"""Structure of a model: the effects of each joint and the smoothing, chosen by cross-validation."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ LIBRARY: tuple[Effect, ...] = (
 
 @dataclass(frozen=True)
 class Structure:
-    """The shape of the model. What is fitted within it is linear, given the load that the joints carry."""
+    """The structure of the model. With a given load of the joints, the model is linear in its unknowns."""
 
     joints: tuple[tuple[Effect, ...], ...]  # of each joint that counts
     couplings: tuple[CouplingEffect, ...] = ()
@@ -43,7 +43,7 @@ class Structure:
         return cls((EVERY_JOINT,) * joints)
 
     def with_effect(self, effect: Effect, joints: tuple[int, ...] | None = None) -> Structure:
-        """Return the structure with an effect on some joints, by default all; Coulomb friction replaces another one."""
+        """Return the structure with an effect on some joints (default: all); Coulomb friction replaces its like."""
         which = range(len(self.joints)) if joints is None else joints
         new = tuple(_added(own, effect) if j in which else own for j, own in enumerate(self.joints))
         return replace(self, joints=new)
@@ -65,7 +65,7 @@ class Structure:
 
 
 def describe(effect: Effect) -> str:
-    """Return an effect's name as a person reads it."""
+    """Return an effect's name for reports."""
     if isinstance(effect, CoulombEffect):
         return f'Coulomb over {effect.velocity:g} rad/s'
     if isinstance(effect, LoadShareEffect):

@@ -188,7 +188,7 @@ def test_a_single_joint_that_folds_an_arm_is_checked() -> None:
 def test_what_is_always_in_an_obstacle_is_an_error_that_names_both() -> None:
     robot = with_fixed_joints(krang(), {}, ARM)
     shoulder = dynamics_of(robot).pose(np.zeros(7), 'R4l')[1]
-    with pytest.raises(KrangDynamicsError, match=r'shelf: R4l is in it in every pose .* --keep-out'):
+    with pytest.raises(KrangDynamicsError, match=r'shelf: R4l is inside in every pose .* --keep-out'):
         clearance_of(robot, Box('shelf', shoulder, np.full(3, 0.5)))
 
 

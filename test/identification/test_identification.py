@@ -165,7 +165,7 @@ def test_a_robot_without_a_file_gets_one() -> None:
 
 def test_the_report_holds_itself_and_needs_no_network() -> None:
     page = identification_report(found_in_made())
-    for words in ('predicted of rows left out', 'R9l com x', 'explained worst', 'time, s', 'rows left out</td>'):
+    for words in ('predicted on held-out data', 'R9l com x', 'explained worst', 'time, s', 'held-out data</td>'):
         assert words in page
     assert 'src=' not in page
     own = page.replace('http://www.w3.org/2000/svg', '').replace('https://github.com/leeoniya/uPlot', '')  # its licence

@@ -20,7 +20,7 @@ from krang_dynamics_ros.effects.sliding import CoulombEffect
 from krang_dynamics_ros.effects.spring import SpringEffect
 from krang_dynamics_ros.identification.arm import Arm, is_possible, with_bodies
 from krang_dynamics_ros.identification.bodies_prior import BodiesPrior, parameters_of_pseudo_inertia, pseudo_inertia
-from krang_dynamics_ros.identification.choice import Choice, left_out_errors
+from krang_dynamics_ros.identification.choice import Choice, held_out_errors
 from krang_dynamics_ros.identification.fit import AGREED, Fit, Problem, _Cost, last_fit
 from krang_dynamics_ros.identification.gram import Columns, Gram
 from krang_dynamics_ros.identification.identify import _with_effects, identify, neighbours, run_of
@@ -201,7 +201,7 @@ def test_efforts_that_are_noise_are_not_predicted(rng: np.random.Generator) -> N
     noise = replace(samples(), effort=rng.normal(size=samples().effort.shape), spread=np.ones(3))
     noise = replace(noise, known_effort=samples().load([run()], run().arm.phi) * 0)
     of_noise = Gram.of(noise, [run()], gram().prior, gram().pairs)
-    assert left_out_errors(Problem(of_noise, every_effect())).min() > 0.95
+    assert held_out_errors(Problem(of_noise, every_effect())).min() > 0.95
 
 
 def test_folds_are_phases_of_a_motion_that_comes_again_and_else_blocks_of_rows() -> None:

@@ -28,7 +28,7 @@ def clearance_of(*boxes: Box) -> Clearance:
 
 def test_a_free_way_is_straight() -> None:
     start, goal = np.zeros(4), np.array([0.2, 0.4, 0.0, 0.3])
-    np.testing.assert_array_equal(Approach(arm(), clearance_of()).way(start, goal), [start, goal])
+    np.testing.assert_array_equal(Approach(arm(), clearance_of()).path(start, goal), [start, goal])
 
 
 @pytest.mark.parametrize('seed', range(3))
@@ -37,7 +37,7 @@ def test_a_way_leads_around_what_stands_in_between(seed: int) -> None:
     clearance = clearance_of(Box('post', hand, np.full(3, 0.2)))
     start, goal = np.array([0.0, 0.6, 0.0, 0.0]), np.array([0.0, -0.6, 0.0, 0.0])
     assert clearance.blocked(np.linspace(start, goal, 200))
-    way = Approach(arm(), clearance, seed).way(start, goal)
+    way = Approach(arm(), clearance, seed).path(start, goal)
     np.testing.assert_array_equal(way[[0, -1]], [start, goal])
     motion = Spline(slow_motion(arm(), way)).at(np.arange(0, slow_motion(arm(), way).time[-1], 1e-3))
     assert not clearance.blocked(motion.q)
@@ -49,19 +49,19 @@ def test_an_end_that_is_not_clear_is_named() -> None:
     hand = dynamics_of(arm()).pose(np.zeros(4), 'R10l')[1]
     clearance = clearance_of(Box('post', hand, np.full(3, 0.2)))
     with pytest.raises(
-        KrangDynamicsError, match=r'present pose: post and R\w+ are -?\d+\.\d cm apart, which is too near'
+        KrangDynamicsError, match=r'present pose: post and R\w+ are -?\d+\.\d cm apart, too near'
     ):
-        Approach(arm(), clearance).way(np.zeros(4), np.array([0.0, -0.6, 0.0, 0.0]))
+        Approach(arm(), clearance).path(np.zeros(4), np.array([0.0, -0.6, 0.0, 0.0]))
     with pytest.raises(KrangDynamicsError, match='start of the motion: post and'):
-        Approach(arm(), clearance).way(np.array([0.0, -0.6, 0.0, 0.0]), np.zeros(4))
+        Approach(arm(), clearance).path(np.array([0.0, -0.6, 0.0, 0.0]), np.zeros(4))
 
 
 def test_a_goal_that_is_walled_in_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr('krang_dynamics_ros.identification.approach.BRANCHES', 20)
     clearance = clearance_of()
     monkeypatch.setattr(clearance, 'blocked', lambda q: None if len(q) == 1 else Near(('wall', 'R10l'), 0.0))
-    with pytest.raises(KrangDynamicsError, match='no way to the start of the motion was found in 20 trials'):
-        Approach(arm(), clearance).way(np.zeros(4), np.ones(4))
+    with pytest.raises(KrangDynamicsError, match='no path to the start of the motion was found in 20 trials'):
+        Approach(arm(), clearance).path(np.zeros(4), np.ones(4))
 
 
 def swing() -> Trajectory:

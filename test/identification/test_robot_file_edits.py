@@ -127,7 +127,7 @@ def test_identify_edits_a_file_of_blocks(tmp_path: Path) -> None:
     done = command('identify', 'motion.csv', '--robot', 'arm.yaml', '-o', 'out.yaml', cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert '# the elbow' in (tmp_path / 'out.yaml').read_text()
-    assert 'Written anew' not in (tmp_path / 'out.yaml').read_text()
+    assert 'New file' not in (tmp_path / 'out.yaml').read_text()
 
 
 MERGED = BLOCKS.replace('  fore:\n    mass: 1.0\n', '  fore:\n    <<: {mass: 1.0}\n')
@@ -140,7 +140,7 @@ def test_a_file_that_cannot_be_edited_is_said_before_the_fit_and_written_anew() 
     assert not why_not_edited(read_robot(BLOCKS), BLOCKS, NAMES, {})
     found = replace(found_in_made(), robot=other_body(replace(robot, cutoff=2.0)))
     text = robot_file_text(found, MERGED)
-    assert f'Written anew, without shapes and comments: the file that was read could not be edited ({why}' in text
+    assert f'New file, without shapes and comments: the old file could not be edited ({why}' in text
     back = read_robot(text)
     assert [joint.friction for joint in back.joints] == [Friction(3.0, 1.0)] * 2
     assert [joint.motor for joint in back.joints] == [joint.motor for joint in robot.joints]
