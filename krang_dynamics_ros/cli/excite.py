@@ -21,7 +21,7 @@ from ..equations.regressor import with_fixed_joints
 from ..identification.approach import Approach, slow_motion
 from ..identification.clearance import MARGIN, Clearance, Near
 from ..identification.collision_shapes import Box, Shapes
-from ..identification.excitation import PATH_STATES, MIN_DURATION, Excitation, Search, run
+from ..identification.excitation import MIN_DURATION, PATH_STATES, Excitation, Search, run
 from ..identification.playing import SPEEDS, TOLERANCE, Following, at_speed
 from ..recordings.derivatives import SLOWEST
 from ..recordings.readers import write_csv
