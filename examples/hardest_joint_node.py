@@ -1,4 +1,4 @@
-"""A node of one's own on the torques: once a second, which joint of Krang is nearest to its limit.
+"""An example of your own node on the torques: it logs once a second which joint of Krang is nearest to its limit.
 
 make run, and in another terminal:  .venv/bin/python examples/hardest_joint_node.py
 """
@@ -29,10 +29,10 @@ class HardestJoint(Node):
         self.shares = {name: abs(torque) / self.limits[name] for name, torque in named if name in self.limits}
 
     def say(self) -> None:
-        """Log the largest share; what is old is not said again."""
+        """Log the largest share; each torque is logged once only."""
         if self.shares:
             name = max(self.shares, key=self.shares.__getitem__)
-            self.get_logger().info(f'{name} gives {self.shares[name]:.0%} of what it can')
+            self.get_logger().info(f'{name} gives {self.shares[name]:.0%} of its limit')
         else:
             self.get_logger().info('no torque')
         self.shares = {}

@@ -1,4 +1,4 @@
-"""What holds Krang up: the gravity torque of every joint at a pose, beside what its motor can give.
+"""The gravity torque of every joint of Krang at a pose, beside its effort limit.
 
 .venv/bin/python examples/hold_up.py
 """

@@ -17,7 +17,7 @@ OWN = ('params_file', 'robot_description_topic')  # arguments that differ here, 
 
 
 def generate_launch_description() -> LaunchDescription:
-    """Return what `ros2 launch krang_dynamics_ros demo.launch.py` starts."""
+    """Return the processes of `ros2 launch krang_dynamics_ros demo.launch.py`."""
     return LaunchDescription(
         [
             DeclareLaunchArgument('port', default_value='8080', description='of the page, on this machine only'),
@@ -36,7 +36,7 @@ def generate_launch_description() -> LaunchDescription:
 
 
 def _refuse(context: LaunchContext) -> None:
-    """Refuse what cannot be before anything starts, for launch leaves running what it has started when it fails.
+    """Refuse invalid arguments before any process starts: when launch fails, it leaves its processes running.
 
     So is a robot that comes by topic: the simulator is the robot, and must know it first.
     """

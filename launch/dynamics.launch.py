@@ -10,7 +10,7 @@ from krang_dynamics_ros.core.files import share
 from krang_dynamics_ros.nodes.launched_robot import LaunchedRobot, launched_robot
 from launch import LaunchContext, LaunchDescription, LaunchDescriptionEntity
 
-# RViz's file names the topics as they are without a namespace; each is led into the one that was asked for.
+# RViz's file has the topics without a namespace; each is remapped into the given namespace.
 TOPICS = (
     'robot_description',
     'wrench/left',
@@ -27,7 +27,7 @@ ARGUMENTS = (
     DeclareLaunchArgument(
         'robot_file',
         default_value='',
-        description='robot file (YAML), URDF or xacro (a program: it runs); none: what params_file says, or Krang',
+        description='robot file (YAML), URDF or xacro (a program: it runs); empty: that of params_file, or Krang',
     ),
     DeclareLaunchArgument(
         'robot_description_topic',
@@ -59,12 +59,12 @@ ARGUMENTS = (
 
 
 def generate_launch_description() -> LaunchDescription:
-    """Return what `ros2 launch krang_dynamics_ros dynamics.launch.py` starts."""
+    """Return the processes of `ros2 launch krang_dynamics_ros dynamics.launch.py`."""
     return LaunchDescription([*ARGUMENTS, OpaqueFunction(function=nodes)])
 
 
 def nodes(context: LaunchContext) -> list[LaunchDescriptionEntity]:
-    """Return the nodes. What can fail comes before, for launch leaves running what it has started when it fails."""
+    """Return the nodes. Check first: when launch fails, it leaves the processes that it started running."""
     asked = context.launch_configurations
     # The demo does not declare the topic.
     node, topic = f'{asked["namespace"]}/krang_dynamics', asked.get('robot_description_topic', '')

@@ -271,7 +271,7 @@ def clearance_lines(clearance: Clearance, shapes: Shapes, excitation: Excitation
     least, near = clearance.nearest(excitation.path(PATH_STATES))
     lines = [f'clearance: {_distance(least)} at least' if least else 'clearance: nothing to keep clear of']
     if near:
-        lines.append(f'nearer by their build: {"; ".join(map(_distance, near))}')
+        lines.append(f'nearer by design: {"; ".join(map(_distance, near))}')
     lines.append('not checked: links that a joint connects, cables, people')
     if clearance.always:
         lines.append(f'not checked, for they touch by their build: {_pairs(clearance.always)}')

@@ -77,7 +77,7 @@ STAGES: dict[str, Callable[[Life], Any]] = {
     'on': lambda life: life.enable().run(1.5),
     'falling': lambda life: (life.enable().run(1.5), life.commands.disable(life.now), life.run(0.2)),
     'falling by a fault': lambda life: (life.enable().run(1.5), life.commands.fail(life.now, 'first'), life.run(0.2)),
-    'off, left by a controller that holds a command': lambda life: (
+    'off, after the controller left with a command': lambda life: (
         life.enable().run(1.5), life.commands.controller_left('left')
     ),
 }  # fmt: skip
@@ -86,15 +86,17 @@ EVENTS: dict[str, Callable[[Life], Any]] = {
     'disabled': lambda life: life.commands.disable(life.now),
     'a fault': lambda life: life.commands.fail(life.now, 'second'),
     'its controller leaves': lambda life: life.commands.controller_left('left'),
-    'that same controller is back': lambda life: life.commands.controller_back(life.now, 'back'),
-    'the node is told to end, or another robot comes': lambda life: life.commands.end(life.now),
-    'the node falls silent: the sender takes over': lambda life: life.commands.sender_took_over('silent', GRAVITY / 2),
+    'the same controller is back': lambda life: life.commands.controller_back(life.now, 'back'),
+    'the node is asked to end, or another robot description comes': lambda life: (
+        life.commands.end(life.now)
+    ),
+    'the node stops reporting: the sender takes over': lambda life: life.commands.sender_took_over('silent', GRAVITY / 2),
     'the sender dies': lambda life: life.commands.sender_lost('died'),
 }
 
 
 def table() -> list[tuple[str, str, str]]:
-    """Return event, state and what docs/commands.md says becomes of it."""
+    """Return event, state and result of each cell of the table in docs/commands.md."""
     text = (ROOT / 'docs' / 'commands.md').read_text()
     rows = [[cell.strip() for cell in line.strip('|').split('|')] for line in text.splitlines() if line.startswith('|')]
     start = next(k for k, row in enumerate(rows) if row[0] == 'event')
@@ -124,7 +126,7 @@ def test_an_event_leads_where_the_documents_table_says(event: str, state: str, c
         EVENTS[event](life)
     expected = re.split(r'[,:;]', cell)[0].strip()
     assert life.commands.stage == (before if expected in ('stays', 'refused') else Stage(expected))
-    if 'a fault is told' in cell:
+    if 'a fault is reported' in cell:
         assert life.commands.fault not in ('', fault)
     elif 'rising' not in cell:  # it clears the fault
         assert life.commands.fault == fault
