@@ -185,7 +185,7 @@ class Guiding:
 
 
 class HoldSwitch:
-    """The switch that a person holds while commands go out. Times are seconds by the steady clock."""
+    """The switch that a person holds while commands are sent. Times are seconds by the steady clock."""
 
     def __init__(self, required: bool) -> None:
         self.required = required

@@ -90,7 +90,9 @@ EVENTS: dict[str, Callable[[Life], Any]] = {
     'the node is asked to end, or another robot description comes': lambda life: (
         life.commands.end(life.now)
     ),
-    'the node stops reporting: the sender takes over': lambda life: life.commands.sender_took_over('silent', GRAVITY / 2),
+    'the node stops reporting: the sender takes over': lambda life: (
+        life.commands.sender_took_over('silent', GRAVITY / 2)
+    ),
     'the sender dies': lambda life: life.commands.sender_lost('died'),
 }
 

@@ -187,7 +187,7 @@ def bare(joint: Any) -> Any:
 
 
 def random_change(world: World) -> None:
-    """Change something that a person or a sensor may change while commands go out."""
+    """Change something that a person or a sensor may change while commands are sent."""
     rng, gravity = world.rng, ['gravity'] if 'gravity' in world.adds else []
     change = int(rng.integers(5))
     if change == 0:
