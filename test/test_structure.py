@@ -32,7 +32,7 @@ FOLDERS: dict[str, set[str]] = {
     'simulation': {'core', 'robot', 'effects', 'dynamics', 'live'},
     'identification': {'core', 'reports', 'robot', 'effects', 'equations', 'dynamics', 'recordings', 'simulation'},
     'processing': {'core', 'reports', 'robot', 'dynamics', 'live', 'recordings'},
-    'calibration': {'core', 'live'},
+    'calibration': {'core', 'dynamics', 'live'},
     'check': {'core', 'robot', 'equations', 'dynamics'},
     'page': {'core', 'robot', 'dynamics', 'simulation'},
     'nodes': {'core', 'robot', 'dynamics', 'live', 'simulation', 'calibration', 'page'},

@@ -1,19 +1,22 @@
-"""`calibrate`: a wrist sensor's bias and what hangs on it, out of poses at which the arm stands still."""
+"""`calibrate`: a wrist sensor's bias and what hangs on it, or a payload by efforts, from poses of an arm at rest."""
 
 from __future__ import annotations
 
 import argparse
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack, suppress
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from ..calibration import fit as orientations
 from ..calibration import results
 from ..calibration.fit import Calibration, fit
+from ..calibration.lifting import Lifting
 from ..calibration.samples import Sampler, read_samples, write_samples
+from ..calibration.stands import StandSampler, read_stands, write_stands
 from ..core.errors import ArgumentError, KrangDynamicsError, MissingError, unknown_name
 from ..core.files import write_whole
 from ..live.engine import engine_of
@@ -38,7 +41,10 @@ from .common import (
 DESCRIPTION = """\
 Listens to the joint states and to the raw sensor, takes a sample whenever the arm stands still for a second in a new
 orientation, and shows what that says: bias, mass and centre of mass of what hangs beyond the sensor, each with its
-standard deviation, and which way to turn the hand next. Ctrl-C ends it. Every sample is on disk at once."""
+standard deviation, and which way to turn the hand next. Ctrl-C ends it. Every sample is on disk at once.
+
+With --payload --efforts it needs no sensor: a position controller brings the arm to some poses, to each from below and
+from above, once with the empty hand (--samples FILE), once with the load (--empty FILE)."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -50,6 +56,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument('-o', '--output', type=Path, metavar='FILE', help='write a parameter file for the node')
     parser.add_argument('--apply', action='store_true', help='set the parameters of the running node in the end')
     parser.add_argument('--payload', action='store_true', help='find what the hand holds; the tool is known already')
+    parser.add_argument(
+        '--efforts', action='store_true', help='with --payload: by the efforts of the joints, without a wrist sensor'
+    )
+    parser.add_argument(
+        '--empty', type=Path, metavar='FILE', help='with --efforts: stands of the empty hand; the hand is loaded now'
+    )
     parser.add_argument('--bag', type=Path, metavar='BAG', help='a recording (mcap or sqlite3) instead of a robot')
     parser.add_argument('--params', type=Path, metavar='FILE', help="the node's parameter file; a running node's count")
     add_arm(parser)
@@ -69,7 +81,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument('--node', default='krang_dynamics', help='name of the dynamics node (default: krang_dynamics)')
     add_overwrite(parser)
     arguments = parser.parse_args(words[:at])
-    return guarded(lambda: _Command(arguments, words[at:]).run())
+    command = _LiftingCommand if arguments.efforts else _Command
+    return guarded(lambda: command(arguments, words[at:]).run())
 
 
 class _Command:
@@ -85,7 +98,8 @@ class _Command:
         told = self._told
         if told.fit_only and (told.bag or not told.samples):
             raise ArgumentError('--fit-only needs --samples FILE, and no --bag: nothing else is read')
-        check_outputs([told.samples], [told.params, told.bag], overwrite=True)  # samples that are there are kept
+        self._check_arguments()
+        check_outputs([told.samples], [told.params, told.bag, told.empty], overwrite=True)  # what is there is kept
         check_outputs([told.output], [told.params, told.bag, told.samples], told.overwrite)
         beside = arm_beside([told.bag]) if told.bag and not told.params else None
         arm = read_arm_file(told.arm or beside)
@@ -98,10 +112,21 @@ class _Command:
                 if told.bag:
                     self._replay(told.bag)
                 elif told.fit_only:
-                    self._sampler.status = 'no more samples are taken (--fit-only)'
+                    self._stop_sampling('no more are taken (--fit-only)')
                 elif node:
-                    node.listen(self._engine, self._sampler, self._changed)
+                    self._listen(node)
             return self._conclude(node)
+
+    def _check_arguments(self) -> None:
+        """Refuse options that belong to the other kind of calibration."""
+        if self._told.empty:
+            raise ArgumentError('--empty is of --payload --efforts, must not stand without them')
+
+    def _listen(self, node: Any) -> None:
+        node.listen(self._engine, self._sampler, self._changed)
+
+    def _stop_sampling(self, status: str) -> None:
+        self._sampler.status = status
 
     def _node(self) -> Any:
         try:
@@ -113,12 +138,15 @@ class _Command:
     def _of_running(self, node: Any) -> dict[str, Any]:
         """Return what the running node says; without it, a parameter file or the defaults must do."""
         try:
-            return dict(node.known())
+            return self._parameters_of(node)
         except KrangDynamicsError as error:
             if self._told.apply:
                 raise
             say(f'{error}: {self._told.params or "its defaults"} must do')
             return {}
+
+    def _parameters_of(self, node: Any) -> dict[str, Any]:
+        return dict(node.known())
 
     def _begin(self, given: dict[str, Any]) -> None:
         told = self._told
@@ -193,5 +221,90 @@ class _Command:
             say(f'wrote {told.output}')
         if told.apply:
             node.apply(results.values(found, told.hand, told.payload))
+            say(f'set on {told.node}')
+        return 0
+
+
+class _LiftingCommand(_Command):
+    """One run of payload by lifting: with the empty hand, or with the load where `--empty` is given."""
+
+    _asked: Mapping[str, Any] = MappingProxyType({})  # parameters of the running node, if there is one
+
+    def _check_arguments(self) -> None:
+        told = self._told
+        if not told.payload or told.drift or told.leave_out:
+            raise ArgumentError('--efforts needs --payload, and goes without --drift and --leave-out')
+        if not told.empty and (told.apply or told.output):
+            raise ArgumentError('-o and --apply need --empty FILE: the payload is the difference to the empty hand')
+        if not told.empty and told.bag and not told.samples:
+            raise ArgumentError('--bag without --empty needs --samples FILE, where the stands of the empty hand go')
+
+    def _parameters_of(self, node: Any) -> dict[str, Any]:
+        self._asked = node.all_known()  # of efforts, all that the node does counts
+        return dict(self._asked)
+
+    def _begin(self, given: dict[str, Any]) -> None:
+        told = self._told
+        self._engine = engine_of(given)
+        if told.hand not in self._engine.inputs.hands:
+            raise unknown_name('hand', told.hand, self._engine.inputs.hands)
+        names = self._engine.dynamics.joint_names
+        self._stands = StandSampler(self._engine, told.hand)
+        if told.samples and (told.fit_only or told.samples.exists()):
+            self._stands.stands += read_stands(told.samples, names)
+        empty = read_stands(told.empty, names) if told.empty else None
+        self._lifting = Lifting(self._engine, self._stands, empty)
+        now = time.strftime('%Y%m%d_%H%M%S')
+        self._kept = told.samples or (None if told.bag else Path(f'{told.hand}_stands_{now}.csv'))
+        self._changed(False)
+
+    def _listen(self, node: Any) -> None:
+        if self._asked:
+            self._stands.refusal = node.commands_refusal
+        node.listen_to_efforts(self._engine, self._lifting, self._changed)
+
+    def _stop_sampling(self, status: str) -> None:
+        self._stands.status = status
+
+    def _replay(self, path: Path) -> None:
+        """Take stands from a recording; Ctrl-C leaves what was found so far."""
+        inputs = self._engine.inputs
+        with Bag(path) as bag, suppress(KeyboardInterrupt):
+            topics = bag.topics(tuple(inputs.hands), '', inputs.uses_imu, inputs.topics)
+            note(*(f'{path}: {line}' for line in (*bag.notes, *topics.notes)))
+            for message in bag.messages(topics):
+                torques = deliver(self._engine, message)
+                if torques is not None and self._stands.update(torques, message.arrival):
+                    self._changed(True)
+
+    def _changed(self, sampled: bool) -> None:
+        stands = self._stands.stands
+        if sampled and self._kept:
+            write_stands(self._kept, stands, self._engine.dynamics.joint_names)
+        if self._lines.watched:
+            self._lines.show(self._table())
+        elif sampled:
+            say(f'stand {len(stands)} taken', flush=True)
+
+    def _table(self) -> list[str]:
+        return self._lifting.table()
+
+    def _conclude(self, node: Any) -> int:
+        """Say and write the payload; return 0 if it was found, or if the hand was empty and stands were taken."""
+        told, count = self._told, len(self._stands.stands)
+        if not self._lines.watched:
+            say('\n'.join(self._table()))
+        if self._kept and count:
+            what = 'go on with them by --samples' if told.empty else 'lift the load in the same poses, with --empty'
+            say(f'{count} stands are in {self._kept}; {what} {self._kept}')
+        if not count or (told.empty and self._lifting.trouble):
+            no_stands = f'no stands: {self._stands.refused or self._stands.status}'
+            say_error(f'Not concluded: {self._lifting.trouble if count else no_stands}.')
+            return 1
+        if told.output:
+            write_whole(told.output, self._lifting.parameter_file())
+            say(f'wrote {told.output}')
+        if told.apply:
+            node.apply(self._lifting.values())
             say(f'set on {told.node}')
         return 0

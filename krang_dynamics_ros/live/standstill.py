@@ -1,9 +1,9 @@
-"""Standstill of a robot: joints do not move, and the readings of a hand's sensor are steady."""
+"""Standstill of a robot: joints do not move, and readings (of a hand's sensor, or efforts) are steady."""
 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -15,6 +15,7 @@ SLOW = 0.05  # rad/s, m/s: above the noise of a differentiated velocity
 STEADY = 0.005  # rad, m: far above the noise of an encoder
 NOISE = (2.0, 0.2)  # N, N m, standard deviation: above the noise of a cheap sensor
 DRIFT = (0.3, 0.03)  # N, N m, between the means of both halves, beyond the effect of noise
+EFFORT_DRIFT = (0.05, 0.02)  # N m (N), and share of the effort: a controller that has settled drifts by less
 MIN_READINGS = 10  # readings
 MIN_COVERAGE = 0.8  # of the time
 
@@ -32,19 +33,51 @@ class Average(NamedTuple):
     """The mean of the readings of a hand at standstill."""
 
     reading: Reading  # mean
-    deviation: Array  # (6) standard deviation of a single reading
+    deviation: Array  # (6, or n of efforts) standard deviation of a single reading
     readings: int  # in the mean
     q: Array  # (n) mean
     time: float | None = None  # s, of the last reading; None: unknown
 
 
+def wrench_fault(numbers: Array) -> str:
+    """Return why readings (m, 6) of a sensor are not steady, or ''."""
+    for values, limits, kind in ((numbers.std(axis=0), NOISE, 'noise'), (drift(numbers), DRIFT, 'drift')):
+        force, moment = values[:3].max(), values[3:].max()
+        if force > limits[0] or moment > limits[1]:
+            return (
+                f'the readings have a {kind} of {max(force, 0):.2g} N and {max(moment, 0):.2g} N m, '
+                f'must be below {limits[0]:g} and {limits[1]:g}'
+            )
+    return ''
+
+
+def effort_fault(numbers: Array) -> str:
+    """Return why efforts (m, n; N m, N) are not steady, or ''; efforts that are NaN are left out."""
+    limits = EFFORT_DRIFT[0] + EFFORT_DRIFT[1] * np.abs(numbers.mean(axis=0))
+    excess = np.nan_to_num(drift(numbers) - limits, nan=-np.inf, neginf=-np.inf)
+    k = int(excess.argmax())
+    if excess[k] <= 0:
+        return ''
+    return f'effort {k + 1} still drifts by {drift(numbers)[k]:.2g} N m, must be below {limits[k]:.2g}'
+
+
+def drift(numbers: Array) -> Array:
+    """Return the drift of each column between the means of both halves, less what noise alone explains."""
+    half = len(numbers) // 2
+    difference = np.abs(numbers[:half].mean(axis=0) - numbers[half:].mean(axis=0))
+    noise = np.diff(numbers, axis=0).std(axis=0) / np.sqrt(2)  # without slow changes
+    return np.asarray(difference - 10 * noise / np.sqrt(len(numbers)))  # five standard deviations of that by noise
+
+
 class Standstill:
     """The readings of the last seconds."""
 
-    def __init__(self, joint_names: Sequence[str], seconds: float) -> None:
-        """`seconds` is the required duration of the standstill."""
+    def __init__(
+        self, joint_names: Sequence[str], seconds: float, unsteady: Callable[[Array], str] = wrench_fault
+    ) -> None:
+        """Take the required duration, and the function that tells why readings (m, k) are not steady."""
         self.joint_names = tuple(joint_names)
-        self.seconds = seconds
+        self.seconds, self._unsteady = seconds, unsteady
         self._moments: deque[Moment] = deque()
 
     def forget(self) -> None:
@@ -70,7 +103,7 @@ class Standstill:
             return f'{covered:.1f} s of readings, must be {self.seconds:g} s with at least {MIN_READINGS} readings'
         if len(frames := {moment.reading[1:] for moment in moments}) > 1:
             return f'readings come in several frames: {sorted(axes or "the hand" for axes, _ in frames)}, must be one'
-        return self._motion() or self._noise()
+        return self._motion() or self._unsteady(self._numbers())
 
     def _motion(self) -> str:
         speeds = [np.abs(moment.dq) for moment in self._moments if moment.dq is not None]
@@ -81,21 +114,6 @@ class Standstill:
         if travel.max() > STEADY:
             k = int(travel.argmax())
             return f'{self.joint_names[k]} has moved by {travel[k]:.3g} rad, must be below {STEADY:g}'
-        return ''
-
-    def _noise(self) -> str:
-        numbers = self._numbers()
-        deviation, half = numbers.std(axis=0), len(numbers) // 2
-        drift = np.abs(numbers[:half].mean(axis=0) - numbers[half:].mean(axis=0))
-        noise = np.diff(numbers, axis=0).std(axis=0) / np.sqrt(2)  # without slow changes
-        drift -= 10 * noise / np.sqrt(len(numbers))  # five standard deviations of the drift that noise alone causes
-        for values, limits, kind in ((deviation, NOISE, 'noise'), (drift, DRIFT, 'drift')):
-            force, moment = values[:3].max(), values[3:].max()
-            if force > limits[0] or moment > limits[1]:
-                return (
-                    f'the readings have a {kind} of {max(force, 0):.2g} N and {max(moment, 0):.2g} N m, '
-                    f'must be below {limits[0]:g} and {limits[1]:g}'
-                )
         return ''
 
     def _numbers(self) -> Array:

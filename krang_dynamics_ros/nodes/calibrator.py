@@ -18,10 +18,13 @@ from rclpy.parameter_client import AsyncParameterClient
 from rclpy.signals import SignalHandlerOptions
 from sensor_msgs.msg import Imu, JointState
 
+from ..calibration.lifting import Lifting
 from ..calibration.samples import Sampler
 from ..core.errors import ArgumentError, KrangDynamicsError
+from ..dynamics.terms import Torques
 from ..live.engine import Engine
 from ..live.messages import ImuMessage, imu_of, stamp_of, wrench_of
+from .payload_proposal import PayloadProposal
 from .topics import INPUT
 
 DISCOVERY = 4.0  # s: nodes announce themselves every 3 s, and the first announcement may be lost
@@ -85,26 +88,46 @@ OF_HAND = (
 
 
 class Calibrator:
-    """A node that only subscribes. Use it in a `with`."""
+    """A node that subscribes, and sets parameters of the dynamics node on request. Use it in a `with`."""
 
     def __init__(self, hand: str, target: str, ros_arguments: Sequence[str] = ()) -> None:
         """`target` is the name of the dynamics node whose parameters are read, and set to the result."""
         rclpy.init(args=list(ros_arguments), signal_handler_options=SignalHandlerOptions.NO)
         self._node = rclpy.create_node('krang_calibrate')
         self._hand = hand
-        self._remote = RemoteParameters(self._node, target)
+        self._asking = rclpy.create_node('krang_calibrate_parameters')  # one of its own: callbacks ask by it too
+        self._remote = RemoteParameters(self._asking, target)
 
     def __enter__(self) -> Calibrator:
         return self
 
     def __exit__(self, *_: type[BaseException] | BaseException | TracebackType | None) -> None:
         self._node.destroy_node()
+        self._asking.destroy_node()
         rclpy.shutdown()
 
     def known(self) -> dict[str, Any]:
         """Return the parameters of the running node that a calibration needs, or raise `RemoteError`."""
         self._remote.find()
         return self._remote.values([*GLOBAL, *(f'{self._hand}.{key}' for key in OF_HAND)])
+
+    def all_known(self) -> dict[str, Any]:
+        """Return all parameters of the running node, or raise `RemoteError`."""
+        self._remote.find()
+        return self._remote.all_values()
+
+    def commands_refusal(self) -> str:
+        """Return why efforts of now show no load: the running node commands the arm, or does not answer; else ''."""
+        try:
+            enabled = self._remote.values(['command_enabled']).get('command_enabled', False)
+        except RemoteError as error:
+            return f'whether commands are enabled is not known: {error}'
+        if not enabled:
+            return ''
+        return (
+            f'commands of {self._remote.target} are enabled: under gravity compensation the effort is the command, and '
+            'shows no load; disable them, and hold the arm with a position controller'
+        )
 
     def apply(self, values: Mapping[str, Any]) -> None:
         """Set parameters of the running node, or raise `RemoteError` with its reason."""
@@ -113,6 +136,22 @@ class Calibrator:
     def listen(self, engine: Engine, sampler: Sampler, changed: Callable[[bool], None]) -> None:
         """Collect samples until a stop signal. `changed` is called often (False), and after each sample (True)."""
         _Subscriptions(self._node, engine, sampler, changed)
+        self._spin(changed)
+
+    def listen_to_efforts(self, engine: Engine, lifting: Lifting, changed: Callable[[bool], None]) -> None:
+        """Collect stands until a stop signal, and propose the payload. `changed` is called as in `listen`."""
+        proposal = PayloadProposal(self._node, lifting, engine.dynamics.name, self.apply)
+        proposal.publish()
+
+        def on_stand() -> None:
+            changed(True)
+            proposal.publish()
+
+        _EffortSubscriptions(self._node, engine, lifting, on_stand)
+        self._spin(changed)
+
+    def _spin(self, changed: Callable[[bool], None]) -> None:
+        """Process messages until a stop signal."""
         ended: list[int] = []
         before = {name: signal.signal(name, lambda number, _: ended.append(number)) for name in _SIGNALS}
         executor = EventsExecutor()
@@ -131,14 +170,13 @@ class Calibrator:
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
-class _Subscriptions:
-    """The subscriptions: they pass each message to the engine, and each reading to the sampler."""
+class _JointSubscriptions:
+    """The subscriptions that all calibrations need: they pass each message to the engine."""
 
-    def __init__(self, node: Any, engine: Engine, sampler: Sampler, changed: Callable[[bool], None]) -> None:
-        self._node, self._engine, self._sampler, self._changed = node, engine, sampler, changed
+    def __init__(self, node: Any, engine: Engine, hand: str) -> None:
+        self._node, self._engine, self._hand = node, engine, hand
         topics = engine.inputs.topics
         node.create_subscription(JointState, topics.joint_states, self._on_joint_state, INPUT)
-        node.create_subscription(WrenchStamped, topics.wrenches[sampler.hand.name], self._on_wrench, INPUT)
         if engine.inputs.uses_imu:
             node.create_subscription(Imu, topics.imu, self._on_imu, INPUT)
 
@@ -147,15 +185,14 @@ class _Subscriptions:
 
     def _on_joint_state(self, message: JointState) -> None:
         columns = (np.asarray(message.position), np.asarray(message.velocity), np.asarray(message.effort))
+        now = self._now()
         if (stamp := self._stamp(message, 'joint_states')) is not None:
-            self._engine.on_joint_state(message.name, *columns, stamp, self._now())
+            torques = self._engine.on_joint_state(message.name, *columns, stamp, now)
+            if torques is not None:
+                self._on_torques(torques, now)
 
-    def _on_wrench(self, message: WrenchStamped) -> None:
-        now, hand = self._now(), self._sampler.hand.name
-        if (stamp := self._stamp(message, 'wrench')) is not None:
-            self._engine.inputs.on_wrench(hand, *wrench_of(message), stamp, now)
-        if self._sampler.look(now):
-            self._changed(True)
+    def _on_torques(self, torques: Torques, now: int) -> None:
+        """Use a joint state that makes all joints known."""
 
     def _on_imu(self, message: Imu) -> None:
         if (stamp := self._stamp(message, 'imu')) is not None:
@@ -166,5 +203,33 @@ class _Subscriptions:
         try:
             return stamp_of(message)
         except ArgumentError as error:
-            self._engine.refuse(kind, self._sampler.hand.name, str(error))
+            self._engine.refuse(kind, self._hand, str(error))
             return None
+
+
+class _Subscriptions(_JointSubscriptions):
+    """The subscriptions for a wrist sensor: each reading goes to the sampler too."""
+
+    def __init__(self, node: Any, engine: Engine, sampler: Sampler, changed: Callable[[bool], None]) -> None:
+        super().__init__(node, engine, sampler.hand.name)
+        self._sampler, self._changed = sampler, changed
+        node.create_subscription(WrenchStamped, engine.inputs.topics.wrenches[self._hand], self._on_wrench, INPUT)
+
+    def _on_wrench(self, message: WrenchStamped) -> None:
+        now = self._now()
+        if (stamp := self._stamp(message, 'wrench')) is not None:
+            self._engine.inputs.on_wrench(self._hand, *wrench_of(message), stamp, now)
+        if self._sampler.look(now):
+            self._changed(True)
+
+
+class _EffortSubscriptions(_JointSubscriptions):
+    """The subscriptions for efforts: each joint state goes to the sampler of stands too."""
+
+    def __init__(self, node: Any, engine: Engine, lifting: Lifting, on_stand: Callable[[], None]) -> None:
+        super().__init__(node, engine, lifting.hand.name)
+        self._lifting, self._on_stand = lifting, on_stand
+
+    def _on_torques(self, torques: Torques, now: int) -> None:
+        if self._lifting.sampler.update(torques, now):
+            self._on_stand()

@@ -1,0 +1,232 @@
+"""Stands of an arm for a payload by lifting: taken whenever it comes to rest, and kept in a file."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..core.errors import ArgumentError, FaultsError, fault, unknown_name
+from ..core.files import whole_file
+from ..core.inertia import Inertia
+from ..core.spatial import Array, frozen
+from ..core.wrench import Load, Wrench
+from ..dynamics.terms import Torques
+from ..live.engine import Engine
+from ..live.firmware import payload_of_hand
+from ..live.standstill import STEADY, Standstill, effort_fault
+from ..live.wrenches import Reading
+from .payload_by_lifting import Stand, loaded
+
+REVERSAL = 0.002  # rad, m: above the noise of an encoder
+SECONDS = 1.0  # duration of a stand
+PERIOD = 0.1  # s between two checks: a check goes through all efforts of a second
+ROUNDING = 1e-4  # of the largest torque: efforts that equal the total within this are commands
+UNIT = [Inertia(1.0), *(Inertia(0.0, frozen(row)) for row in np.eye(3))]  # m, MX, MY, MZ
+
+
+class LastTravel:
+    """Direction of the last travel of each joint; a motion back by less than `REVERSAL` does not count."""
+
+    def __init__(self, n: int) -> None:
+        self._n = n
+        self.forget()
+
+    def forget(self) -> None:
+        """Forget all motion."""
+        self.side = np.zeros(self._n)
+        self._extreme: Array | None = None
+
+    def update(self, q: Array) -> None:
+        """Store positions (n)."""
+        if self._extreme is None:
+            self._extreme = q.copy()
+        way = q - self._extreme
+        turned = np.abs(way) > REVERSAL
+        follows = turned | (self.side * way > 0)
+        self.side = np.where(turned, np.sign(way), self.side)
+        self._extreme = np.where(follows, q, self._extreme)
+
+
+class HoldingTorque:
+    """Torques that hold a hand's load, from measured efforts."""
+
+    def __init__(self, engine: Engine, hand: str) -> None:
+        """Take the meaning of efforts from the parameters of the engine.
+
+        Raises:
+            ArgumentError: the firmware has removed a payload on a flange that the robot does not have.
+        """
+        self._dynamics, self._hand = engine.dynamics, engine.inputs.hands[hand]
+        self.efforts = engine.external.efforts
+        link, body = payload_of_hand(engine.settings, hand, self._hand.link)
+        gravity = np.array(engine.settings['robot.gravity'], dtype=float)
+        self._removed = Load(link, body, gravity=gravity) if body.m and self.without_gravity else None
+        if self._removed and link not in self._dynamics.link_names:
+            raise unknown_name(f'{hand}.robot_flange: link', link, self._dynamics.link_names)
+
+    @property
+    def without_gravity(self) -> bool:
+        """Whether the firmware has removed gravity from efforts, and with it the payload that it knows."""
+        return self.efforts.source == 'external' or 'gravity' in self.efforts.without
+
+    def columns(self, q: Array) -> Array:
+        """Return the torques (n, 4) that hold a unit mass, and unit first moments, on the hand's link at q (n)."""
+        return np.column_stack([self._holding(q, Load(self._hand.link, body)) for body in UNIT])
+
+    def _holding(self, q: Array, load: Load) -> Array:
+        (weight,) = self._dynamics.weights(q, [load])
+        return -self._dynamics.wrench_torque(q, [Wrench.of(load.link, weight)])
+
+    def measured(self, q: Array, effort: Array) -> Array:
+        """Return the joint torques (n) of efforts (n) at rest; external torques with the sign of a load to hold."""
+        torque = self.efforts.torques(q[None], np.zeros((1, len(q))), effort[None])[0]
+        return np.asarray(-torque if self.efforts.source == 'external' else torque)
+
+    def residual(self, q: Array, effort: Array) -> Array:
+        """Return measured minus modelled holding torque (n) of efforts (n) at rest, without any payload in the model.
+
+        A payload that the firmware knows counts where the firmware has removed its weight from the efforts.
+        """
+        torque = self.measured(q, effort)
+        if self.efforts.source != 'external':
+            torque = torque - self._dynamics.Q(q) - self._dynamics.drive.spring_torque(q)
+        if self._hand.payload.m and not self.without_gravity:
+            torque = torque + self.columns(q) @ self._hand.payload.parameters[:4]
+        return np.asarray(torque if self._removed is None else torque + self._holding(q, self._removed))
+
+
+class StandSampler:
+    """The stands so far, and what keeps the next one from being taken."""
+
+    def __init__(self, engine: Engine, hand: str) -> None:
+        """Take the engine, which gets each message first.
+
+        Raises:
+            ArgumentError: the base may move, so that a pose is not the joints' alone; see also `HoldingTorque`.
+        """
+        if engine.inputs.base is not None:
+            raise ArgumentError('base_motion must be fixed for a payload by lifting; set `gravity` to that of the base')
+        self._engine = engine
+        self.refusal: Callable[[], str] = lambda: ''  # why efforts of now show no load; asked before each stand
+        self.hand, self.holding = engine.inputs.hands[hand], HoldingTorque(engine, hand)
+        efforts = self.holding.efforts
+        names = engine.dynamics.joint_names
+        self._still = Standstill(names, SECONDS, lambda numbers: effort_fault(numbers * efforts.scale))
+        self._travel = LastTravel(len(names))
+        self._checked, self._last_q = 0, np.full(len(names), np.inf)
+        self.stands: list[Stand] = []
+        self.status = 'no joint states of all joints yet'
+        self.refused = ''  # why the last rest was no stand
+        engine.inputs.states.timeline.on_reset(self._forget)
+
+    def _forget(self) -> None:
+        self._still.forget()
+        self._travel.forget()
+        self._last_q[:] = np.inf
+
+    def update(self, torques: Torques, now: int) -> Stand | None:
+        """Look at a joint state that came now (ns); return a stand if it completes one."""
+        state = torques.state
+        self._travel.update(state.q)
+        if state.effort is None or np.isnan(state.effort).all():
+            self.status = 'joint_states has no effort'
+            return None
+        self._still.add(now, Reading(state.effort.copy(), '', ''), state.q, state.dq)
+        if np.abs(state.q - self._last_q).max() > STEADY:
+            self._last_q[:] = np.inf  # moved since the last stand
+        if now - self._checked < PERIOD * 1e9 and now >= self._checked:
+            return None
+        self._checked = now
+        return self._consider(torques, now)
+
+    def _consider(self, torques: Torques, now: int) -> Stand | None:
+        if fault_now := self._still.fault(now):
+            self.status = fault_now
+            return None
+        if np.isfinite(self._last_q).all():
+            self.status = 'at rest where a stand was taken; go on'
+            return None
+        average = self._still.average()
+        effort = average.reading.numbers
+        measured = loaded(self.holding.columns(average.q)) & np.isfinite(effort)
+        if why := self._unusable(torques, average.q, effort, measured):
+            self.status = self.refused = why
+            return None
+        deviation = average.deviation * np.abs(self.holding.efforts.scale) / np.sqrt(average.readings)
+        stand = Stand(average.q, self.holding.residual(average.q, effort), deviation, self._travel.side.copy())
+        self.stands.append(stand)
+        self._last_q = average.q.copy()
+        self.status = f'stand {len(self.stands)} taken; go on'
+        return stand
+
+    def _unusable(self, torques: Torques, q: Array, effort: Array, measured: NDArray[np.bool_]) -> str:
+        """Return why a rest is no stand, or ''; `measured` are the joints (n) that bear the hand and have efforts."""
+        if not measured.any():
+            return f'no joint that bears {self.hand.link} has an effort'
+        if not (measured & (self._travel.side != 0)).any():
+            return 'at rest since the start; move the arm away and back, so that the side it comes from is known'
+        return self.refusal() or self._commanded(torques, q, effort, measured)
+
+    def _commanded(self, torques: Torques, q: Array, effort: Array, measured: NDArray[np.bool_]) -> str:
+        """Return that efforts are the total of the model, or ''."""
+        total = torques.total(self._engine.summed)
+        if total is None or self.holding.efforts.source == 'external':
+            return ''
+        difference = np.abs(self.holding.measured(q, effort) - total)[measured].max()
+        if difference > ROUNDING * np.abs(total[measured]).max():
+            return ''
+        return (
+            'effort equals torque/total to rounding: it is the command, which shows no load; '
+            'hold the arm with a position controller'
+        )
+
+
+class StandsError(FaultsError):
+    """A file of stands that cannot be used."""
+
+
+QUANTITIES = ('position', 'residual', 'deviation', 'side')
+
+
+def write_stands(path: Path, stands: Sequence[Stand], joint_names: Sequence[str]) -> None:
+    """Write stands, a row each: positions (rad, m), residuals and their deviations (N m, N), sides, by joint.
+
+    The file is whole at any moment.
+    """
+    with whole_file(path) as stream:
+        writer = csv.writer(stream)
+        writer.writerow(_header(joint_names))
+        writer.writerows([repr(x) for x in np.concatenate(stand).tolist()] for stand in stands)
+
+
+def read_stands(path: Path, joint_names: Sequence[str]) -> list[Stand]:
+    """Read stands of a robot with these joints, or raise `StandsError`."""
+    try:
+        with path.open(newline='', encoding='utf-8') as stream:
+            first, *rows = list(csv.reader(stream)) or [[]]
+    except (UnicodeDecodeError, csv.Error) as error:
+        raise StandsError(str(path), [fault('file', str(error), 'must be CSV text')]) from None
+    if first != _header(joint_names):
+        must = f'must be position, residual, deviation and side of each of {", ".join(joint_names)}'
+        raise StandsError(str(path), [fault('first line', first, must)])
+    return [_stand(path, number, row, len(joint_names)) for number, row in enumerate(rows, 2)]
+
+
+def _header(joint_names: Sequence[str]) -> list[str]:
+    return [f'{what}.{name}' for what in QUANTITIES for name in joint_names]
+
+
+def _stand(path: Path, number: int, row: Sequence[str], n: int) -> Stand:
+    try:
+        q, residual, deviation, side = np.array(row, dtype=float).reshape(4, n)
+    except ValueError:
+        raise StandsError(str(path), [fault(f'line {number}', row, f'must be {4 * n} numbers')]) from None
+    usable = np.isfinite(q).all() and not np.isinf([residual, deviation]).any() and np.isin(side, (-1, 0, 1)).all()
+    if not usable:
+        must = 'must have finite positions, efforts that are finite or nan, and sides -1, 0 or 1'
+        raise StandsError(str(path), [fault(f'line {number}', row, must)])
+    return Stand(q, residual, deviation, side)
