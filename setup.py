@@ -27,6 +27,7 @@ setup(
         (f'{SHARE}/urdf', glob('urdf/*.urdf')),
         (f'{SHARE}/launch', glob('launch/*.launch.py')),
         (f'{SHARE}/rviz', glob('rviz/*.rviz')),
+        (f'{SHARE}/layouts', glob('layouts/*')),  # PlotJuggler, Foxglove
         (f'lib/{PACKAGE}', glob('scripts/*')),  # for `ros2 run`; entry points would all be on the path of who uses pip
     ],
     install_requires=['numpy', 'PyYAML', 'pin>=4.1,<5', 'rich'],

@@ -36,6 +36,12 @@ NODES = {
     'viewer_node': 'a page in the browser with the robot and its torques',
 }
 
+REMEDIES = {  # of modules that some commands need
+    'rclpy': 'source ROS, or use the .venv of `make`',
+    'scipy': "in a clone: pip install '.[recordings,identification]'",
+    'rosbags': "in a clone: pip install '.[recordings]'",
+}
+
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command or node that is named first; the rest is its own."""
@@ -58,9 +64,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         module = importlib.import_module(f'.{folder}.{chosen.command}', __package__)
     except ModuleNotFoundError as error:
-        if error.name != 'rclpy':
+        name = str(error.name).partition('.')[0]
+        if name not in REMEDIES:
             raise
-        sys.stderr.write('rclpy, which nodes need, is not on this machine; source ROS, or use the .venv of `make`\n')
+        sys.stderr.write(f'{name}, which `{chosen.command}` needs, is not on this machine; {REMEDIES[name]}\n')
         return 2
     return int(module.main(chosen.arguments))
 

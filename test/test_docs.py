@@ -148,7 +148,8 @@ def test_commands_run_as_typed(name: str, clone: Path) -> None:
 
 @pytest.mark.parametrize('name', DOCUMENTS)
 def test_files_that_are_named_exist(name: str) -> None:
-    for named in re.findall(r'`((?:config|urdf|docs|test|examples|launch|rviz|benchmarks)/[\w./]*)`', DOCUMENTS[name]):
+    folders = 'config|urdf|docs|test|examples|launch|layouts|rviz|benchmarks'
+    for named in re.findall(rf'`((?:{folders})/[\w./]*)`', DOCUMENTS[name]):
         assert (ROOT / named).exists(), named
     for link in re.findall(r'\]\((?!http)([^)#]+)[^)]*\)', DOCUMENTS[name]):
         assert (PLACES[name].parent / link).exists(), link

@@ -82,7 +82,7 @@ def test_pip_puts_one_command_on_the_path(tmp_path: Path) -> None:
     assert {str(path.relative_to(ROOT)) for path in files} <= set(names)  # the page's styles and scripts too
     data = {name.partition('.data/data/')[2] for name in names if '.data/data/' in name}
     assert {f'lib/krang_dynamics_ros/{path.name}' for path in (ROOT / 'scripts').iterdir()} <= data
-    for folder in ('config', 'launch', 'rviz', 'urdf'):
+    for folder in ('config', 'launch', 'layouts', 'rviz', 'urdf'):
         for path in (ROOT / folder).rglob('*.*'):
             if '__pycache__' not in path.parts:
                 assert f'share/krang_dynamics_ros/{path.relative_to(ROOT)}' in data
