@@ -84,7 +84,7 @@ curves = {term: np.array([row[term] for row in rows]) for term in rows[0]}
 
 
 Figure()"""),
-    ('markdown', """Next: `krang check my_arm.urdf` compares 28 quantities in this way; docs/library.md lists
+    ('markdown', """Next: `krang check my_arm.urdf` compares all quantities in this way; docs/library.md lists
 all calls."""),
 )  # fmt: skip
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -41,6 +42,16 @@ def test_check_takes_the_backend_that_the_node_would_run_on() -> None:
     refused = run('check', '--backend', 'compiled', '--urdf', 'urdf/krang.urdf')
     assert refused.returncode == 2
     assert "must be 'pinocchio' for a URDF" in refused.stderr
+
+
+def test_a_command_that_lacks_a_module_names_what_to_install(tmp_path: Path) -> None:
+    (tmp_path / 'scipy.py').write_text("raise ModuleNotFoundError('no scipy', name='scipy.interpolate')")
+    command = [sys.executable, '-m', 'krang_dynamics_ros', 'process', '--help']
+    environment = os.environ | {'PYTHONPATH': f'{tmp_path}:{ROOT}'}
+    done = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=60, check=False)
+    assert done.returncode == 2
+    assert done.stderr.startswith('scipy, which `process` needs, is not on this machine; ')
+    assert "pip install '.[recordings,identification]'" in done.stderr
 
 
 def test_who_stops_reading_hears_no_complaint() -> None:
