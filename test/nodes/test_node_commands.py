@@ -260,7 +260,7 @@ def test_another_node_that_gives_commands_is_named_and_both_do_not_drive(driven:
     other = driven.client.node.create_publisher(Float64MultiArray, 'effort_commands', 1)
     driven.client.until(driven.reaches(np.zeros(2)), driven.say)
     driven.client.until(lambda: 'effort_commands are published by /client too' in driven.status, driven.say)
-    driven.refused('come from /client too; end all but one')
+    driven.refused('are published by /client too; stop all publishers but one')
     driven.client.node.destroy_publisher(other)
     driven.on()
 
@@ -279,7 +279,7 @@ def test_enabling_looks_for_other_publishers_at_that_moment(robot: Robot) -> Non
         driven = Driven(number, robot, *WORDS, code=LOOKS_WHEN_ASKED)
         other = driven.client.node.create_publisher(Float64MultiArray, 'effort_commands', 1)
         driven.client.until(lambda: other.get_subscription_count() > 0)
-        driven.refused('come from /client too; end all but one')
+        driven.refused('are published by /client too; stop all publishers but one')
         driven.client.close()
         assert driven.process.end() == 0
 
