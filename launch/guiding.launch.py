@@ -20,6 +20,14 @@ def generate_launch_description() -> LaunchDescription:
             ),
             DeclareLaunchArgument('button', default_value='5', description='number of the button that is held'),
             DeclareLaunchArgument('namespace', default_value='', description='namespace of nodes and topics'),
+            # First, for launch leaves running what it has started when a package is missing.
+            Node(
+                package='joy',
+                executable='joy_node',
+                namespace=LaunchConfiguration('namespace'),
+                parameters=[{'autorepeat_rate': 20.0}],  # a switch that is silent for 0.2 s counts as released
+                output='screen',
+            ),
             Node(
                 package='krang_dynamics_ros',
                 executable='dynamics_node',
@@ -34,13 +42,6 @@ def generate_launch_description() -> LaunchDescription:
                 namespace=LaunchConfiguration('namespace'),
                 parameters=[{'button': ParameterValue(LaunchConfiguration('button'), value_type=int)}],
                 on_exit=Shutdown(reason='hold_switch_node has ended'),
-                output='screen',
-            ),
-            Node(
-                package='joy',
-                executable='joy_node',
-                namespace=LaunchConfiguration('namespace'),
-                parameters=[{'autorepeat_rate': 20.0}],  # a switch that is silent for 0.2 s counts as released
                 output='screen',
             ),
         ]

@@ -161,6 +161,7 @@ def test_the_demo_starts_simulator_node_and_page(tmp_path: Path, installed: Path
         ((RVIZ,), 'dynamics.launch.py rviz:=true', f"package '{RSP}' not found"),
         ((RSP,), 'dynamics.launch.py rviz:=true', f"package '{RVIZ}' not found"),
         ((RVIZ,), 'demo.launch.py', f"package '{RSP}' not found"),
+        ((RSP, RVIZ), 'guiding.launch.py', "package 'joy' not found"),
         ((RSP, RVIZ), 'dynamics.launch.py robot_file:=nowhere.yaml', 'nowhere.yaml'),
         ((RSP, RVIZ), 'demo.launch.py robot_file:=nowhere.yaml', 'nowhere.yaml'),
         ((RSP, RVIZ), 'demo.launch.py robot_description_topic:=/arm', 'the simulator wants robot_file'),
