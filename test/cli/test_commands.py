@@ -23,7 +23,7 @@ def test_check_proves_krang_and_prints_a_table() -> None:
     done = run('check', '--states', 10)
     assert (done.returncode, done.stderr) == (0, '')
     assert 'krang: 17 joints, 152.838 kg; 10 random states, seed 0; bare hands and payloads.' in done.stdout
-    assert 'All 25 comparisons agree to 1e-09.' in done.stdout
+    assert 'All 28 comparisons agree to 1e-09.' in done.stdout
     for quantity in ('iT_j', 'A ', 'C ', 'C dq', 'Q ', 'J^T f', 'E ', 'U ', 'dA/dt - 2C'):
         assert f'\n{quantity}' in done.stdout
 
@@ -31,7 +31,7 @@ def test_check_proves_krang_and_prints_a_table() -> None:
 def test_check_takes_krang_as_urdf_where_no_length_has_a_name() -> None:
     done = run('check', 'urdf/krang.urdf', '--states', 2)
     assert (done.returncode, done.stderr) == (0, '')
-    assert 'All 24 comparisons agree to 1e-09.' in done.stdout  # all but iT_j, which is of the report's lengths
+    assert 'All 27 comparisons agree to 1e-09.' in done.stdout  # all but iT_j, which is of the report's lengths
 
 
 def test_check_takes_the_backend_that_the_node_would_run_on() -> None:
@@ -41,7 +41,7 @@ def test_check_takes_the_backend_that_the_node_would_run_on() -> None:
     assert "krang.yaml in C, of the Lagrangian's lines" in done.stdout
     refused = run('check', '--backend', 'compiled', '--urdf', 'urdf/krang.urdf')
     assert refused.returncode == 2
-    assert "must be 'pinocchio' for a URDF" in refused.stderr
+    assert "must be 'pinocchio' with a URDF" in refused.stderr
 
 
 def test_a_command_that_lacks_a_module_names_what_to_install(tmp_path: Path) -> None:
