@@ -88,6 +88,10 @@ def _engine(arguments: argparse.Namespace) -> Engine:
     given = (arm.values if arm else {}) | given
     if arguments.robot:
         given |= {'robot_file': arguments.robot, 'robot_description_topic': ''}
+    if (mode := given.get('base_motion', 'fixed')) != 'fixed':
+        raise ArgumentError(
+            f'base_motion: {mode}, must be fixed: no IMU is read here; set gravity in the axes of the base'
+        )
     return engine_of(given)
 
 

@@ -119,15 +119,26 @@ class TrajectoryNode(Node):
 
     def _plan(self, trajectory: Trajectory) -> Plan:
         engine = self._engine
+        self._set_base()
         feed_forward = FeedForward(engine.model.robot, engine.dynamics, self._fixed(trajectory), engine.firmware)
         return feed_forward.plan(trajectory, self._settings['every'], self._settings['retime'])
+
+    def _set_base(self) -> None:
+        """Let the dynamics have the base as it is now; raise `ArgumentError` if that is unknown, or will change."""
+        base, engine = self._engine.inputs.base, self._engine
+        if base is None:
+            return
+        if base.mode == 'full':
+            raise ArgumentError('base_motion: full, must be fixed or orientation: how the base will move is not known')
+        if why := engine.inputs.base_fault(self._inputs.now()):
+            raise ArgumentError(f'the motion of the base is not known: {why}')
+        if base.motion is not None:
+            engine.dynamics.base_motion = base.motion
 
     def _fixed(self, trajectory: Trajectory) -> dict[str, float]:
         """Return the positions of the joints that a trajectory does not name."""
         states = self._engine.inputs.states
         named = {states.joint_names[k] for k in trajectory.columns_in(states.joint_names)}
-        if why := self._engine.inputs.base_fault(self._inputs.now()):
-            raise ArgumentError(f'the motion of the base is not known: {why}')
         missing = [name for name in states.missing(self._inputs.now()) if name not in named]
         if missing:
             raise ArgumentError(f'positions of {listed(missing)} are not known: name them, or publish joint_states')

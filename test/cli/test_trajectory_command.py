@@ -110,3 +110,10 @@ def test_what_cannot_be_is_refused(
     assert command.main(words) == 2
     assert reason in capsys.readouterr().err
     assert sorted(path.name for path in folder.iterdir()) == ['fast.yaml', 'motion.yaml']
+
+
+def test_a_base_that_an_imu_tells_of_is_refused(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / 'node.yaml').write_text(yaml.safe_dump({'/**': {'ros__parameters': {'base_motion': 'orientation'}}}))
+    assert command.main(['motion.yaml', '--params', 'node.yaml', '-o', 'out.yaml']) == 2
+    assert 'base_motion: orientation, must be fixed: no IMU is read here' in capsys.readouterr().err
+    assert not (folder / 'out.yaml').exists()

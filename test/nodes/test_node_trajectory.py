@@ -12,14 +12,17 @@ pytest.importorskip('rclpy', reason='rclpy is not installed: the node cannot run
 
 from geometry_msgs.msg import InertiaStamped
 from rclpy.qos import DurabilityPolicy, QoSProfile
+from sensor_msgs.msg import Imu
 from std_msgs.msg import String
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
-from krang_dynamics_ros import Dynamics, Inertia, Robot, load_robot, urdf_text
+from krang_dynamics_ros import BaseMotion, Dynamics, Inertia, Robot, load_robot, urdf_text
+from krang_dynamics_ros.core.spatial import rotation_from_rpy
 from krang_dynamics_ros.dynamics.feed_forward import FeedForward
 from krang_dynamics_ros.dynamics.trajectory import Trajectory
 from krang_dynamics_ros.nodes.trajectory_node import fill, trajectory_of
 
+from ..imu import quaternion
 from ..ros import Client, Process, domain
 
 ARM = [f'q_{k}l' for k in range(1, 8)]
@@ -136,6 +139,30 @@ def test_joints_that_nobody_knows_are_asked_for() -> None:
         process = Process(number, module='trajectory_node')
         client = Planner(number)
         client.refused(message_of(motion(ARM)), 'positions of q_imu, q_w, q_torso')
+        client.close()
+        assert process.end() == 0, process.output
+
+
+def test_a_tilted_base_counts_as_the_imu_says_it_is(robot: Robot, dynamics: Dynamics) -> None:
+    names = list(dynamics.joint_names)
+    with domain() as number:
+        process = Process(number, '--ros-args', '-p', 'base_motion:=orientation', module='trajectory_node')
+        client = Planner(number)
+        client.refused(message_of(motion(names)), 'the motion of the base is not known: no reading of the IMU')
+        R = rotation_from_rpy((0.3, -0.5, 1.0))
+        given, imu = message_of(motion(names)), Imu()
+        imu.orientation.w, imu.orientation.x, imu.orientation.y, imu.orientation.z = quaternion(R)
+        imu.header.frame_id = 'R0'
+
+        def tilt() -> None:
+            imu.header.stamp = client.stamp()
+            client.publisher(Imu, 'imu').publish(imu)
+            client.publisher(JointTrajectory, 'trajectory').publish(given)
+
+        dynamics.base_motion = BaseMotion.tilted(R)
+        wanted = FeedForward(robot, dynamics).plan(motion(names)).trajectory
+        found = trajectory_of(client.plan(given, tilt))
+        np.testing.assert_allclose(found.effort, wanted.effort, atol=1e-9)
         client.close()
         assert process.end() == 0, process.output
 
