@@ -1,4 +1,4 @@
-"""Records docs/page.webp: the page of `make run`, a hand that is pulled, and the torques that follow.
+"""Records docs/page.webp: the tour of the page of `make run`, its first steps, by the walk that tests it.
 
 From the root: python -m docs.picture. With a folder as argument, each frame is kept there as PNG, to be looked at.
 """
@@ -9,33 +9,23 @@ import io
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from PIL import Image
-from selenium.webdriver import ActionChains
 
+from krang_dynamics_ros import krang
 from test.browser import Browser, browser
 from test.ros import domain
+from test.tour import TourWalk
 from test.world import World
 
 SIZE = (1560, 1020)
 WIDTH = 1040  # pixels of the recording
 PAST = 22.0  # s: the plot shows the last 20
-CORNERS = ((30, -170), (100, -70), (0, 0))  # pixels from where the hand is gripped
-STEPS = 10  # frames from one corner to the next
-FRAME, LAST = 140, 1200  # ms
+LAST_STEP = 4  # of the tour
+FRAME, LAST = 180, 1500  # ms
 PLOT = "const plot = document.querySelector('.uplot canvas'); return plot && plot.clientWidth > 300"
-
-
-def path() -> Iterator[tuple[float, float]]:
-    """Return where the mouse is at each frame, from where it gripped."""
-    start = (0.0, 0.0)
-    for end in CORNERS:
-        for k in range(1, STEPS + 1):
-            yield tuple(a + (b - a) * k / STEPS for a, b in zip(start, end, strict=True))  # type: ignore[misc]
-        start = end
 
 
 def picture(page: Browser) -> Image.Image:
@@ -44,29 +34,26 @@ def picture(page: Browser) -> Image.Image:
     return image.resize((WIDTH, round(image.height * WIDTH / image.width)), Image.Resampling.LANCZOS)
 
 
-def frames(page: Browser) -> list[Image.Image]:
-    """Pull a hand around, and return a picture for each step."""
-    (x, y), *_ = page.until(page.balls, 'the balls')
-    page.hold((x, y), (x, y))
-    taken = []
-    for dx, dy in path():
-        actions: Any = ActionChains(page.driver, duration=100)
-        actions.w3c_actions.pointer_action.move_to_location(int(x + dx), int(y + dy))
-        actions.perform()
+def frames(world: World) -> list[Image.Image]:
+    """Walk the tour, and return a picture of each moment that is worth one."""
+    taken: list[Image.Image] = []
+
+    def look() -> None:
         time.sleep(0.9)  # the page draws with software here, less than twice a second
-        taken.append(picture(page))
-    page.let_go()
+        taken.append(picture(world.page))
+
+    TourWalk(world, krang(), look).walk(LAST_STEP)
     return taken
 
 
 def main(arguments: Sequence[str]) -> None:
-    """Start the nodes and the browser, pull, and write the recording."""
+    """Start the nodes and the browser, walk, and write the recording."""
     with domain() as number, tempfile.TemporaryDirectory() as profile, browser(profile, SIZE) as page:
         world = World(number, page)
         page.until(page.balls, 'the balls')
         time.sleep(PAST)
         page.until(lambda: page.script(PLOT), 'the plot to have its size')
-        taken = frames(page)
+        taken = frames(world)
         world.close()
     for k, image in enumerate(taken if arguments else []):
         image.save(Path(arguments[0]) / f'{k:02}.png')

@@ -22,6 +22,7 @@ class TourWalk:
 
     def __init__(self, world: World, robot: Robot, look: Callable[[], None] = lambda: None) -> None:
         self._world, self._robot, self._page, self._look = world, robot, world.page, look
+        self._yielded = 0.0  # m: how far the hand went in the first step
 
     @property
     def _card(self) -> tuple[int, bool, str]:
@@ -57,38 +58,52 @@ class TourWalk:
         self._page.let_go()
         return float(settled - before)
 
-    def walk(self) -> None:
+    def walk(self, last: int = 6) -> None:
         """Go from the first step to the last."""
-        world, page = self._world, self._page
+        steps = (self.pull_hand, self.resist, self.hang, self.tell, self.observe, self.fall)
+        for step in steps[:last]:
+            step()
+
+    def pull_hand(self) -> None:
+        """Pull a hand, which yields."""
         self._begin(1, 'Pull a hand')
-        yielded = self._lift()
-        assert yielded > 0.1
+        self._yielded = self._lift()
+        assert self._yielded > 0.1
         self._end(1)
 
+    def resist(self) -> None:
+        """Let the hand resist: it yields less."""
         self._begin(2, 'Let the hand resist')
-        page.tick('wrench')
-        world.client.until(lambda: 'wrench' in world.terms(), why='wrench in the total')
-        assert abs(self._lift()) < 0.3 * yielded
+        self._page.tick('wrench')
+        self._world.client.until(lambda: 'wrench' in self._world.terms(), why='wrench in the total')
+        assert abs(self._lift()) < 0.3 * self._yielded
         self._end(2)
 
+    def hang(self) -> None:
+        """Hang a bag on the left hand: it sinks, and the other one stays."""
         self._begin(3, 'Hang a bag on it')
-        before = world.settled(self._robot)
-        page.unfold('left hand: bag, sensor')
-        page.press('Hang it on')
-        world.client.until(lambda: before[0] - self._height() > 0.1, why='the left hand to sink')
+        before = self._world.settled(self._robot)
+        self._page.unfold('left hand: bag, sensor')
+        self._page.press('Hang it on')
+        self._world.client.until(lambda: before[0] - self._height() > 0.1, self._look, 'the left hand to sink')
         self._end(3)
-        sunk = world.settled(self._robot)
+        sunk = self._world.settled(self._robot)
         assert abs(sunk[1] - before[1]) < 0.05, 'the trunk stays where it is'
 
+    def tell(self) -> None:
+        """Tell the node of the bag: the hand stays where it is put, bag and all."""
         self._begin(4, 'Tell the node of the bag')
-        page.press('Tell the node')
-        page.until(lambda: 'The node knows of 2 kg' in page.text, 'the node to know')
+        self._page.press('Tell the node')
+        self._page.until(lambda: 'The node knows of 2 kg' in self._page.text, 'the node to know')
         assert self._lift() > 0.1
         raised = self._height()
-        assert abs(world.settled(self._robot)[0] - raised) < 0.05, 'the hand stays, bag and all'
+        assert abs(self._world.settled(self._robot)[0] - raised) < 0.05
         self._end(4)
-        page.unfold('left hand: bag, sensor')
+        self._page.unfold('left hand: bag, sensor')
 
+    def observe(self) -> None:
+        """Pull a link, and see the external torque."""
+        page = self._page
         self._begin(5, 'See what pushes it')
         page.unfold('show')
         page.tick('what pushes it')
@@ -100,10 +115,14 @@ class TourWalk:
         page.tick('what pushes it')
         page.unfold('show')
 
+    def fall(self) -> None:
+        """Switch gravity off: the robot falls."""
         self._begin(6, 'Switch gravity off')
-        before = world.heights(self._robot)
-        page.tick('gravity')
-        world.client.until(lambda: np.abs(world.heights(self._robot) - before).max() > 0.1, why='the robot to fall')
+        before = self._world.heights(self._robot)
+        self._page.tick('gravity')
+        self._world.client.until(
+            lambda: np.abs(self._world.heights(self._robot) - before).max() > 0.1, why='the robot to fall'
+        )
         self._end(6)
-        page.tick('gravity')
-        page.press('Reset')
+        self._page.tick('gravity')
+        self._page.press('Reset')

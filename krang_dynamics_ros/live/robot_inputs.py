@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..core.errors import ArgumentError, unknown_name
+from ..core.errors import ArgumentError, listed, unknown_name
 from ..core.parameters import Settings, named
 from ..core.spatial import Array
 from ..core.wrench import WrenchFrame, WrenchRows
@@ -74,7 +74,10 @@ class RobotInputs:
 
     def _check(self, values: Mapping[str, Any]) -> None:
         links = self._model.dynamics.link_names
-        for name in named(values['end_effectors']):
+        names = named(values['end_effectors'])
+        if missing := [name for name in self.hands if name not in names]:
+            raise ArgumentError(f'end_effectors: {listed(missing)} cannot be removed while the node runs')
+        for name in names:
             if name not in self.hands and name not in links:
                 raise unknown_name('end_effectors: link', name, links)
         for name in self.hands:

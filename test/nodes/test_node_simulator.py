@@ -500,6 +500,7 @@ def test_a_link_becomes_a_hand_while_the_nodes_run(number: int, robot: Robot) ->
     refused = client.set(end_effectors=['left', 'right', 'R4l', 'nowhere'])[0]
     assert not refused.successful
     assert "'nowhere'" in refused.reason
+    assert 'cannot be removed' in client.set(end_effectors=['left'])[0].reason
     asking.parameters = [Parameter('end_effectors', value=['left']).to_parameter_msg()]
     result = client.call('/krang_simulator/set_parameters_atomically', SetParametersAtomically, asking).result
     assert 'cannot be removed' in result.reason
