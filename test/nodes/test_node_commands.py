@@ -269,7 +269,7 @@ LOOKS_WHEN_ASKED = """
 import sys
 from krang_dynamics_ros.nodes.dynamics import command_output
 from krang_dynamics_ros.nodes.dynamics_node import main
-command_output.LOOK_ROUND = 1e6
+command_output.PUBLISHERS_PERIOD = 1e6
 sys.exit(main())
 """
 

@@ -46,7 +46,7 @@ def node(number: int, *arguments: str) -> Process:
 def test_the_robot_may_come_after_the_node_and_another_one_after_it(number: int, client: Client) -> None:
     process = node(number)
     client.until(lambda: 'robot description' in client.diagnostics, why='a node that waits')
-    assert client.diagnostics['robot description'].message == f'no torque: /{TOPIC}: none so far'
+    assert client.diagnostics['robot description'].message == f'no torque: /{TOPIC}: none received yet'
     assert not client.node.count_publishers('robot_description')
     publisher = client.node.create_publisher(String, TOPIC, LATCHED)
     client.until(lambda: publisher.get_subscription_count() > 0)

@@ -190,7 +190,7 @@ def test_one_that_comes_before_the_joints_is_kept_until_they_are_known(robot: Ro
 
         def waits() -> bool:
             status = client.diagnostics.get('payload left')
-            return bool(status) and 'waits until all joints are known: given in the frame of R5r' in status.message
+            return bool(status) and 'waits for all joints, given in the frame of R5r' in status.message
 
         client.until(waits, lambda: tell(client, 'left', message(body, 'R5r')), why='diagnostics')
         client.ask(robot.joint_names, q, 0 * q, 'torque/gravity')

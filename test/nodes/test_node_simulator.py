@@ -361,7 +361,7 @@ def test_joints_that_follow_are_named_and_those_without_mass_get_a_rotor(number:
     assert watcher.states[-1].name == [*q]
     assert [*q.values()] == pytest.approx([0, 0, 0, 0.1, 3 * 0.1 - 0.2])
     assert watcher.efforts().shape == (5,)
-    assert 'joints turn move no mass of their own: simulated with a rotor of 0.001 kg m^2 or kg each' in sim.output
+    assert 'joints turn move no mass: simulated with a rotor of 0.001 kg m^2 or kg each' in sim.output
     assert sim.end() == 0
     client.close()
 
@@ -376,7 +376,7 @@ def test_torques_are_late_only_after_the_first_ones(monkeypatch: pytest.MonkeyPa
         nonlocal now
         for _ in range(round(seconds / 0.02)):
             now += 0.02
-            health.went(0.02)
+            health.add_time(0.02)
             if with_torques:
                 simulated.on_torque(['theta1', 'theta2'], np.zeros(2), 0)
             simulated.advance(0.02, ())
@@ -398,12 +398,12 @@ def test_a_second_robot_on_the_domain_is_refused_and_a_second_source_of_torques_
     Watcher(client).now()
     second = simulator(number)
     assert second.wait() == 1
-    assert 'joint_states comes from /krang_simulator already' in second.output
+    assert 'joint_states is published by /krang_simulator already' in second.output
     assert f'ROS_DOMAIN_ID (now {number})' in second.output
     assert 'Traceback' not in second.output
     others = [client.node.create_publisher(JointState, topic, 1) for topic in ('joint_states', 'torque/total')]
     dynamics = Process(number)
-    expected = 'joint_states also come from /client; torques come from /client and /krang_dynamics'
+    expected = 'joint_states are also published by /client; torques are published by /client and /krang_dynamics'
     client.until(lambda: expected in first.output, why=expected)
     assert len(others) == 2
     assert dynamics.end() == 0
@@ -426,7 +426,7 @@ def test_a_second_dynamics_node_that_must_be_alone_publishes_nothing(number: int
 
     client.until(lambda: second.process.poll() is not None, publish, 'its end')
     assert second.wait() == 1
-    assert 'torque/total comes from /client already' in second.output
+    assert 'torque/total is published by /client already' in second.output
     assert not client.received['torque/total']
     assert first
     client.close()
