@@ -1,6 +1,6 @@
-"""`krang <command>`: one command for all, of which pip puts no other on the path; `python -m krang_dynamics_ros` too.
+"""`krang <command>`, or `python -m krang_dynamics_ros <command>`: runs the commands and nodes of the package.
 
-`ros2 run krang_dynamics_ros <command>` runs the same ones, each by the script of its name in `scripts/`.
+`ros2 run krang_dynamics_ros <command>` runs them too, by the scripts in `scripts/`.
 """
 
 from __future__ import annotations
@@ -13,27 +13,27 @@ from collections.abc import Sequence
 from .core.process_start import end_on_signals
 
 COMMANDS = {
-    'calibrate': "find a wrist sensor's bias and what hangs on it, from poses",
-    'check': 'hold the numbers of a robot against two independent witnesses',
-    'doctor': 'look whether a recording is of this robot, in these units',
-    'excite': "plan a motion that determines a robot's parameters, and run it in simulation",
-    'export': 'save A, C, Q and J^T f as C, MATLAB, Python or CasADi',
-    'first_run': 'check on a real arm, step by step, what efforts, wrenches and commands mean',
+    'calibrate': 'identify the bias of a wrist sensor and its tool or payload, from poses at rest',
+    'check': 'compare the dynamics of a robot with two independent witnesses',
+    'doctor': 'check that a recording is of this robot, in the expected units and signs',
+    'excite': 'plan a motion that determines the parameters of a robot; simulate or play it',
+    'export': 'write A, C, Q and J^T f as C, MATLAB, Python or CasADi',
+    'first_run': 'check the meaning of efforts, wrenches and commands on a real arm, step by step',
     'formulas': 'print A, C dq, Q and J^T f of a small robot as formulas',
     'generate_urdf': 'write a robot file as URDF',
-    'identify': "find a robot's friction, rotor inertias and bodies in recordings",
-    'new_arm': 'write a parameter file for an arm: what its URDF does not say',
-    'predict': 'say what the efforts of a recording should have been',
-    'process': 'turn recordings into every torque term over time, and hold the model against the efforts',
+    'identify': 'identify friction, rotor inertias and bodies of a robot from recordings',
+    'new_arm': 'write an arm file, with the properties of an arm that its URDF lacks',
+    'predict': 'predict the efforts of a recording, and print the errors',
+    'process': 'compute the torque terms of recordings, and compare the model with the efforts',
     'record': 'record joint states, wrenches and torques of a running robot',
-    'trajectory': 'fill the efforts of a joint trajectory in, for feed-forward, within all limits',
+    'trajectory': 'add feed-forward efforts to a joint trajectory, within all limits',
 }
 NODES = {
-    'dynamics_node': 'joint states and wrenches in, torques by name out',
-    'hold_switch_node': 'a button of a joystick as the switch that a person holds while guiding',
-    'simulator_node': 'a simulated robot that takes torques',
-    'trajectory_node': 'joint trajectories in, the same with efforts out',
-    'viewer_node': 'a page in the browser with the robot and its torques',
+    'dynamics_node': 'computes joint torques from joint states and wrenches',
+    'hold_switch_node': 'uses a joystick button as the hold switch for hand guiding',
+    'simulator_node': 'simulates a robot that is driven by torques',
+    'trajectory_node': 'adds feed-forward efforts to joint trajectories',
+    'viewer_node': 'shows the robot and its torques in the browser',
 }
 
 REMEDIES = {  # of modules that some commands need
@@ -44,16 +44,18 @@ REMEDIES = {  # of modules that some commands need
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command or node that is named first; the rest is its own."""
+    """Run the command or node of the first argument, with the other arguments."""
     words = list(sys.argv[1:] if argv is None else argv)
     parser = argparse.ArgumentParser(
         prog='krang',
         description='The dynamics of Golem Krang, or of another robot.',
-        epilog=_listed('commands', COMMANDS) + _listed('nodes', NODES) + '\nkrang COMMAND --help tells more.',
+        epilog=_listed('commands', COMMANDS) + _listed('nodes', NODES) + '\nkrang COMMAND --help shows its arguments.',
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument('command', choices=COMMANDS | NODES, metavar='COMMAND', help='one of those below')
-    parser.add_argument('arguments', nargs=argparse.REMAINDER, metavar='...', help='what the command takes')
+    parser.add_argument(
+        'command', choices=COMMANDS | NODES, metavar='COMMAND', help='a command or node of the lists below'
+    )
+    parser.add_argument('arguments', nargs=argparse.REMAINDER, metavar='...', help='arguments of the command')
     if not words:
         parser.print_help()
         return 2
@@ -72,8 +74,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     return int(module.main(chosen.arguments))
 
 
-def _listed(title: str, what: dict[str, str]) -> str:
-    return '\n'.join([f'{title}:', *(f'  {name:<16}{words}' for name, words in what.items()), ''])
+def _listed(title: str, meanings: dict[str, str]) -> str:
+    return '\n'.join([f'{title}:', *(f'  {name:<16}{words}' for name, words in meanings.items()), ''])
 
 
 if __name__ == '__main__':

@@ -1,4 +1,4 @@
-"""The option `--arm` of commands: an arm file, what it says of the robot, and what is assumed by it."""
+"""The option `--arm` of commands: an arm file, its robot and its assumptions."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ from ..robot.robot import Robot
 from ..robot.robot_file import located
 from .common import note, say_error
 
-OWN = 'arm.yaml'  # in a recording's folder: the arm file that `krang record` had
+OWN = 'arm.yaml'  # arm file in the folder of a recording, written by `krang record`
 
 
 class Box(NamedTuple):
-    """A box that the arm keeps out of, along the axes of the base, m."""
+    """A box that the arm must not enter, along the axes of the base, m."""
 
     centre: Array  # (3)
     size: Array  # (3)
@@ -36,7 +36,7 @@ class Box(NamedTuple):
 
 @dataclass(frozen=True)
 class ArmFile:
-    """An arm file that was read, and its values by parameter name."""
+    """An arm file: its path, and its values by parameter name."""
 
     path: Path
     values: dict[str, Any]
@@ -48,7 +48,7 @@ class ArmFile:
 
     @property
     def robot(self) -> Robot:
-        """The robot: joints named, fixed and limited as the file says, with the file's gravity."""
+        """The robot, with the joint names, fixed joints, limits and gravity of the file."""
         return self.with_gravity(self.engine.model.robot)
 
     def with_gravity(self, robot: Robot) -> Robot:
@@ -56,7 +56,7 @@ class ArmFile:
         return replace(robot, gravity=frozen(self.engine.dynamics.gravity))
 
     def robot_of(self, robot_file: Path) -> Robot:
-        """Return the robot of another file, on this arm."""
+        """Return the robot of another robot file, with the settings of this arm file."""
         return ArmFile(self.path, self.values | {'robot_file': str(robot_file), 'robot_description': ''}).robot
 
     def effort_scale(self, joint_names: Sequence[str]) -> Array:
@@ -64,9 +64,9 @@ class ArmFile:
         return np.array([self.values.get(f'joints.{name}.effort_scale', 1.0) for name in joint_names])
 
     def with_torques(self, recording: Recording) -> Recording:
-        """Return a recording with efforts as joint torques (N m or N): scaled, with the terms that they are without.
+        """Return a recording whose efforts are joint torques (N m or N): scaled, plus the terms of `effort_without`.
 
-        Offsets stay in them: they are identified.
+        Offsets are not subtracted: they are identified.
         """
         efforts, mode = self.engine.external.observer.efforts, self.engine.settings['base_motion']
         if mode != 'fixed':
@@ -77,8 +77,8 @@ class ArmFile:
             return recording
         if efforts.source == 'external' or 'friction' in efforts.without:
             raise ArgumentError(
-                f'{self.path}: effort_source {efforts.source}, effort_without {list(efforts.without)}: efforts must be '
-                'those of the motors or behind the gear, with friction; nothing can be identified from these'
+                f'{self.path}: effort_source {efforts.source}, effort_without {list(efforts.without)}: must be '
+                'efforts of the motors or behind the gear, with friction: others do not determine the parameters'
             )
         torque = recording.effort * self.effort_scale(recording.joint_names)
         if efforts.without:
@@ -102,63 +102,66 @@ class ArmFile:
 
     @property
     def keep_out(self) -> dict[str, Box]:
-        """The boxes that the arm keeps out of, by name."""
+        """The boxes that the arm must not enter, by name."""
         names = dict.fromkeys(key.split('.')[1] for key in self.values if key.startswith('keep_out.'))
         return {name: Box(self._vector(name, 'centre'), self._vector(name, 'size', positive=True)) for name in names}
 
-    def _vector(self, box: str, what: str, positive: bool = False) -> Array:
-        value = self.values.get(f'keep_out.{box}.{what}')
+    def _vector(self, box: str, quantity: str, positive: bool = False) -> Array:
+        value = self.values.get(f'keep_out.{box}.{quantity}')
         try:
             vector = np.array(value, dtype=float)
         except (TypeError, ValueError):
             vector = np.full(3, np.nan)
         if vector.shape != (3,) or not np.isfinite(vector).all() or (positive and not (vector > 0).all()):
-            wanted = 'three positive numbers' if positive else 'three numbers'
-            raise ArgumentError(f'{self.path}: keep_out.{box}.{what}: {value}, must be {wanted}, m')
+            allowed = 'three positive numbers' if positive else 'three numbers'
+            raise ArgumentError(f'{self.path}: keep_out.{box}.{quantity}: {value}, must be {allowed}, m')
         return frozen(vector)
 
 
 def add_arm(parser: argparse.ArgumentParser) -> None:
-    """Give a command the option."""
+    """Add the option to the parser of a command."""
     parser.add_argument(
-        '--arm', type=Path, metavar='FILE', help='arm file, by `krang new_arm` (docs/my_arm.md): what the URDF lacks'
+        '--arm',
+        type=Path,
+        metavar='FILE',
+        help='arm file with the properties that the URDF lacks; write it with `krang new_arm` (docs/my_arm.md)',
     )
 
 
-def read_arm_file(path: Path | None, **instead: Any) -> ArmFile | None:
-    """Return the arm file of the option, and say what it assumes; None if there is none.
+def read_arm_file(path: Path | None, **replacements: Any) -> ArmFile | None:
+    """Return the arm file of the option, and print its assumptions; None without a path.
 
-    `instead` are parameters in the place of those of the file; empty ones count as not given.
+    `replacements` are parameters that replace those of the file; empty values are ignored.
     """
     if path is None:
         return None
-    arm = ArmFile(path, read_arm(path) | {name: value for name, value in instead.items() if value})
+    arm = ArmFile(path, read_arm(path) | {name: value for name, value in replacements.items() if value})
     note(*(f'{path}: {line}' for line in unknown_parameters(arm.values)))
     engine = arm.engine
-    _ = arm.keep_out  # refused now, not in the middle of the work
+    _ = arm.keep_out  # checked before the work begins
     say_error(f'assumed, by {path}:', *(f'  {x}' for x in assumptions(engine.settings, engine.model)))
     return arm
 
 
 def arm_beside(recordings: Sequence[Path]) -> Path | None:
-    """Return the arm file that `krang record` put into the folder of the first recording."""
+    """Return the arm file that `krang record` wrote to the folder of the first recording; None if there is none."""
     path = recordings[0] / OWN
     if not path.is_file():
         return None
     robot_file = Path(str(read_parameters(path).get('robot_file', '')))
     if len(robot_file.parts) != 1 or robot_file.suffix == '.xacro':
         raise ArgumentError(
-            f'{path}: robot_file {robot_file}, must be a URDF or robot file in this folder: a recording must not name '
-            'others; name an arm file by --arm'
+            f'{path}: robot_file {robot_file}, must be a URDF or robot file in this folder, because a recording must '
+            'not refer to other files; set an arm file with --arm'
         )
     return path
 
 
 def write_arm_beside(folder: Path, arm: ArmFile) -> None:
-    """Put an arm file and its robot into the folder of a recording, so that commands need nothing else."""
+    """Write an arm file and its robot to the folder of a recording, so that commands need no other file."""
     robot = text_of(located(arm.values.get('robot_file', '')))
     name = 'robot.urdf' if is_xml(robot) else 'robot.yaml'
     parameters = {'/**': {'ros__parameters': arm.values | {'robot_file': name}}}
-    head = f'# {arm.path.name} as it was during the recording, and beside it the robot.\n'
+    head = f'# {arm.path.name} as it was during the recording; the robot is in the same folder.\n'
     write_whole(folder / name, robot)
     write_whole(folder / OWN, head + yaml.safe_dump(parameters, sort_keys=False, allow_unicode=True))

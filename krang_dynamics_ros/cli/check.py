@@ -1,4 +1,4 @@
-"""Hold a robot's numbers against two independent witnesses, and print how far they are apart."""
+"""`check`: compare the dynamics of a robot with two independent witnesses, and print the differences."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from .arm_option import add_arm, read_arm_file
 from .common import add_robot_file, command_parser, guarded, loaded, progress_bar, robot_path, say, whole_number
 
 _DESCRIPTION = """\
-Are the numbers right? Draws random states of a robot and compares Pinocchio, which the node runs on, with two
-witnesses that see neither URDF nor Pinocchio: the report's Lagrangian, and recursive Newton-Euler. Exit code: 0 all
-agree, 1 some differ, 2 a file was refused."""
+Compares Pinocchio, which the node uses, at random states of a robot with two witnesses that use neither URDF nor
+Pinocchio: the Lagrangian of the report, and recursive Newton-Euler. Exit code: 0 all agree, 1 some differ, 2 a file was
+refused."""
 
-_WHO = {
-    'pinocchio': 'Pinocchio, on {urdf}, against two that see neither; largest difference, relative.',
-    'compiled': "{robot} in C, of the Lagrangian's lines: Newton-Euler is the witness; largest difference, relative.",
+_TITLES = {
+    'pinocchio': 'Pinocchio with {urdf}, compared with two witnesses that use neither; largest relative difference.',
+    'compiled': "{robot} in C, by the Lagrangian's equations, compared with Newton-Euler; largest relative error.",
 }
 
 
@@ -30,13 +30,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser = command_parser('check', _DESCRIPTION)
     add_robot_file(parser)
     add_arm(parser)
+    parser.add_argument('--urdf', type=Path, help='URDF to compare with the robot file; default: the generated one')
     parser.add_argument(
-        '--urdf', type=Path, help="somebody's URDF to hold against the robot file, instead of the generated one"
+        '--states', type=whole_number(1), default=100, metavar='N', help='number of random states (default: 100)'
     )
-    parser.add_argument(
-        '--states', type=whole_number(1), default=100, metavar='N', help='how many random states (default: 100)'
-    )
-    parser.add_argument('--seed', type=whole_number(0), default=0, help='of the random states (default: 0)')
+    parser.add_argument('--seed', type=whole_number(0), default=0, help='seed of the random states (default: 0)')
     parser.add_argument('--backend', choices=BACKENDS, default=BACKENDS[0], help=f'default: {BACKENDS[0]}')
     arguments = parser.parse_args(argv)
     return guarded(lambda: _check(arguments))
@@ -44,14 +42,17 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _check(arguments: argparse.Namespace) -> int:
     urdf, states, seed = arguments.urdf, arguments.states, arguments.seed
-    instead = {'robot_file': str(arguments.robot_file or ''), 'base_link': arguments.base_link}
-    arm = read_arm_file(arguments.arm, **instead)
+    replacements = {'robot_file': str(arguments.robot_file or ''), 'base_link': arguments.base_link}
+    arm = read_arm_file(arguments.arm, **replacements)
     path = arm.path if arm else robot_path(arguments)
     robot = arm.robot if arm else loaded(path, arguments.base_link)
     dynamics = dynamics_of(robot, text_of(urdf) if urdf else None, arguments.backend)
     joints = '1 joint' if robot.n == 1 else f'{robot.n} joints'
     say(f'{robot.name}: {joints}, {robot.mass:.3f} kg; {states} random states, seed {seed}; bare hands and payloads.')
-    say(_WHO[arguments.backend].format(robot=path.name, urdf=urdf.name if urdf else f'the URDF of {path.name}') + '\n')
+    say(
+        _TITLES[arguments.backend].format(robot=path.name, urdf=urdf.name if urdf else f'the URDF of {path.name}')
+        + '\n'
+    )
     with progress_bar('comparing', states) as show:
         findings = prove(robot, dynamics, states, seed, lambda done: show(f'{done} of {states} states', done))
     _print_table(findings)
@@ -86,7 +87,7 @@ def _verdict(robot: Robot, findings: Findings) -> int:
     printed = findings.get(('iT_j', 'Lagrangian'))
     if printed and not printed.agrees:
         say(f"The joints of this file are not the report's ({printed.where}).")
-        say(f'If that is meant, give the robot a name other than {robot.name}.')
+        say(f'If this is intended, rename the robot: another name than {robot.name}.')
     return 1
 
 

@@ -1,4 +1,4 @@
-"""What the commands share: the robot file argument, what stands on a terminal, errors as one message."""
+"""Common parts of the commands: arguments, terminal output and input, errors as messages."""
 
 from __future__ import annotations
 
@@ -31,27 +31,27 @@ rich_text = optional('rich.text', 'progress on a terminal')
 
 
 def command_parser(name: str, description: str) -> argparse.ArgumentParser:
-    """Return a command's parser, which names the command as it was called: by itself, or after `krang`."""
+    """Return the parser of a command, with the name under which it was called: its own, or `krang NAME`."""
     alone = Path(sys.argv[0]).name == name
     return argparse.ArgumentParser(prog=name if alone else f'krang {name}', description=description)
 
 
 def add_robot_file(parser: argparse.ArgumentParser) -> None:
-    """Give a command its robot file, Krang's by default."""
+    """Add the argument for the robot file; the default is Krang."""
     parser.add_argument(
         'robot_file',
         nargs='?',
         type=Path,
         default=None,
-        help='robot file (YAML), URDF or xacro (a program: it runs); default: config/krang.yaml, Krang',
+        help='robot file (YAML), URDF or xacro (which is executed); default: config/krang.yaml, Krang',
     )
     parser.add_argument(
-        '--base-link', default='', metavar='LINK', help='link of a URDF that stands still, with what is below it'
+        '--base-link', default='', metavar='LINK', help='link of a URDF that does not move; joints below it are fixed'
     )
 
 
 def whole_number(least: int) -> Callable[[str], int]:
-    """Return what reads an argument that must be a whole number, `least` or more."""
+    """Return a function that reads a whole number, `least` or more, from an argument."""
 
     def read(text: str) -> int:
         if not text.isdecimal() or int(text) < least:
@@ -62,7 +62,7 @@ def whole_number(least: int) -> Callable[[str], int]:
 
 
 def number(least: float, most: float = math.inf) -> Callable[[str], float]:
-    """Return what reads an argument that must be a finite number from `least` to `most`."""
+    """Return a function that reads a finite number from `least` to `most` from an argument."""
     allowed = f'a number from {least:g} to {most:g}' if math.isfinite(most) else f'a finite number, {least:g} or more'
 
     def read(text: str) -> float:
@@ -78,67 +78,67 @@ def number(least: float, most: float = math.inf) -> Callable[[str], float]:
 
 
 def robot_path(arguments: argparse.Namespace) -> Path:
-    """Return the robot file that was asked for."""
+    """Return the requested robot file."""
     return arguments.robot_file or krang_file()
 
 
 def loaded(path: Path, base_link: str = '') -> Robot:
-    """Return the robot of a file; say what is odd in it though it is taken."""
+    """Return the robot of a file; print its warnings."""
     description = load_description(path, base_link=base_link)
     note(*map(str, description.warnings))
     return description.robot
 
 
 def add_overwrite(parser: argparse.ArgumentParser) -> None:
-    """Give a command that writes files the option without which it replaces none."""
+    """Add the option that allows files to be replaced."""
     parser.add_argument('--overwrite', action='store_true', help='replace files that exist')
 
 
 def check_outputs(
     written: Iterable[Path | None], read: Iterable[str | Path | None] = (), overwrite: bool = False
 ) -> None:
-    """Refuse, before any work, files that cannot be written, exist, are read too, or are written twice.
+    """Refuse, before the work begins, output files that cannot be written, exist, are inputs, or are named twice.
 
-    A device is not a file that can be lost.
+    Devices are allowed.
     """
-    taken = dict.fromkeys((Path(path).resolve() for path in read if path), 'is read')
+    used = dict.fromkeys((Path(path).resolve() for path in read if path), 'is an input')
     for path in filter(None, written):
         if path.exists() and not path.is_file() and not path.is_dir():
             continue
-        if why := taken.get(path.resolve()):
-            raise ArgumentError(f'{path}: {why}, must be another file to be written')
-        taken[path.resolve()] = 'is written already'
+        if why := used.get(path.resolve()):
+            raise ArgumentError(f'{path}: {why}, must be another file; set another output')
+        used[path.resolve()] = 'is another output'
         _check_writable(path)
         if path.exists() and not overwrite:
-            raise ArgumentError(f'{path}: exists, must be a new file; name another one, or replace it by --overwrite')
+            raise ArgumentError(f'{path}: exists, must be a new file; set another file, or replace it with --overwrite')
 
 
 def _check_writable(path: Path) -> None:
-    """Refuse a file that cannot be written: a folder, one in no folder, or in one that is closed to this user."""
+    """Refuse a path that cannot be written: a folder, or a file in a missing or read-only folder."""
     folder = path.resolve().parent
     if path.is_dir():
         raise ArgumentError(f'{path}: is a folder, must be a file')
     if not folder.is_dir():
-        raise ArgumentError(f'{path.parent}: no such folder; must be there to write into')
+        raise ArgumentError(f'{path.parent}: no such folder, must exist; make it with mkdir -p')
     try:
         with tempfile.TemporaryFile(dir=folder):
             pass
     except OSError as error:
-        raise ArgumentError(f'{path}: cannot be written, {error.strerror}; name a file elsewhere') from None
+        raise ArgumentError(f'{path}: cannot be written, {error.strerror}; set a file in another folder') from None
 
 
 class ShowProgress(Protocol):
     """A function that changes a progress bar."""
 
     def __call__(self, text: str, done: float | None = None) -> None:
-        """Show a text, and how much of the total is done."""
+        """Show a text, and the part of the total that is done."""
 
 
 @contextmanager
 def progress_bar(text: str, total: float | None = None) -> Iterator[ShowProgress]:
-    """Draw a bar at the bottom of standard error while the block runs, if that is a terminal.
+    """Draw a bar at the bottom of standard error while the block runs, if it is a terminal.
 
-    Without a total, the bar only shows that work goes on, and for how long it has.
+    Without a total, the bar shows only activity and elapsed time.
     """
     if not sys.stderr.isatty():
         yield lambda text, done=None: None
@@ -146,14 +146,14 @@ def progress_bar(text: str, total: float | None = None) -> Iterator[ShowProgress
     time = rich_progress.TimeRemainingColumn() if total else rich_progress.TimeElapsedColumn()
     name = rich_progress.TextColumn('{task.description}', markup=False)
     columns = (name, rich_progress.BarColumn(), rich_progress.TaskProgressColumn(), time)
-    console, results_too = rich_console.Console(stderr=True), sys.stdout.isatty()  # else results stay in their file
+    console, results_too = rich_console.Console(stderr=True), sys.stdout.isatty()  # redirected results are not changed
     with rich_progress.Progress(*columns, console=console, transient=True, redirect_stdout=results_too) as bar:
         task = bar.add_task(shown(text), total=total)
         yield lambda text, done=None: bar.update(task, description=shown(text), completed=done)
 
 
 def say(*lines: object, end: str = '\n', flush: bool = False) -> None:
-    """Print lines to standard output; what a terminal would obey in names from files is escaped."""
+    """Print lines to standard output; control characters in names from files are escaped."""
     print('\n'.join(map(shown_lines, lines)), end=end, flush=flush)
 
 
@@ -163,20 +163,20 @@ def say_error(*lines: object) -> None:
 
 
 def note(*lines: str) -> None:
-    """Say what is odd though it is taken."""
+    """Print warnings."""
     for line in lines[:MAX_LISTED]:
         say_error(f'note: {line}')
 
 
 def note_friction(robot: Robot) -> None:
-    """Say so if a robot's friction is more than eq. (17), which is all that formulas and exports have."""
+    """Print a warning if a robot has more friction than eq. (17), because formulas and exports have only that."""
     if robot.friction_beyond_report:
         joints = ', '.join(robot.friction_beyond_report)
-        note(f'friction here is eq. (17) alone, which is NOT all of it for {joints}')
+        note(f'only the friction of eq. (17) is included, which is NOT all of the friction of {joints}')
 
 
 class LiveLines:
-    """A block of lines below all that is printed while the block runs; nothing where no terminal is."""
+    """Lines at the bottom of a terminal that are updated while the block runs; without a terminal, nothing is shown."""
 
     def __init__(self) -> None:
         self.watched = sys.stdout.isatty()
@@ -192,14 +192,14 @@ class LiveLines:
             self._live.stop()
 
     def show(self, lines: Sequence[str]) -> None:
-        """Draw the lines in the place of those before."""
+        """Replace the lines."""
         if self._live:
             text = rich_text.Text('\n'.join(map(shown_lines, lines)), no_wrap=True, overflow='ellipsis')
             self._live.update(text, refresh=True)
 
 
 class Keys:
-    """What a person types: answers, and any key to stop. Use it in a `with`: keys then need no Enter."""
+    """Keyboard input: answers, and any key to stop. In a `with` block, keys need no Enter."""
 
     def __init__(self) -> None:
         self._input = sys.stdin.fileno()
@@ -217,12 +217,12 @@ class Keys:
             termios.tcsetattr(self._input, termios.TCSADRAIN, self._before)
 
     def confirm(self, question: str) -> bool:
-        """Ask; tell whether the answer is Enter. Keys from before the question do not count on a terminal."""
+        """Ask; return whether the answer is Enter. On a terminal, keys pressed before the question are discarded."""
         self._ask(f'{question} [Enter: yes, any other key: no]')
         return self._read() in (b'\n', b'\r')
 
     def pressed(self) -> bool:
-        """Tell whether a key was pressed; a closed input has none."""
+        """Return whether a key was pressed; False for a closed input."""
         return self._open and bool(select.select([self._input], [], [], 0)[0]) and bool(self._read())
 
     def _read(self) -> bytes:
@@ -231,7 +231,7 @@ class Keys:
         return key
 
     def yes(self, question: str) -> bool:
-        """Ask until the answer is y or n; a closed input says no."""
+        """Ask until the answer is y or n; a closed input counts as n."""
         while True:
             self._ask(f'{question} [y/n]')
             key = self._read().lower()
@@ -240,7 +240,7 @@ class Keys:
                 return key == b'y'
 
     def line(self, question: str) -> str:
-        """Ask for a line of text; a closed input gives an empty one."""
+        """Ask for a line of text; a closed input gives an empty line."""
         self._ask(question)
         typed = b''
         while (key := self._read()) not in (b'\n', b'\r', b''):
@@ -252,12 +252,12 @@ class Keys:
         return typed.decode(errors='replace').strip()
 
     def stop(self) -> bool:
-        """Tell whether to stop: a key was pressed, or the input has ended, so that none can be pressed."""
+        """Return whether to stop: a key was pressed, or the input is closed, so that no key can be pressed."""
         return self.pressed() or self.closed
 
     @property
     def closed(self) -> bool:
-        """Whether the input has ended: nothing can be asked or stopped any more."""
+        """Whether the input is closed, so that no question can be answered."""
         return not self._open
 
     def _ask(self, question: str) -> None:
@@ -266,7 +266,7 @@ class Keys:
         say(question, end=' ' if self._before is not None else '\n', flush=True)
 
     def _end_line(self, key: bytes) -> None:
-        """Show a key on a terminal; elsewhere drop what follows it on its line."""
+        """Echo a key on a terminal; otherwise discard the rest of its line."""
         if self._before is not None:
             say(key.decode())
         while self._before is None and self._open and self._read() not in (b'\n', b''):
@@ -274,13 +274,13 @@ class Keys:
 
 
 def guarded(command: Callable[[], int]) -> int:
-    """Run a command; print our own errors, and return its exit code: 0 done, 1 no, 2 not understood."""
+    """Run a command; print its errors as messages. Return the exit code: 0 done, 1 negative result, 2 invalid input."""
     try:
-        with np.errstate(all='ignore'):  # numbers that no robot has are refused where they are looked at
+        with np.errstate(all='ignore'):  # invalid numbers are refused by later checks
             code = command()
         sys.stdout.flush()
         return code
-    except BrokenPipeError:  # who reads has seen enough
+    except BrokenPipeError:  # the reader has closed the pipe
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
     except KrangDynamicsError as error:

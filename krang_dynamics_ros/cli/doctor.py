@@ -1,4 +1,4 @@
-"""Look whether a recording is of this robot, in the units and signs that are expected."""
+"""`doctor`: check that a recording is of this robot, in the expected units and signs."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from .recorded import add_recordings, recordings_of, robot_file_of
 
 threadpools = optional('threadpoolctl', 'identification')
 _DESCRIPTION = """\
-Look for the usual mistakes in a recording of a robot: time, units and signs, the order of joints, gravity, and load.
-Each finding is one line, most serious first, with its number and what to change. Exit code 0: no finding; 1: findings;
+Looks for the usual mistakes in a recording of a robot: time, units, signs, order of joints, gravity, and load. Each
+finding is a line with its value and the change to make, the most serious first. Exit code 0: no finding; 1: findings;
 2: the recording could not be examined."""
 
 
@@ -48,14 +48,14 @@ def _print(found: Diagnosis, robot: str, source: str) -> None:
     say(f'robot: {robot}', f'recording: {source}, {found.timing}', f'assumed: {ASSUMED}')
     for k, finding in enumerate(found.findings, 1):
         say(f'{k}. {finding}')
-    repaired = ' when all this is repaired' if found.findings else ''
+    repaired = ' after these changes' if found.findings else ''
     worst = max(zip(found.errors.tolist(), found.joint_names, strict=True))
     fit = f'error {found.errors.mean():.2f} of the standard deviation of the effort, worst {worst[1]} {worst[0]:.2f}'
     say(f'{"" if found.findings else "no findings; "}bodies near those of the file fit with {fit}{repaired}')
 
 
 def _as_data(found: Diagnosis, robot: str, source: str) -> dict[str, Any]:
-    """Return what `--json` prints."""
+    """Return the data that `--json` prints."""
     return {
         'robot': robot,
         'recording': source,

@@ -1,4 +1,4 @@
-"""Plan a motion that determines a robot's parameters, and run it in simulation."""
+"""`excite`: plan a motion that determines the parameters of a robot; run it in simulation or on a robot."""
 
 from __future__ import annotations
 
@@ -49,12 +49,13 @@ if TYPE_CHECKING:
     from ..nodes.trajectory_player import Drive, Player
 
 _DESCRIPTION = """\
-Plan a periodic motion whose efforts determine a robot's parameters well: a Fourier series of small condition number,
-within limits of position, velocity and effort, that keeps clear of the robot itself, the floor and keep-out boxes by
-the true shapes and meshes of the robot (not of cables or people). Writes a trajectory_msgs/JointTrajectory in YAML;
---run follows it in simulation and writes a recording that `krang identify` reads. --send plays it on a robot."""
+Plans a periodic motion whose efforts determine the parameters of a robot well: a Fourier series with a small condition
+number, within the limits of position, velocity and effort. The motion keeps clear of the robot itself, the floor and
+keep-out boxes, by the shapes and meshes of the robot (cables and people are not checked). Writes a
+trajectory_msgs/JointTrajectory in YAML. --run simulates it and writes a recording for `krang identify`; --send plays it
+on a robot."""
 SIMULATOR = 'simulator'
-THERE = 0.02  # rad or m: a joint that is so near to where it should be is there
+NEAR = 0.02  # rad or m: a joint this near to a position counts as at this position
 CHECK_EVERY = 0.005  # s, of a motion from a file
 
 
@@ -69,13 +70,18 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument('--period', type=number(1.0), default=10.0, metavar='S', help='default: 10')
     parser.add_argument('--duration', type=number(MIN_DURATION), default=30.0, metavar='S', help='default: 30')
     parser.add_argument(
-        '--rate', type=number(SLOWEST), default=100.0, metavar='HZ', help='of points and rows; default: 100'
+        '--rate', type=number(SLOWEST), default=100.0, metavar='HZ', help='rate of points and rows; default: 100'
     )
-    parser.add_argument('--seed', type=whole_number(0), default=0, help='of the search (default: 0)')
+    parser.add_argument('--seed', type=whole_number(0), default=0, help='seed of the search (default: 0)')
     parser.add_argument('-o', '--output', type=Path, default=Path('excitation.yaml'), metavar='FILE', help='trajectory')
-    parser.add_argument('--run', type=Path, metavar='CSV', help='record a simulated robot that follows it')
     parser.add_argument(
-        '--noise', type=number(0.0), default=0.02, help='of its efforts, in parts of their spread (0.02)'
+        '--run', type=Path, metavar='CSV', help='simulate a robot that follows the motion, and write the recording'
+    )
+    parser.add_argument(
+        '--noise',
+        type=number(0.0),
+        default=0.02,
+        help='noise of its efforts, relative to their standard deviation (default: 0.02)',
     )
     add_overwrite(parser)
     _add_clearance(parser)
@@ -92,37 +98,41 @@ def _add_sending(parser: argparse.ArgumentParser) -> None:
         '--send',
         default='',
         metavar='ACTION',
-        help=f"action of the joint trajectory controller, or '{SIMULATOR}': our simulator",
+        help=f"action of the joint trajectory controller, or '{SIMULATOR}' for simulator_node",
     )
-    group.add_argument('--motion', type=Path, metavar='FILE', help='play this trajectory; no other one is planned')
+    group.add_argument('--motion', type=Path, metavar='FILE', help='play this trajectory instead of a planned one')
     group.add_argument(
         '--speeds',
         nargs='+',
         default=list(SPEEDS),
         type=number(0.01, 1.0),
         metavar='X',
-        help=f'parts of its speed, one after the other (default: {" ".join(map(str, SPEEDS))})',
+        help=f'speeds relative to that of the motion, in this order (default: {" ".join(map(str, SPEEDS))})',
     )
     group.add_argument(
         '--tolerance',
         type=number(0.0),
         default=TOLERANCE,
         metavar='RAD',
-        help=f'how far a joint may be from its reference, rad or m (default: {TOLERANCE})',
+        help=f'maximum position error of a joint, rad or m (default: {TOLERANCE})',
     )
 
 
 def _add_clearance(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group('clearance (docs/excitation.md)')
     group.add_argument(
-        '--clearance', type=number(0.0, 1.0), default=MARGIN, metavar='M', help=f'least distance, m (default: {MARGIN})'
+        '--clearance',
+        type=number(0.0, 1.0),
+        default=MARGIN,
+        metavar='M',
+        help=f'minimum distance, m (default: {MARGIN})',
     )
     group.add_argument(
         '--floor',
         type=_floor,
         default='lowest',
         metavar='M',
-        help='height of the floor above the origin of the base, m, or none; default: lowest, that of what stands still',
+        help='height of the floor above the origin of the base, m, or none; default: lowest point of fixed links',
     )
     box = 'X,Y,Z,DX,DY,DZ'
     group.add_argument(
@@ -131,7 +141,7 @@ def _add_clearance(parser: argparse.ArgumentParser) -> None:
         default=[],
         type=_box,
         metavar=f'NAME={box}',
-        help='boxes that the robot keeps out of: centre and size in the axes of the base, m',
+        help='boxes that the robot must not enter: centre and size in the axes of the base, m',
     )
     group.add_argument(
         '--tool',
@@ -139,13 +149,13 @@ def _add_clearance(parser: argparse.ArgumentParser) -> None:
         default=[],
         type=_box,
         metavar=f'LINK={box}',
-        help='boxes about what a link carries and the URDF lacks: centre and size in the axes of the link, m',
+        help='boxes around tools that the URDF lacks: centre and size in the axes of the link, m',
     )
     group.add_argument('--meshes', nargs='+', default=[], metavar='FOLDER', help='folders of the meshes, or packages')
     group.add_argument(
         '--touching', nargs='+', default=[], type=_links, metavar='LINK,LINK', help='links that may touch each other'
     )
-    group.add_argument('--without-missing', action='store_true', help='go on without shapes that are missing')
+    group.add_argument('--without-missing', action='store_true', help='ignore missing shapes')
 
 
 def _floor(text: str) -> str | float:
@@ -194,7 +204,7 @@ def _excite(arguments: argparse.Namespace, ros_arguments: Sequence[str]) -> int:
 
 
 def _plan_and_play(robot: Robot, arguments: argparse.Namespace, player: Player | None) -> int:
-    """Plan a motion, or read it; write, simulate and play it as asked."""
+    """Plan a motion, or read it; write, simulate and play it as requested."""
     moving: Sequence[str] = moving_joints(arguments, robot.joint_names)
     motion = read_trajectory(arguments.motion) if arguments.motion else None
     moving = motion.joint_names if motion else moving
@@ -215,31 +225,31 @@ def _plan_and_play(robot: Robot, arguments: argparse.Namespace, player: Player |
 def _fixed(
     robot: Robot, moving: Sequence[str], arguments: argparse.Namespace, player: Player | None
 ) -> dict[str, float]:
-    """Return the positions of the joints that do not move: as told, or as they are."""
-    told = dict(arguments.fixed)
+    """Return the positions of the fixed joints: as given by --fixed, or as measured."""
+    given = dict(arguments.fixed)
     pose = player.pose() if player else {}
-    for name, angle in told.items():
-        if abs(pose.get(name, angle) - angle) > THERE:
+    for name, angle in given.items():
+        if abs(pose.get(name, angle) - angle) > NEAR:
             raise ArgumentError(f'{name}: is at {pose[name]:.3f}, must be at {angle:g} (--fixed); move it there')
-    return {name: angle for name, angle in pose.items() if name not in moving} | told
+    return {name: angle for name, angle in pose.items() if name not in moving} | given
 
 
 def _check(motion: Trajectory, clearance: Clearance) -> None:
-    """Refuse a motion from a file that does not keep clear."""
+    """Refuse a motion from a file with too small a clearance."""
     spline = Spline(motion)
     if near := clearance.blocked(spline.at(spline.times(CHECK_EVERY)).q):
         raise ArgumentError(f'the motion brings {" and ".join(near.names)} too near: {_distance(near)}; plan it again')
 
 
 def _plan(arm: Robot, shapes: Shapes, clearance: Clearance, arguments: argparse.Namespace) -> Trajectory:
-    """Plan a motion, write it, and follow it in simulation if asked."""
+    """Plan a motion, write it, and simulate it if requested."""
     with progress_bar(arm.name) as show:
         found = Search(arm, arguments.period, arguments.seed, clearance).best(show)
     kept = clearance_lines(clearance, shapes, found)
     motion = trajectory_of(found, arguments.duration, arguments.rate)
     write_trajectory(arguments.output, motion, [f'{first_point(found)}.', *kept])
-    say(f'{arm.name}: {arm.n} joints, condition number {found.condition:.1f} (of the base regressor, its columns')
-    say(f'of length one); {arguments.duration:g} s written: {arguments.output}')
+    say(f'{arm.name}: {arm.n} joints, condition number {found.condition:.1f} (of the base regressor with')
+    say(f'columns of length 1); {arguments.duration:g} s written: {arguments.output}')
     say(*kept, *([] if arguments.send else [f'{first_point(found)}.']))
     if arguments.run:
         with progress_bar(arm.name) as show:
@@ -251,7 +261,7 @@ def _plan(arm: Robot, shapes: Shapes, clearance: Clearance, arguments: argparse.
 
 
 def _clearance_of(robot: Robot, arguments: argparse.Namespace) -> tuple[Shapes, Clearance]:
-    """Return the shapes of a robot and what they must keep; say what is guessed or unknown."""
+    """Return the shapes of a robot, and the check of their clearance."""
     boxes = [Box(name, values[:3], values[3:]) for name, values in arguments.keep_out]
     boxes += [Box(f'tool of {link}', values[:3], values[3:], link) for link, values in arguments.tool]
     folders = [*arguments.meshes, str(located(arguments.robot_beside).parent)]
@@ -267,20 +277,20 @@ def _clearance_of(robot: Robot, arguments: argparse.Namespace) -> tuple[Shapes, 
 
 
 def clearance_lines(clearance: Clearance, shapes: Shapes, excitation: Excitation) -> list[str]:
-    """Say how far apart everything stays, and what is not known or not checked."""
+    """Return lines with the smallest distances, and with everything that is not checked."""
     least, near = clearance.nearest(excitation.path(PATH_STATES))
-    lines = [f'clearance: {_distance(least)} at least' if least else 'clearance: nothing to keep clear of']
+    lines = [f'clearance: {_distance(least)} at least' if least else 'clearance: no pairs to check']
     if near:
         lines.append(f'nearer by design: {"; ".join(map(_distance, near))}')
     lines.append('not checked: links that a joint connects, cables, people')
     if clearance.always:
-        lines.append(f'not checked, for they touch by their build: {_pairs(clearance.always)}')
+        lines.append(f'not checked, because they touch by design: {_pairs(clearance.always)}')
     if shapes.missing:
-        lines.append(f'not checked, for their meshes are missing: {", ".join(shapes.missing)}')
+        lines.append(f'not checked, because their meshes are missing: {", ".join(shapes.missing)}')
     if shapes.bare:
-        lines.append(f'not checked, for they have no shape: {", ".join(shapes.bare)}')
+        lines.append(f'not checked, because they have no shape: {", ".join(shapes.bare)}')
     if shapes.floor is None:
-        lines.append('not checked: the floor, whose height is not known (--floor)')
+        lines.append('not checked: the floor, because its height is unknown (--floor)')
     return lines
 
 
@@ -293,10 +303,10 @@ def _pairs(pairs: Iterable[tuple[str, str]]) -> str:
 
 
 def first_point(excitation: Excitation) -> str:
-    """Say where the joints must stand before the motion begins."""
+    """Return a sentence with the positions of the joints at the start of the motion."""
     position = excitation.at(np.zeros(1))[0][0]
     joints = ', '.join(f'{name} {angle:.4f}' for name, angle in zip(excitation.joint_names, position, strict=True))
-    return f'Bring the joints to the first point beforehand ({joints}): the way there was not checked for clearance'
+    return f'Move the joints to the first point beforehand ({joints}): the clearance of the way there was not checked'
 
 
 def trajectory_of(excitation: Excitation, duration: float, rate: float) -> Trajectory:
@@ -308,7 +318,7 @@ def trajectory_of(excitation: Excitation, duration: float, rate: float) -> Traje
 def _play(
     player: Player, drive: Drive, arm: Robot, clearance: Clearance, motion: Trajectory, args: argparse.Namespace
 ) -> int:
-    """Play a motion, faster each time: a person confirms each step, and stops it by a key."""
+    """Play a motion at each speed; the user confirms each step, and any key stops it."""
     for end in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(end, signal.default_int_handler)
     with Keys() as keys:
@@ -317,9 +327,9 @@ def _play(
             way = _way(player, arm, clearance, motion, args)
             steps = [('move to the start of the motion', way)] if way else []
             steps.append((f'play the motion at {speed:g} of its speed', slow))
-            for what, trajectory in steps:
-                if not keys.confirm(f'{what}? It takes {trajectory.duration:.0f} s, and any key stops it.'):
-                    say('ended; nothing moves')
+            for step, trajectory in steps:
+                if not keys.confirm(f'{step}? It takes {trajectory.duration:.0f} s, and any key stops it.'):
+                    say('not confirmed: ended, the robot does not move')
                     return 1
                 following = Following(trajectory, args.tolerance)
                 if why := player.play(trajectory, drive, following.fault, keys.pressed):
@@ -335,7 +345,7 @@ def _way(
     """Return a checked motion from the present pose to the start of the motion; None if the robot is there."""
     pose = player.pose()
     present = np.array([pose[name] for name in arm.joint_names])
-    if np.abs(present - motion.position[0]).max() < THERE:
+    if np.abs(present - motion.position[0]).max() < NEAR:
         return None
     with progress_bar(arm.name) as show:
         way = Approach(arm, clearance, args.seed).path(present, motion.position[0], show)
@@ -345,7 +355,7 @@ def _way(
 def _write_steps(
     player: Player | None, arm: Robot, clearance: Clearance, motion: Trajectory, args: argparse.Namespace
 ) -> None:
-    """Write what a ROS command can send where the action cannot: the way to the start, and the motion at each speed."""
+    """Write trajectories for a ROS command: the way to the start, and the motion at each speed."""
     files = []
     way = _way(player, arm, clearance, motion, args) if player else None
     if way:
@@ -356,21 +366,21 @@ def _write_steps(
     for path, trajectory in files:
         write_trajectory(path, trajectory)
     topic = args.send.rpartition('/')[0] + '/joint_trajectory'
-    say('send these one by one, a hand on the emergency stop (ROS 2 Kilted and later; nothing watches them):')
+    say('send these in this order, with a hand on the emergency stop (ROS 2 Kilted and later; they are not monitored):')
     for path in [*(path for path, _ in files), *([args.output] if 1.0 in args.speeds else [])]:
         say(f'ros2 topic pub --once --yaml-file {path} {topic} trajectory_msgs/msg/JointTrajectory')
 
 
 def _player_of(robot: Robot, words: Sequence[str]) -> Player:
     try:
-        from ..nodes.trajectory_player import Player  # noqa: PLC0415 (ROS is needed to send only)
+        from ..nodes.trajectory_player import Player  # noqa: PLC0415 (only --send needs ROS)
     except ModuleNotFoundError as error:
         raise MissingError(error.name or 'rclpy', '--send', 'source ROS 2, or install requirements.txt') from None
     return Player(robot.joint_names, words)
 
 
 def _drive_of(player: Player, robot: Robot, action: str) -> Drive | None:
-    """Return what moves the robot; None, and a note, if the messages of the action are not on this machine."""
+    """Return the drive of the robot; None, with a warning, if the messages of the action are not installed."""
     from ..nodes.trajectory_player import ActionDrive, SimulatorDrive  # noqa: PLC0415
 
     if action == SIMULATOR:

@@ -1,4 +1,4 @@
-"""Save a robot's symbols for other work."""
+"""`export`: write the symbolic dynamics of a robot for other programs."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ from .common import (
 )
 
 _DESCRIPTION = """\
-Save A, C, C dq, Q, A ddq + C dq + Q, J^T f, friction, E and U of a robot as functions of q, dq, ddq, wrenches f and
-parameters p: C99 that stands alone, MATLAB and Octave functions, a Python module, or CasADi's own files."""
+Writes A, C, C dq, Q, A ddq + C dq + Q, J^T f, friction, E and U of a robot as functions of q, dq, ddq, wrenches f and
+parameters p: C99 without dependencies, MATLAB and Octave functions, a Python module, or CasADi files."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -36,8 +36,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         '--parameters',
         choices=OPEN,
         default='settings',
-        help='what stays open as p, the rest being numbers: settings (gravity, rotor inertia, friction; the default), '
-        'or all (the ten inertial parameters of every link and the lengths, too)',
+        help='content of p; the others are numbers: settings (gravity, rotor inertia, friction; the default), '
+        'or all (also the ten inertial parameters of each link, and the lengths)',
     )
     parser.add_argument('-o', '--output', type=Path, metavar='DIR', help='folder to write to; default: ROBOT_FORMAT')
     add_overwrite(parser)
@@ -47,10 +47,10 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _check_folder(folder: Path, overwrite: bool) -> None:
-    """Make a folder to write to; refuse one that holds files, unless they may be replaced."""
+    """Make the output folder; refuse a folder with files unless `overwrite` is set."""
     folder.mkdir(parents=True, exist_ok=True)
     if any(folder.iterdir()) and not overwrite:
-        raise ArgumentError(f'{folder}: holds files, must be empty or new; name another, or replace by --overwrite')
+        raise ArgumentError(f'{folder}: contains files, must be empty or new; set another folder, or --overwrite')
 
 
 def _export(path: Path, base_link: str, to: str, folder: Path | None, leave_open: str, overwrite: bool) -> int:

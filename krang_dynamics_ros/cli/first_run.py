@@ -21,13 +21,13 @@ from ..core.files import write_whole
 from ..core.spatial import Array
 from ..live.parameter_edits import edited, value_text
 from .common import Keys, check_outputs, command_parser, guarded, number, say_error
-from .common import say as say_later
+from .common import say as say_buffered
 
 DESCRIPTION = """\
-Checks on the running dynamics node what effort, wrenches and commands of a real arm mean: effort at rest in three
-poses, friction, a known mass, a push on the hand, commands of zero, a small test torque, what a killed node leaves.
-Each check measures, says what it found, and proposes parameters. Whatever touches the arm is confirmed first, any key
-stops it, and commands are off after each check. Keep a hand on the emergency stop. docs/first_run.md is its page."""
+Checks the meaning of effort, wrenches and commands of a real arm with the running dynamics node: effort at rest in
+three poses, friction, a known mass, a push on the hand, commands of zero, a small test torque, the arm after the node
+is killed. Each check prints its result and proposes parameters. Every action on the arm must be confirmed, any key
+stops it, and commands are off after each check. Keep a hand on the emergency stop. See docs/first_run.md."""
 STEPS = {
     'rest': 'effort at rest, in three poses',
     'friction': 'slow motion both ways',
@@ -35,16 +35,16 @@ STEPS = {
     'push': 'a push on the hand',
     'zero': 'commands of zero: does the firmware hold the arm?',
     'test': 'a small test torque on the last joint',
-    'kill': 'what a killed node leaves',
+    'kill': 'the arm after the node is killed',
 }
 AXES = {f'{sign}{"xyz"[k]}': float(f'{sign}1') * np.eye(3)[k] for sign in '+-' for k in range(3)}
 SECONDS = {'before': 0.5, 'push': 8.0, 'zero': 5.0, 'settle': 2.5, 'kill': 60.0, 'motion': 120.0}
-TORQUES = (0.1, 0.25, 0.5)  # N m (N): the next is tried where the one before moves nothing
-ENOUGH = 0.02  # rad (m): a joint that moved so far has answered
-TRAVEL = 0.05  # rad (m): an arm that sinks or rises by this has answered
+TORQUES = (0.1, 0.25, 0.5)  # N m (N): the next is used if no joint moves
+RESPONSE = 0.02  # rad (m): motion of a joint that responds to the torque
+TRAVEL = 0.05  # rad (m): default of the motion at which commands of zero are stopped
 
 
-say = partial(say_later, flush=True)  # a person waits for each line
+say = partial(say_buffered, flush=True)  # the user waits for each line
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -53,41 +53,41 @@ def main(argv: Sequence[str] | None = None) -> int:
     at = words.index('--ros-args') if '--ros-args' in words else len(words)
     parser = command_parser('first_run', DESCRIPTION)
     add = parser.add_argument
-    add('--arm', type=Path, metavar='FILE', help='arm file (parameter file of the node): what is found is put into it')
-    add('-o', '--output', type=Path, metavar='FILE', help='write a parameter file of its own instead')
-    add('--steps', default=','.join(STEPS), help=f'the checks to make, of {",".join(STEPS)} (default: all)')
-    add('--hand', default='', help='the hand that is loaded and pushed (default: the last one)')
-    travel = f'an arm that moves so far with commands of zero is stopped, rad (m); default: {TRAVEL}'
+    add('--arm', type=Path, metavar='FILE', help='arm file (parameter file of the node), which gets the new parameters')
+    add('-o', '--output', type=Path, metavar='FILE', help='write the new parameters to this file instead')
+    add('--steps', default=','.join(STEPS), help=f'checks to make, of {",".join(STEPS)} (default: all)')
+    add('--hand', default='', help='hand that is loaded and pushed (default: the last)')
+    travel = f'motion of the arm at which commands of zero are stopped, rad (m); default: {TRAVEL}'
     add('--travel', type=number(0.01, 0.2), default=TRAVEL, help=travel)
     add('--node', default='krang_dynamics', help='name of the dynamics node (default: krang_dynamics)')
     arguments = parser.parse_args(words[:at])
     return guarded(lambda: _run(arguments, words[at:]))
 
 
-def _run(told: argparse.Namespace, ros_arguments: Sequence[str]) -> int:
-    steps = [step.strip() for step in told.steps.split(',') if step.strip()]
+def _run(arguments: argparse.Namespace, ros_arguments: Sequence[str]) -> int:
+    steps = [step.strip() for step in arguments.steps.split(',') if step.strip()]
     for step in steps:
         if step not in STEPS:
             raise ArgumentError(f'--steps: {step}, must be of {", ".join(STEPS)}. {did_you_mean(step, STEPS)}'.strip())
-    _check_files(told)
+    _check_files(arguments)
     try:
         from ..nodes.first_run_client import FirstRunClient  # noqa: PLC0415 (--help needs no ROS)
     except ImportError:
         raise MissingError('rclpy', 'the topics of a robot', 'source ROS, or use the .venv of `make`') from None
-    with _signals(), Keys() as keys, FirstRunClient(told.node, keys.stop, ros_arguments) as client:
-        return _FirstRun(told, client, keys).run([step for step in STEPS if step in steps])
+    with _signals(), Keys() as keys, FirstRunClient(arguments.node, keys.stop, ros_arguments) as client:
+        return _FirstRun(arguments, client, keys).run([step for step in STEPS if step in steps])
 
 
-def _check_files(told: argparse.Namespace) -> None:
+def _check_files(arguments: argparse.Namespace) -> None:
     """Refuse files that cannot be used, before any work."""
-    check_outputs([told.output], [told.arm])
-    if told.arm:
-        edited(told.arm.read_text(encoding='utf-8'), {}, '')
+    check_outputs([arguments.output], [arguments.arm])
+    if arguments.arm:
+        edited(arguments.arm.read_text(encoding='utf-8'), {}, '')
 
 
 @contextmanager
 def _signals() -> Iterator[None]:
-    """Let each signal to end be an interrupt, so that commands are taken back before the program ends."""
+    """Turn each signal that ends the program into an interrupt, so that commands go to zero first."""
 
     def interrupt(*_: object) -> None:
         raise KeyboardInterrupt
@@ -102,83 +102,85 @@ def _signals() -> Iterator[None]:
 
 
 class _FirstRun:
-    """One conversation. No question is asked while commands are on."""
+    """A dialogue with the user. No question is asked while commands are on."""
 
-    def __init__(self, told: argparse.Namespace, client: Any, keys: Keys) -> None:
-        self._told, self._client, self._keys = told, client, keys
+    def __init__(self, arguments: argparse.Namespace, client: Any, keys: Keys) -> None:
+        self._arguments, self._client, self._keys = arguments, client, keys
         self._verdicts: list[tuple[str, str]] = []
 
     def run(self, steps: Sequence[str]) -> int:
-        """Make the checks; return 0 if all of them found what is right or was corrected, and 1 otherwise."""
+        """Make the checks; return 0 if all results are right or corrected, and 1 otherwise."""
         self._model: ArmModel = self._client.connect()
         self._hand = self._chosen_hand()
         checks: dict[str, Callable[[], Iterator[Finding]]] = {
             'rest': self._rest, 'friction': self._friction, 'mass': self._mass, 'push': self._push, 'zero': self._zero,
             'test': self._test, 'kill': self._kill,
         }  # fmt: skip
-        say(f'{self._told.node}: {len(self._model.names)} joints: {", ".join(self._model.names)}')
+        say(f'{self._arguments.node}: {len(self._model.names)} joints: {", ".join(self._model.names)}')
         for step in steps:
             if self._keys.yes(f'\nCheck {step}: {STEPS[step]}?'):
                 self._check(step, checks[step])
             else:
-                self._verdicts.append((step, 'left out'))
+                self._verdicts.append((step, 'skipped'))
         say('', *(f'{name}: {verdict}' for name, verdict in self._verdicts))
         return int(any(verdict in ('wrong', 'unclear', 'stopped', 'not set') for _, verdict in self._verdicts))
 
     def _chosen_hand(self) -> str:
         hands = self._model.hands
-        if self._told.hand and self._told.hand not in hands:
-            raise unknown_name('hand', self._told.hand, hands)
-        return self._told.hand or next(reversed(hands), '')
+        if self._arguments.hand and self._arguments.hand not in hands:
+            raise unknown_name('hand', self._arguments.hand, hands)
+        return self._arguments.hand or next(reversed(hands), '')
 
     def _check(self, step: str, check: Callable[[], Iterator[Finding]]) -> None:
-        """Make a check again until it is clear, or the person has enough."""
+        """Repeat a check until its result is clear, or the user declines."""
         while True:
             findings = self._findings(step, check)
-            verdicts = [self._tell(finding) for finding in findings] or [(step, 'stopped')]
+            verdicts = [self._report(finding) for finding in findings] or [(step, 'stopped')]
             unclear = not findings or any(finding.verdict == 'unclear' for finding in findings)
             if not unclear or self._keys.closed or step == 'kill' or not self._keys.yes(f'Check {step} again?'):
                 self._verdicts += verdicts
                 return
 
     def _findings(self, step: str, check: Callable[[], Iterator[Finding]]) -> list[Finding]:
-        """Make a check once; return nothing if it was stopped."""
+        """Make a check; return [] if it was stopped."""
         try:
             return list(check())
         except KrangDynamicsError as error:
             say_error(f'{step}: {error}')
             return []
         finally:
-            if words := self._client.command_state:
-                say(f'  {words}')
+            if state := self._client.command_state:
+                say(f'  {state}')
 
-    def _tell(self, finding: Finding) -> tuple[str, str]:
-        """Say what was found; set and write what it proposes, if the person agrees."""
+    def _report(self, finding: Finding) -> tuple[str, str]:
+        """Print a finding; set and write the parameters it proposes, if the user agrees."""
         say(*(f'    {line}' for line in finding.details))
         say(f'  {finding.check}: {finding.verdict.upper()}: {finding.text}')
         if not finding.parameters:
             return finding.check, finding.verdict
         say('  proposed:', *(f'    {name}: {value_text(value)}' for name, value in finding.parameters.items()))
-        if not self._keys.yes(f'Set on {self._told.node}{self._where}?'):
+        if not self._keys.yes(f'Set on {self._arguments.node}{self._destination}?'):
             return finding.check, 'not set'
-        self._take_over(finding)
+        self._apply(finding)
         return finding.check, 'changed'
 
     @property
-    def _where(self) -> str:
-        file = self._told.arm or self._told.output
-        return f', and write into {file}' if file else ' (no --arm: in no file)'
+    def _destination(self) -> str:
+        file = self._arguments.arm or self._arguments.output
+        return f', and write them to {file}' if file else ' (not written to a file: no --arm)'
 
-    def _take_over(self, finding: Finding) -> None:
+    def _apply(self, finding: Finding) -> None:
         values = dict(finding.parameters)
-        file = self._told.arm or self._told.output
+        file = self._arguments.arm or self._arguments.output
         if file:
             text = file.read_text(encoding='utf-8') if file.exists() else ''
-            write_whole(file, edited(text, values, f'first_run: {finding.check}', self._told.node.rpartition('/')[2]))
+            write_whole(
+                file, edited(text, values, f'first_run: {finding.check}', self._arguments.node.rpartition('/')[2])
+            )
         try:
             self._client.set(values)
         except KrangDynamicsError as error:
-            say(f'  {error}', f'  the node takes it at its next start{"" if file else ", from a file"}')
+            say(f'  {error}', f'  the node reads them at its next start{"" if file else ", from a parameter file"}')
         self._model = self._client.model_with(values)
 
     # Effort ---------------------------------------------------------------------------------------------------------
@@ -186,33 +188,35 @@ class _FirstRun:
     def _rest(self) -> Iterator[Finding]:
         down = self._ask_down()
         samples: list[RestSample] = []
-        say('Bring the arm into three poses with its own means: first stretched out level, then two others in which')
-        say('other joints bear weight. Nothing may touch it.')
+        say(
+            'Move the arm into three poses with its own controller: first stretched out horizontally, then two in which'
+        )
+        say('gravity loads other joints. Nothing may touch the arm.')
         while len(samples) < POSES:
-            self._keys.line(f'Pose {len(samples) + 1} of {POSES}: press Enter when the arm stands')
+            self._keys.line(f'Pose {len(samples) + 1} of {POSES}: press Enter when the arm is at rest')
             if self._keys.closed:
                 return
             sample = self._client.rest()
             if is_new_pose(sample, samples):
                 samples.append(sample)
             else:
-                say('  this pose is too near to one before: move joints by 0.3 rad or more')
+                say('  this pose is too near to an earlier pose: move joints by 0.3 rad or more')
         yield judge_rest(self._model, samples, down)
 
     def _ask_down(self) -> Array | None:
-        """Ask which axis of the base points down; None: the person does not know."""
+        """Ask which axis of the base points down; None: unknown."""
         gravity, base = self._model.gravity, self._model.base
-        say(f'The node takes gravity as {[round(float(x), 3) for x in gravity]} m/s^2 in the axes of {base}.')
-        question = f'Which axis of {base} points down: {", ".join(AXES)}? [Enter: as the node takes it; ?: unknown]'
+        say(f'Gravity in the node is {[round(float(x), 3) for x in gravity]} m/s^2 in the axes of {base}.')
+        question = f'Which axis of {base} points down: {", ".join(AXES)}? [Enter: as in the node; ?: unknown]'
         while (answer := self._keys.line(question)) not in (*AXES, '', '?'):
-            say(f'  {answer}: must be one of {", ".join(AXES)}, ? or nothing')
+            say(f'  {answer}: must be one of {", ".join(AXES)}, ? or empty')
         if answer == '?':
             return None
         return AXES[answer] if answer else np.asarray(gravity)
 
     def _friction(self) -> Iterator[Finding]:
         say('Move joints one by one, slowly (0.05 rad/s) and both ways: by teach pendant or trajectory, not by hand.')
-        self._keys.line('Press Enter when they begin to move; then press Enter again after the last one')
+        self._keys.line('Press Enter when they begin to move; then press Enter again after the last joint')
         rows = self._client.motion_until_key(SECONDS['motion'])
         yield judge.judge_friction(self._model, rows)
 
@@ -220,21 +224,25 @@ class _FirstRun:
         hung = self._ask_mass()
         if hung is None:
             return
-        self._keys.line('Nothing on the hand yet, arm stretched out: press Enter when it stands')
+        self._keys.line('Nothing on the hand yet, arm stretched out: press Enter when it is at rest')
         before = self._client.rest()
-        self._keys.line(f'Hang {hung.mass:g} kg on it, and press Enter when it hangs still; the arm must not move')
+        self._keys.line(
+            f'Hang {hung.mass:g} kg on the hand, and press Enter when the mass is at rest; the arm must not move'
+        )
         loaded = self._client.rest()
-        told = None
-        if self._keys.yes('Can the robot itself be told a payload?'):
-            self._keys.line(f'Tell it {hung.mass:g} kg, and press Enter')
-            told = self._client.rest()
-        yield judge.judge_mass(self._model, hung, before, loaded, told)
-        say('Take the mass off, and tell the robot so.')
+        configured = None
+        if self._keys.yes('Does the robot have a payload setting of its own?'):
+            self._keys.line(f'Set it to {hung.mass:g} kg, and press Enter')
+            configured = self._client.rest()
+        yield judge.judge_mass(self._model, hung, before, loaded, configured)
+        say('Remove the mass, and reset the payload setting of the robot.')
 
     def _ask_mass(self) -> HungMass | None:
-        self._need_hand()
+        self._require_hand()
         link = self._model.hands[self._hand]
-        for text in iter(lambda: self._keys.line(f'Mass, kg, and where in {link}, m (as 2.0 or 2.0 0 0 0.1)'), ''):
+        for text in iter(
+            lambda: self._keys.line(f'Mass, kg, and its position in {link}, m (for example 2.0 or 2.0 0 0 0.1)'), ''
+        ):
             try:
                 numbers = [float(word) for word in text.replace(',', ' ').split()]
             except ValueError:
@@ -245,12 +253,12 @@ class _FirstRun:
             say(f'  {text}: must be a positive mass, or a mass and three coordinates')
         return None
 
-    def _need_hand(self) -> None:
+    def _require_hand(self) -> None:
         if not self._hand:
-            raise ArgumentError('the node has no hand: name it by end_effectors and <hand>.link')
+            raise ArgumentError('the node has no hand, must have one; set end_effectors and <hand>.link')
 
     def _push(self) -> Iterator[Finding]:
-        self._need_hand()
+        self._require_hand()
         base = self._model.base
         self._keys.line(f'Press Enter, wait two seconds, then push {self._hand} along +x of {base}, 10 N or more')
         rows = self._client.push(self._hand, SECONDS['push'])
@@ -259,8 +267,8 @@ class _FirstRun:
     # Commands -------------------------------------------------------------------------------------------------------
 
     def _zero(self) -> Iterator[Finding]:
-        say('Commands of zero. If the firmware adds no gravity, it FALLS: support it; emergency stop and brakes ready.')
-        if not self._keys.yes('Is it supported, and the controller active? Any key stops it.'):
+        say('Commands of zero. If the firmware adds no gravity, the arm FALLS: support it; emergency stop ready.')
+        if not self._keys.yes('Is the arm supported, and the controller active? Any key stops it.'):
             return
         self._client.rest()
         before = {name: self._model.values[name] for name in ('total_terms', 'command_start')}
@@ -269,14 +277,14 @@ class _FirstRun:
         try:
             with self._client.enabled() as answer:
                 say(f'  {answer}')
-                rows = self._client.run(SECONDS['zero'], lambda rows: _moved(rows) > self._told.travel)
+                rows = self._client.run(SECONDS['zero'], lambda rows: _moved(rows) > self._arguments.travel)
         finally:
             self._client.set(before)
         yield judge.judge_zero_command(self._model, rows)
 
     def _test(self) -> Iterator[Finding]:
         joints = self._commanded()
-        say(f'A torque of at most {TORQUES[-1]:g} N m on {joints[-1]}, both ways, besides {self._total}.')
+        say(f'A torque of at most {TORQUES[-1]:g} N m on {joints[-1]}, in both directions, added to {self._total}.')
         if not self._keys.yes('Hand on the emergency stop, controller active? Any key stops it.'):
             return
         self._client.rest()
@@ -293,46 +301,48 @@ class _FirstRun:
     def _commanded(self) -> list[str]:
         joints = [name for name in self._model.values.get('command_joints', []) if name]
         if not joints:
-            raise ArgumentError('no joints to command: set command_joints, and start the node again')
+            raise ArgumentError(
+                'command_joints is empty, must name the joints to command; set it, and restart the node'
+            )
         return joints
 
     def _answers(self, count: int) -> list[TorqueAnswer]:
-        """Return what the arm does under the smallest torques that move it, or under the largest."""
+        """Return the responses to the smallest torques that move the arm, or to the largest."""
         answers: list[TorqueAnswer] = []
         for torque in TORQUES:
             answers = [self._answer(count, sign * torque) for sign in (1, -1)]
-            if max(np.abs(answer.q[1] - answer.q[0]).max() for answer in answers) > ENOUGH / 2:
+            if max(np.abs(answer.q[1] - answer.q[0]).max() for answer in answers) > RESPONSE / 2:
                 break
         return answers
 
     def _answer(self, count: int, torque: float) -> TorqueAnswer:
-        rest = [0.0] * (count - 1)
+        others = [0.0] * (count - 1)
         before = self._client.run(SECONDS['before'])[-1]
-        self._client.set({'command_test': [*rest, torque]})
-        rows = self._client.run(SECONDS['settle'], lambda rows: _moved(rows) > ENOUGH)
-        self._client.set({'command_test': [*rest, 0.0]})
+        self._client.set({'command_test': [*others, torque]})
+        rows = self._client.run(SECONDS['settle'], lambda rows: _moved(rows) > RESPONSE)
+        self._client.set({'command_test': [*others, 0.0]})
         self._client.run(SECONDS['settle'])
         return TorqueAnswer(torque, (before.q, rows[-1].q), (before.effort, rows[-1].effort))
 
     def _kill(self) -> Iterator[Finding]:
         self._commanded()
-        say(f'Commands go out with {self._total}; then kill the dynamics node (kill -9, in another terminal): what is')
-        say('left is what a crash would leave. Support the arm; brakes and emergency stop ready.')
+        say(f'Commands are sent with {self._total}; then kill the dynamics node (kill -9, in another terminal). The')
+        say('arm is then as after a crash. Support the arm; brakes and emergency stop ready.')
         if not self._keys.yes('Ready? Any key stops it.'):
             return
         self._client.rest()
         with self._client.enabled() as answer:
             say(f'  {answer}')
             self._client.run(SECONDS['settle'])
-            say(f'  Now: kill -9 the process of {self._told.node}')
+            say(f'  Now: kill -9 the process of {self._arguments.node}')
             rows = self._client.until_dead(SECONDS['kill'])
             commands = list(self._client.commands)
-            say('  The node is gone. Start it again later: commands stay off until they are enabled.')
+            say('  The node has ended. Restart it later: commands stay off until they are enabled.')
         yield judge.judge_killed(self._model, commands, rows)
 
 
 def _moved(rows: Sequence[Any]) -> float:
-    """Return how far the joint that moved most is from where it was, rad (m)."""
+    """Return the largest motion of a joint from the first to the last row, rad (m)."""
     return float(np.abs(rows[-1].q - rows[0].q).max()) if rows else 0.0
 
 

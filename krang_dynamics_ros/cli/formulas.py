@@ -1,4 +1,4 @@
-"""Print a small robot's equations as formulas."""
+"""`formulas`: print the equations of a small robot as formulas."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from ..symbolic.formulas import formulas, sympy
 from .common import command_parser, guarded, loaded, note_friction, progress_bar
 
 _DESCRIPTION = """\
-Print A, C dq, Q, J^T f and friction of a small robot as formulas, in the terms of its file: to read beside a textbook's
-or one's own. F and M are what a hand applies, in the base's axes and about the hand's origin. A letter that the file
-uses for something else gets a prime."""
+Prints A, C dq, Q, J^T f and friction of a small robot as formulas with the symbols of its file, for comparison with a
+textbook. F and M are the force and moment that a hand applies, in the axes of the base and about the origin of the
+hand. A letter with another meaning in the file gets a prime."""
 _LEFT = {
     'A': 'A(q)',
     'coriolis_torque': 'C(q, dq) dq',
@@ -30,7 +30,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         'robot_file',
         nargs='?',
         type=Path,
-        help="robot file (YAML) of at most 3 joints; default: each of the textbooks'",
+        help='robot file (YAML) of at most 3 joints; default: all textbook robots',
     )
     arguments = parser.parse_args(argv)
     return guarded(lambda: _print([arguments.robot_file] if arguments.robot_file else robot_files()[1:]))

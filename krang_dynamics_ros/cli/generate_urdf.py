@@ -1,4 +1,4 @@
-"""Write a robot file as URDF."""
+"""`generate_urdf`: write a robot file as URDF."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def described(path: Path, base_link: str = '') -> tuple[Robot, str]:
-    """Return the robot of a file, and its URDF with a note of where it comes from."""
+    """Return the robot of a file, and its URDF with a comment that names the file."""
     robot = loaded(path, base_link)
     return robot, urdf_text(
         robot, f'Generated from {path.name} by {PACKAGE} generate_urdf: edit that file, not this one.'

@@ -1,4 +1,4 @@
-"""Find a robot's friction, rotor inertias and bodies in recordings of it."""
+"""`identify`: identify friction, rotor inertias and bodies of a robot from recordings."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ from .common import add_overwrite, check_outputs, command_parser, guarded, note,
 from .recorded import add_recordings, arm_of, recordings_of, robot_file_of
 
 _DESCRIPTION = """\
-Find friction, rotor inertias and bodies of a robot in recordings of its positions and efforts; all bodies are possible,
-and drawn towards the robot file's where the motion says nothing. Which terms the model has is chosen by
-cross-validation. Writes a robot file and a report; `krang predict` then says another recording's efforts. With
-`--payload HAND` all of that is known: mass and centre of what the hand held are found, as parameters of the node."""
+Identifies friction, rotor inertias and bodies of a robot from recordings of its positions and efforts. All bodies are
+physically possible; parameters that the motion does not determine stay near those of the robot file. Cross-validation
+selects the terms of the model. Writes a robot file and a report; `krang predict` then predicts the efforts of another
+recording. `--payload HAND` identifies only mass and centre of mass of the payload, as parameters of the node."""
 INERTIA_AXES = ('xx', 'xy', 'xz', 'yy', 'yz', 'zz')
 
 
@@ -36,10 +36,17 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser = command_parser('identify', _DESCRIPTION)
     add_recordings(parser)
     parser.add_argument(
-        '--like', nargs='+', default=[], type=_pair, metavar='OTHER=JOINT', help='joints built as a recorded one is'
+        '--like',
+        nargs='+',
+        default=[],
+        type=_pair,
+        metavar='OTHER=JOINT',
+        help='joints of the same type as a recorded joint',
     )
-    parser.add_argument('--payload', metavar='HAND', help='find what this hand (or link) holds; all else is known')
-    parser.add_argument('--inertia', action='store_true', help='of the payload too: it takes a fast motion')
+    parser.add_argument('--payload', metavar='HAND', help='identify only the payload of this hand (or link)')
+    parser.add_argument(
+        '--inertia', action='store_true', help='identify the inertia of the payload too, which needs a fast motion'
+    )
     parser.add_argument(
         '-o',
         '--output',
@@ -51,9 +58,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     add_overwrite(parser)
     arguments = parser.parse_args(argv)
     if arguments.inertia and not arguments.payload:
-        parser.error('--inertia is for --payload HAND: the inertias of a robot are always found')
+        parser.error('--inertia is for --payload HAND: the inertias of a robot are always identified')
     if arguments.payload and (arguments.like or arguments.report):
-        parser.error('--payload HAND writes a parameter file: it has no --like and no --report')
+        parser.error('--payload HAND writes a parameter file: must be without --like and --report')
     return guarded(lambda: _payload(arguments) if arguments.payload else _identify(arguments))
 
 
@@ -78,7 +85,7 @@ def _identify(arguments: argparse.Namespace) -> int:
     like = dict(arguments.like)
     check_like(robot, recordings[0].joint_names, like)
     if why := why_not_edited(robot, old, recordings[0].joint_names, like):
-        note(f'{path} cannot be edited, the robot will be written anew: {why}')
+        note(f'{path} cannot be edited, so a new robot file will be written: {why}')
     _note_mistakes(robot, recordings)
     with progress_bar(robot.name) as show:
         found = identify(robot, recordings, show)
@@ -90,12 +97,12 @@ def _identify(arguments: argparse.Namespace) -> int:
 
 
 def _note_mistakes(robot: Robot, recordings: Sequence[Recording]) -> None:
-    """Say what recordings are taken for, and what `krang doctor` finds wrong of it at once."""
+    """Print assumptions on recordings, and the findings of a quick `krang doctor`."""
     say(f'assumed: {ASSUMED}')
     for recording in recordings:
         found = examine(robot, recording, quick=True)
         say(f'{recording.source}: {found.timing}')
-        note(*(f'{recording.source}: {finding}; `krang doctor` looks closer' for finding in found.findings))
+        note(*(f'{recording.source}: {finding}; `krang doctor` says more' for finding in found.findings))
 
 
 def _payload(arguments: argparse.Namespace) -> int:
@@ -123,7 +130,10 @@ def _print_payload(found: Payload) -> None:
         say(f'  {name:<18}{value:>10.5f} {unit:<7}+- {deviation:.5f}')
     say(f'\nerror of the efforts: {found.before.mean():.3f} without it, {found.after.mean():.3f} with it')
     if found.alone:
-        say('mass by each recording alone: ' + ', '.join(f'{name} {mass:.3f} kg' for name, mass in found.alone.items()))
+        say(
+            'mass from each single recording: '
+            + ', '.join(f'{name} {mass:.3f} kg' for name, mass in found.alone.items())
+        )
     for warning in found.warnings:
         note(warning)
 
@@ -133,30 +143,30 @@ def _print(found: Identified) -> None:
     say(f'model: {found.structure}')
     say('error on held-out data, over the standard deviation of the effort:\n')
     print_errors(found.robot, found.joint_names, ErrorTable.of(found, found.samples.spread))
-    say(f'\n{found.combinations_text}; every body is a possible one')
+    say(f'\n{found.combinations_text}; every body is physically possible')
     say(f'file and fit differ by {found.fit.difference:.1g} of the standard deviation')
     for warning in found.warnings:
         say(f'note: {warning}')
 
 
 class Errors(Protocol):
-    """Errors by joint, in parts of the standard deviation of the raw effort."""
+    """Errors by joint, relative to the standard deviation of the raw effort."""
 
     @property
     def errors(self) -> Array:
-        """Raw."""
+        """Errors of the raw efforts."""
 
     @property
     def smooth_errors(self) -> Array:
-        """With effort and model smoothed."""
+        """Errors with effort and model smoothed."""
 
     @property
     def floor(self) -> Array:
-        """What no smooth motion explains."""
+        """Part of the effort that no smooth motion explains."""
 
 
 class ErrorTable(NamedTuple):
-    """What a table of errors shows, of each joint; the first three in parts of the effort's standard deviation."""
+    """Errors by joint; the first three relative to the standard deviation of the effort."""
 
     raw: Array
     smoothed: Array
@@ -165,7 +175,7 @@ class ErrorTable(NamedTuple):
 
     @classmethod
     def of(cls, found: Errors, spread: Array) -> ErrorTable:
-        """Take the errors of an identification or a prediction."""
+        """Return the errors of an identification or a prediction."""
         return cls(found.errors, found.smooth_errors, found.floor, found.errors * spread)
 
 
@@ -179,7 +189,7 @@ def print_errors(robot: Robot, names: Sequence[str], table: ErrorTable) -> None:
     say(f'{"mean":<{width}}  {means}')
     worst = '  '.join(f'{column.max():8.4f}' for column in table[:3])
     say(f'{"worst":<{width}}  {worst}')
-    say('\nraw: as recorded. smoothed: effort and model smoothed. floor: what no smooth motion explains of the effort.')
+    say('\nraw: as recorded. smoothed: effort and model smoothed. floor: effort that no smooth motion explains.')
 
 
 if __name__ == '__main__':

@@ -1,4 +1,4 @@
-"""Write an arm file: what the URDF of an arm does not say, and every command needs."""
+"""`new_arm`: write an arm file, with the properties of an arm that its URDF lacks."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ from .arm_option import read_arm_file
 from .common import add_overwrite, check_outputs, command_parser, guarded, loaded, say
 
 _DESCRIPTION = """\
-Writes an arm file: a ROS parameter file with what a URDF does not say and every command needs. Names of the joints,
-gravity, topics, what effort means, hands, tool, boxes to keep out of. What is guessed is marked GUESS and explained;
-with --recording the guesses on names, rate, sign and scale of effort are compared with a recording."""
+Writes an arm file: a ROS parameter file with the properties that a URDF lacks and every command needs: joint names,
+gravity, topics, meaning of effort, hands, tool, keep-out boxes. Guesses are marked GUESS and explained; with
+--recording, guesses of names, rate, sign and scale of effort are compared with a recording."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -32,9 +32,16 @@ def main(argv: Sequence[str] | None = None) -> int:
     add = parser.add_argument
     add('robot', metavar='URDF', help='URDF, xacro or robot file of the arm')
     add('-o', '--output', type=Path, default=Path('my_arm.yaml'), metavar='FILE', help='default: my_arm.yaml')
-    add('--base-link', default='', metavar='LINK', help='link of the URDF that stands still, with what is below it')
-    add('--recording', type=Path, metavar='BAG', help='a bag of this arm, by `krang record` or `ros2 bag record`')
-    add('--joint-states', default='', metavar='TOPIC', help='of the recording; default: the one that there is')
+    add(
+        '--base-link', default='', metavar='LINK', help='link of the URDF that does not move; joints below it are fixed'
+    )
+    add('--recording', type=Path, metavar='BAG', help='bag of this arm, from `krang record` or `ros2 bag record`')
+    add(
+        '--joint-states',
+        default='',
+        metavar='TOPIC',
+        help='topic of the joint states in the recording; default: the only one',
+    )
     add_overwrite(parser)
     arguments = parser.parse_args(argv)
     return guarded(lambda: _new_arm(arguments))

@@ -1,4 +1,4 @@
-"""Say what the efforts of a recording should have been, and how far from that they were."""
+"""`predict`: predict the efforts of a recording, and print the errors."""
 
 from __future__ import annotations
 
@@ -22,10 +22,9 @@ from .identify import ErrorTable, print_errors
 from .recorded import add_recordings, arm_of, recordings_of, robot_file_of
 
 _DESCRIPTION = """\
-Predict the efforts of a recording by a robot file, such as `krang identify` writes, and print the error by joint: the
-root of the mean squared error over the standard deviation of the measured effort, from the first row of motion to the
-last. Without
---robot: ROBOT_identified.yaml in this folder, if there is one, else the robot that the recording's layout names."""
+Predicts the efforts of a recording with a robot file, for example of `krang identify`, and prints the error by joint:
+RMSE over the standard deviation of the measured effort, from the first to the last row of motion. Default of --robot:
+ROBOT_identified.yaml in this folder if it exists, else the robot that the layout of the recording names."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -40,7 +39,9 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _predict(arguments: argparse.Namespace) -> int:
     if arguments.output and len(arguments.recordings) > 1:
-        raise ArgumentError(f'{arguments.output}: is one file, must be of one recording')
+        raise ArgumentError(
+            f'{arguments.output}: a single file, must be for a single recording; run predict once for each'
+        )
     arm = arm_of(arguments)
     path = robot_file_of(arguments, arm)
     robot = arm.robot if arm else load_robot(path)
@@ -70,27 +71,27 @@ def _print(robot: Robot, found: Prediction) -> None:
         print_errors(robot, names, ErrorTable.of(found, found.spread))
         return
     width, units = max(len(name) for name in (*names, 'joint')), joint_units(robot)
-    say('the robot stands still: an error relative to the spread of the effort says nothing, so it is absolute\n')
+    say('the robot is at rest: an error relative to the standard deviation is meaningless, so errors are absolute\n')
     say(f'{"joint":<{width}}  {"RMSE":>10}')
     for name, rmse in zip(names, found.rmse, strict=True):
         say(f'{name:<{width}}  {rmse:10.4g} {units[name].effort}')
 
 
 def _check_effort(recording: Recording) -> None:
-    """Refuse a joint whose effort never changes: an error in parts of its spread says nothing."""
+    """Refuse joints with constant effort: an error relative to its standard deviation is undefined."""
     efforts = zip(recording.joint_names, recording.measured_effort.T, strict=True)
     dead = [name for name, effort in efforts if np.ptp(effort) == 0]
     if dead:
         others = ' '.join(name for name in recording.joint_names if name not in dead)
         raise RecordingError(
             f'{recording.source}: the effort of {", ".join(dead)} never changes, must be measured'
-            + (f'; --joints {others} leaves it out' if others else '')
+            + (f'; exclude it with --joints {others}' if others else '')
         )
 
 
-def _rows(recording: Recording, motion: Recording | None, asked: slice | None) -> str:
-    if asked is not None:  # the recording has been cut
-        return f'{len(recording)} rows, as asked'
+def _rows(recording: Recording, motion: Recording | None, requested: slice | None) -> str:
+    if requested is not None:  # the recording has been cut
+        return f'{len(recording)} rows, as requested'
     if motion is None:
         return f'all {len(recording)} rows'
     first = int((recording.time < motion.time[0]).sum())

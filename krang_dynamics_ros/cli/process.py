@@ -1,4 +1,4 @@
-"""`process`: recordings in, torques out."""
+"""`process`: compute the torques of recordings."""
 
 from __future__ import annotations
 
@@ -18,35 +18,58 @@ from .arm_option import add_arm, arm_beside, read_arm_file
 from .common import add_overwrite, command_parser, guarded, note, number, progress_bar, say, say_error, whole_number
 
 LONGEST = 1e9  # s: thirty years
-MAX_RELATIVE = 100.0  # more says only that the effort hardly changes
+MAX_RELATIVE = 100.0  # larger values only mean that the effort is nearly constant
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command; exit code 0: all done, 1: some recordings could not be, 2: not understood."""
-    parser = command_parser('process', 'Every torque term over time of recordings, and the model against the efforts.')
+    """Run the command; exit code 0: all done, 1: some recordings failed, 2: invalid input."""
+    parser = command_parser(
+        'process', 'Computes every torque term of recordings over time, and compares the model with the efforts.'
+    )
     add = parser.add_argument
     add(
         'recordings',
         nargs='+',
         type=Path,
         metavar='BAG',
-        help='a bag of ROS 2, or a table (docs/recordings.md)',
+        help='ROS 2 bag or table (docs/recordings.md)',
     )
     add('-o', '--out', type=Path, default=Path('torques'), help='folder for the results; default: torques')
-    add('--robot', default='', help='robot file; default: what the parameters say, or Krang')
-    add('--params', type=Path, help='parameter file of dynamics_node, as it is')
+    add('--robot', default='', help='robot file; default: that of the parameters, or Krang')
+    add('--params', type=Path, help='parameter file of dynamics_node')
     add_arm(parser)
-    add('--joint-states', default='', metavar='TOPIC', help='default: the one that there is')
-    add('--terms', nargs='+', choices=TERMS, default=DEFAULT_TERMS, help=f'default: {" ".join(DEFAULT_TERMS)}')
-    add('--start', type=number(0, LONGEST), default=0.0, metavar='S', help='begin so many seconds into it')
-    add('--end', type=number(0, LONGEST), default=float('inf'), metavar='S', help='end so many seconds into it')
-    cutoff, help_ = number(1e-3, MAX_QUANTITY), 'motion above it is noise; default: %(default)g'
+    add('--joint-states', default='', metavar='TOPIC', help='topic of the joint states; default: the only one')
+    add(
+        '--terms',
+        nargs='+',
+        choices=TERMS,
+        default=DEFAULT_TERMS,
+        help=f'torque terms; default: {" ".join(DEFAULT_TERMS)}',
+    )
+    add(
+        '--start',
+        type=number(0, LONGEST),
+        default=0.0,
+        metavar='S',
+        help='start time, s from the begin of the recording',
+    )
+    add(
+        '--end',
+        type=number(0, LONGEST),
+        default=float('inf'),
+        metavar='S',
+        help='end time, s from the begin of the recording',
+    )
+    cutoff, help_ = (
+        number(1e-3, MAX_QUANTITY),
+        'cutoff frequency; motion above it counts as noise; default: %(default)g',
+    )
     add('--cutoff', type=cutoff, default=Job.cutoff, metavar='HZ', help=help_)
-    help_ = 'kinds of files, added to those of an earlier run; default: parquet'
+    help_ = 'formats, added to those of an earlier run; default: parquet'
     add('--to', nargs='+', choices=FORMATS, default=Job.formats, help=help_)
-    workers, each = whole_number(1), 'processes; default: one for each core'
+    workers, each = whole_number(1), 'number of processes; default: number of cores'
     add('--workers', type=workers, default=os.cpu_count() or 1, metavar='N', help=each)
-    add('--ray', metavar='ADDRESS', help='hand the recordings out over a Ray cluster')
+    add('--ray', metavar='ADDRESS', help='distribute the recordings over a Ray cluster')
     add_overwrite(parser)
     arguments = parser.parse_args(argv)
     return guarded(lambda: _run(arguments))
@@ -73,12 +96,12 @@ def _run(arguments: argparse.Namespace) -> int:
     failed = 0
     for result in _results(jobs, arguments):
         failed += result.summary is None
-        _tell(result)
+        _print(result)
     return 1 if failed else 0
 
 
 def _results(jobs: Sequence[Job], arguments: argparse.Namespace) -> Iterator[Result]:
-    """Return results as they come, with a bar on a terminal meanwhile."""
+    """Yield results as they are ready, with a progress bar on a terminal."""
     name = jobs[0].recording.name if len(jobs) == 1 else f'{len(jobs)} recordings'
     with progress_bar(name, len(jobs)) as show:
         if len(jobs) == 1 and not arguments.ray:
@@ -90,7 +113,7 @@ def _results(jobs: Sequence[Job], arguments: argparse.Namespace) -> Iterator[Res
             yield result
 
 
-def _tell(result: Result) -> None:
+def _print(result: Result) -> None:
     if result.summary is None:
         say_error(result.fault)
         return
@@ -103,12 +126,12 @@ def _lines(job: Job, summary: Summary, before: bool) -> Iterator[str]:
     yield f'  assumed: {summary.assumed}'
     yield from (f'  note: {line}' for line in summary.notes)
     for name, (count, reason) in summary.refused.items():
-        yield f'  {name}: {count} messages refused, the last because {reason}'
+        yield f'  {name}: {count} messages refused; last reason: {reason}'
     yield from (f'  {fault}' for fault in summary.suspected_faults)
     if not summary.errors:
         yield f'  {summary.why_no_errors}'
         return
-    yield '  joint               RMS      mean |error|   RMS / spread   (N m or N; the largest RMS first)'
+    yield '  joint               RMS      mean |error|   RMS / std      (N m or N; largest RMS first)'
     for error in summary.errors:
-        relative = f'{error.relative:.3f}' if error.relative < MAX_RELATIVE else '-'  # the effort hardly changes
+        relative = f'{error.relative:.3f}' if error.relative < MAX_RELATIVE else '-'  # the effort is nearly constant
         yield f'  {error.joint:<16}{error.rms:>9.3f}{error.mean_absolute:>15.3f}{relative:>15}'

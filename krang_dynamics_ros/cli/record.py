@@ -1,4 +1,4 @@
-"""Record a robot: joint states, wrenches, IMU, description and torques, into a bag (mcap)."""
+"""`record`: record joint states, wrenches, IMU, description and torques of a robot to a bag (mcap)."""
 
 from __future__ import annotations
 
@@ -20,25 +20,30 @@ if TYPE_CHECKING:
     from ..nodes.recorder import Recorder
 
 _DESCRIPTION = """\
-Records joint states, wrenches, IMU, robot description, payloads, torques and effort commands into a bag (mcap), which
-process, identify, predict and calibrate read. Says while it runs what is recorded, how long and at which rate, and what
-is missing. Ctrl-C ends it, or --seconds. Beside it, `ros2 bag record` does the same for any other topic. Arguments of
-ROS come behind --ros-args, as in: krang record -o drive --ros-args -r joint_states:=franka/joint_states."""
-WITHIN = 10.0  # s: joint states that do not come by then are missing
+Records joint states, wrenches, IMU, robot description, payloads, torques and effort commands to a bag (mcap), which
+process, identify, predict and calibrate read. Shows the recorded topics with duration and rate, and what is missing.
+Ctrl-C or --seconds ends it. For other topics, use `ros2 bag record` at the same time. ROS arguments follow --ros-args,
+for example: krang record -o drive --ros-args -r joint_states:=franka/joint_states."""
+FIRST_STATE_TIMEOUT = 10.0  # s: without joint states until then, they count as missing
 JOINT_STATE = 'sensor_msgs/msg/JointState'
 LONGEST = 1e6  # s
-SHOW = 0.2  # s between two looks at the table
+SHOW_PERIOD = 0.2  # s, of the table
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command; exit code 0: recorded, 1: no joint states came, 2: not understood."""
+    """Run the command; exit code 0: recorded, 1: no joint states received, 2: invalid input."""
     words = list(sys.argv[1:] if argv is None else argv)
     at = words.index('--ros-args') if '--ros-args' in words else len(words)
     parser = command_parser('record', _DESCRIPTION)
     now = time.strftime('%Y%m%d_%H%M%S')
     add = parser.add_argument
     add('-o', '--output', type=Path, default=Path(f'recording_{now}'), metavar='FOLDER', help='default: recording_TIME')
-    add('--seconds', type=number(0.1, LONGEST), metavar='S', help='from the first joint state; default: until Ctrl-C')
+    add(
+        '--seconds',
+        type=number(0.1, LONGEST),
+        metavar='S',
+        help='duration from the first joint state; default: until Ctrl-C',
+    )
     add_arm(parser)
     add('--topics', nargs='+', default=[], metavar='TOPIC', help='further topics, of the same types')
     arguments = parser.parse_args(words[:at])
@@ -46,7 +51,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 class _Command:
-    """One recording."""
+    """A run of the command."""
 
     def __init__(self, given: argparse.Namespace, ros_arguments: Sequence[str]) -> None:
         self._given, self._ros_arguments = given, ros_arguments
@@ -71,10 +76,10 @@ class _Command:
                 write_arm_beside(folder, self._arm)
             say(f'recording into {folder}; {self._until}', flush=True)
             recorder.run(lambda: self._done(recorder))
-            came = self._conclude(recorder)
-        if not came:
+            received = self._conclude(recorder)
+        if not received:
             shutil.rmtree(folder)
-        return 0 if came else 1
+        return 0 if received else 1
 
     @property
     def _until(self) -> str:
@@ -85,11 +90,11 @@ class _Command:
         self._show(recorder)
         seconds = self._given.seconds
         if recorder.began is None:
-            return bool(seconds) and time.monotonic() - self._started > WITHIN
+            return bool(seconds) and time.monotonic() - self._started > FIRST_STATE_TIMEOUT
         return bool(seconds) and recorder.seconds >= seconds
 
     def _show(self, recorder: Recorder) -> None:
-        if time.monotonic() - self._shown < SHOW:
+        if time.monotonic() - self._shown < SHOW_PERIOD:
             return
         self._shown = time.monotonic()
         if self._lines.watched:
@@ -97,7 +102,7 @@ class _Command:
             return
         for name in [name for name, topic in recorder.topics.items() if topic.count and name not in self._announced]:
             self._announced.add(name)
-            say(f'  {name}: is recorded', flush=True)
+            say(f'  {name}: recorded', flush=True)
 
     def _table(self, recorder: Recorder) -> list[str]:
         now = time.monotonic()
@@ -107,28 +112,28 @@ class _Command:
         return [*lines, *(f'missing: {line}' for line in self._missing(recorder))]
 
     def _missing(self, recorder: Recorder) -> Iterator[str]:
-        """Say what a recording should have and does not have."""
+        """Yield what a recording lacks."""
         if recorder.began is None:
             others = [name for name in recorder.of_kind(JOINT_STATE) if name.endswith('joint_states')]
-            there = f'; there are {listed(others)}: -r joint_states:=NAME behind --ros-args, or --arm' if others else ''
-            yield f'joint states on {recorder.joint_states}{there}'
+            hint = f'; found {listed(others)}: set --ros-args -r joint_states:=NAME, or --arm' if others else ''
+            yield f'joint states on {recorder.joint_states}{hint}'
             return
         for hand, name in self._topics.wrenches.items():
             if not (topic := recorder.topics.get(recorder.resolved(name))) or not topic.count:
                 yield f'wrench of {hand} on {recorder.resolved(name)}'
         joints = recorder.joints
         if joints.refused:
-            yield f'joint states that can be read: {joints.refused}'
+            yield f'valid joint states: {joints.refused}'
         if lacking := [name for name in self._expected if name not in joints.position]:
             yield f'joints {listed(lacking)}: not in the joint states'
         names = sorted(joints.position)
         if without := [name for name in names if name not in joints.effort]:
-            yield f'efforts of {listed(without)}: without them nothing is identified'
+            yield f'efforts of {listed(without)}: identify needs them'
         if without := [name for name in names if name not in joints.velocity]:
             yield f'velocities of {listed(without)}'
 
     def _conclude(self, recorder: Recorder) -> bool:
-        """Say what was recorded; return whether joint states were."""
+        """Print what was recorded; return whether joint states were received."""
         missing = [*self._missing(recorder)]
         if recorder.began is None:
             say_error(f'Nothing recorded. Missing: {missing[0]}.')
@@ -145,7 +150,7 @@ class _Command:
 
 def _recorder() -> Any:
     try:
-        from ..nodes.recorder import Recorder  # noqa: PLC0415 (help needs no ROS)
+        from ..nodes.recorder import Recorder  # noqa: PLC0415 (--help needs no ROS)
     except ImportError:
         raise MissingError('rclpy', 'the topics of a robot', 'source ROS, or use the .venv of `make`') from None
     return Recorder

@@ -1,4 +1,4 @@
-"""What the commands on recordings share: which recordings, of which robot, which joints are fixed."""
+"""Common arguments of the commands that read recordings: recordings, robot, moving and fixed joints."""
 
 from __future__ import annotations
 
@@ -21,23 +21,28 @@ from .common import note
 
 
 def add_recordings(parser: argparse.ArgumentParser, several: bool = True) -> None:
-    """Give a command its recordings, or its only one, and their robot."""
+    """Add the arguments for one or several recordings and their robot."""
     parser.add_argument(
         'recordings', nargs='+' if several else 1, type=Path, metavar='RECORDING',
         help='bag, table or folder (docs/identification.md)',
     )  # fmt: skip
-    parser.add_argument('--robot', metavar='FILE', help="robot file or URDF, or a shipped robot's name")
+    parser.add_argument('--robot', metavar='FILE', help='robot file or URDF, or name of a shipped robot')
     add_arm(parser)
     parser.add_argument(
-        '--layout', type=Path, metavar='FILE', help='what is where in the recordings, if that is not known'
+        '--layout',
+        type=Path,
+        metavar='FILE',
+        help='layout file: which column of a table is which quantity (docs/identification.md)',
     )
-    parser.add_argument('--joint-states', default='', metavar='TOPIC', help='of a bag; default: the one that there is')
-    parser.add_argument('--rows', type=_rows, metavar='A:B', help='rows that count, from 0; default: the motion')
+    parser.add_argument(
+        '--joint-states', default='', metavar='TOPIC', help='topic of the joint states in a bag; default: the only one'
+    )
+    parser.add_argument('--rows', type=_rows, metavar='A:B', help='rows to use, from 0; default: those with motion')
     add_joints(parser)
 
 
 def add_joints(parser: argparse.ArgumentParser) -> None:
-    """Give a command the joints that move, and those that are fixed."""
+    """Add the arguments for moving and fixed joints."""
     parser.add_argument(
         '--joints', nargs='+', default=[], metavar='JOINT', help='joints that move; default: all but the fixed ones'
     )
@@ -52,7 +57,7 @@ def add_joints(parser: argparse.ArgumentParser) -> None:
 
 
 def moving_joints(arguments: argparse.Namespace, joint_names: Sequence[str]) -> list[str]:
-    """Return the joints that move of all those of a robot: those of `--joints`, or all but those of `--fixed`."""
+    """Return the moving joints of a robot: those of `--joints`, or all but those of `--fixed`."""
     fixed = [name for name, _ in arguments.fixed]
     for name in (*arguments.joints, *fixed):
         if name not in joint_names:
@@ -69,7 +74,7 @@ def _rows(text: str) -> slice:
     except ValueError:
         colon = ''
     if not colon:
-        raise argparse.ArgumentTypeError(f'{text}, must be A:B, either of them empty or a number')
+        raise argparse.ArgumentTypeError(f'{text}, must be A:B with numbers; each may be empty')
     return rows
 
 
@@ -86,13 +91,13 @@ def joint_angle(text: str) -> tuple[str, float]:
 
 
 def arm_of(arguments: argparse.Namespace) -> ArmFile | None:
-    """Return the arm file that was named, or that is in the first recording's folder unless a robot was named."""
+    """Return the arm file of `--arm`, or that in the folder of the first recording if there is no `--robot`."""
     beside = None if arguments.robot else arm_beside(arguments.recordings)
     return read_arm_file(arguments.arm or beside, robot_file=arguments.robot)
 
 
 def recordings_of(arguments: argparse.Namespace, robot: Robot, arm: ArmFile | None = None) -> list[Recording]:
-    """Read recordings of the same joints, each with the positions of the others: of `--fixed`, or as recorded."""
+    """Read recordings of the same joints; the positions of other joints are those of `--fixed`, or as recorded."""
     recordings: list[Recording] = []
     for path in arguments.recordings:
         recording, others = _read(path, arguments, robot, arm)
@@ -109,27 +114,27 @@ def recordings_of(arguments: argparse.Namespace, robot: Robot, arm: ArmFile | No
 def _with_others(
     recording: Recording, others: Mapping[str, JointTrack], arguments: argparse.Namespace, robot: Robot
 ) -> Recording:
-    """Return the rows that were asked for, with where the robot's other joints stood or moved in them."""
-    said = dict(arguments.fixed)
-    unsaid = {name: others[name] for name in others if name in robot.joint_names and name not in said}
+    """Return the requested rows, with the positions of the other joints of the robot."""
+    given = dict(arguments.fixed)
+    recorded = {name: others[name] for name in others if name in robot.joint_names and name not in given}
     if arguments.rows is not None:
         recording = recording.rows(arguments.rows)
-    motion = motion_or_rest(recording) if unsaid and arguments.rows is None else recording
-    recording = with_others(recording, motion or recording, unsaid)
-    return replace(recording, stood={**recording.stood, **said})
+    motion = motion_or_rest(recording) if recorded and arguments.rows is None else recording
+    recording = with_others(recording, motion or recording, recorded)
+    return replace(recording, stood={**recording.stood, **given})
 
 
 def _read(
     path: Path, arguments: argparse.Namespace, robot: Robot, arm: ArmFile | None
 ) -> tuple[Recording, Mapping[str, JointTrack]]:
-    """Return the joints of a recording that count, and the others."""
+    """Return the moving joints of a recording, and the tracks of the others."""
     moving = moving_joints(arguments, robot.joint_names)
     if path.exists() and is_bag(path):
         names = arm.engine.inputs.topics if arm else NAMES
         bag = read_bag(path, moving, bool(arguments.joints), arguments.joint_states, names)
         note(*(f'{path}: {line}' for line in bag.recording.notes))
         if bag.left_out:
-            note(f'{path}: {bag.left_out} messages left out, a number in them is missing or not finite')
+            note(f'{path}: {bag.left_out} messages ignored, because a number is missing or not finite')
         return bag.recording, bag.others
     recording = read_recording(path, arguments.layout)
     others = [name for name in recording.joint_names if name in robot.joint_names and name not in moving]
@@ -138,7 +143,7 @@ def _read(
 
 
 def robot_file_of(arguments: argparse.Namespace, arm: ArmFile | None = None) -> Path:
-    """Return the robot file that was named, also by an arm file, or that the recording's layout names, or Krang's."""
+    """Return the robot file of the arm file, of `--robot`, of the layout of the recording, or that of Krang."""
     if arm is not None:
         return located(arm.values.get('robot_file', ''))
     if arguments.robot:
@@ -153,6 +158,6 @@ def check_joints(robot: Robot, recording: Recording) -> None:
     for name in recording.joint_names:
         if name not in robot.joint_names:
             raise ArgumentError(
-                f"{recording.source}: joint '{name}' is not of robot {robot.name}, whose joints are "
-                f'{", ".join(robot.joint_names)}; --robot names another'
+                f"{recording.source}: joint '{name}' is not a joint of {robot.name}, must be one of "
+                f'{", ".join(robot.joint_names)}; set the robot with --robot'
             )

@@ -1,4 +1,4 @@
-"""`trajectory`: a joint trajectory in, the same with efforts for feed-forward out, within the limits of the joints."""
+"""`trajectory`: add feed-forward efforts to a joint trajectory, within the limits of the joints."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ from .common import add_overwrite, check_outputs, command_parser, guarded, note,
 from .recorded import joint_angle
 
 _DESCRIPTION = """\
-Reads a trajectory_msgs/JointTrajectory (YAML) and writes it with `effort` filled in, as the joint trajectory controller
-of ros2_control takes for feed-forward: A ddq + C dq + gravity + friction. Limits of position, velocity and effort are
-held at the points and between them, on the controller's own spline. Exit code 1: a limit is exceeded."""
+Reads a trajectory_msgs/JointTrajectory (YAML) and writes it with `effort` for the feed-forward of the joint trajectory
+controller of ros2_control: A ddq + C dq + gravity + friction. Limits of position, velocity and effort are checked at
+the points and between them, on the spline of the controller. Exit code 1: a limit is exceeded."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -34,21 +34,27 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser = command_parser('trajectory', _DESCRIPTION)
     add = parser.add_argument
     add('trajectory', type=Path, metavar='FILE', help='YAML, as `ros2 topic echo --once` prints it')
-    add('--robot', default='', metavar='FILE', help='robot file, URDF or a name; default: as --params says, or Krang')
+    add('--robot', default='', metavar='FILE', help='robot file, URDF or a name; default: that of --params, or Krang')
     add('--params', type=Path, metavar='FILE', help='parameter file of dynamics_node: robot, payload, robot.adds, ...')
     add_arm(parser)
     add('-o', '--output', type=Path, default=Path('with_effort.yaml'), metavar='FILE', help='default: with_effort.yaml')
     add('--every', type=number(1e-4), default=EVERY, metavar='S', help='largest step between points (default: 0.01)')
-    add('--retime', action='store_true', help='slow it down as little as needed; points without velocities are rests')
+    add('--retime', action='store_true', help='slow down as little as needed; points without velocities become stops')
     add(
         '--fixed', nargs='+', default=[], type=joint_angle, metavar='JOINT=RAD',
-        help='joints that it does not name; else zero',
+        help='positions of joints that the trajectory does not contain; default: zero',
     )  # fmt: skip
     add(
         '--largest-payload', nargs='?', const='', metavar='HAND',
-        help='say how much the hand (or a link) may carry along it, besides the payload that is known',
+        help='print the largest mass that the hand (or a link) can carry in addition to its payload',
     )  # fmt: skip
-    add('--com', nargs=3, type=float, metavar=('X', 'Y', 'Z'), help="where that is in the hand's frame, m; default: 0")
+    add(
+        '--com',
+        nargs=3,
+        type=float,
+        metavar=('X', 'Y', 'Z'),
+        help='centre of that mass in the frame of the hand, m; default: 0',
+    )
     add_overwrite(parser)
     arguments = parser.parse_args(argv)
     return guarded(lambda: _run(arguments))
@@ -58,7 +64,7 @@ def _run(arguments: argparse.Namespace) -> int:
     read = [arguments.trajectory, arguments.params, arguments.robot, arguments.arm]
     check_outputs([arguments.output], read, arguments.overwrite)
     if arguments.com and arguments.largest_payload is None:
-        raise ArgumentError('--com is for --largest-payload, must come with it')
+        raise ArgumentError('--com: must be with --largest-payload')
     trajectory = read_trajectory(arguments.trajectory)
     engine = _engine(arguments)
     robot, fixed = engine.model.robot, dict(arguments.fixed)
@@ -81,7 +87,7 @@ def _run(arguments: argparse.Namespace) -> int:
 
 
 def _engine(arguments: argparse.Namespace) -> Engine:
-    """Return the robot with gravity, payloads and friction as the parameters of the node say."""
+    """Return the engine of a node with these parameters: robot, gravity, payloads and friction."""
     arm = read_arm_file(arguments.arm, robot_file=arguments.robot)
     given: dict[str, Any] = read_parameters(arguments.params) if arguments.params else {}
     note(*(f'{arguments.params}: {line}' for line in (unknown_parameters(given) if given else [])))
@@ -96,15 +102,15 @@ def _engine(arguments: argparse.Namespace) -> Engine:
 
 
 def _summary(plan: Plan, robot: Robot) -> list[str]:
-    """Return what a person wants to know first: how long it takes, and how near to the limits it comes."""
+    """Return the duration, and the largest shares of the limits, as text."""
     trajectory, units = plan.trajectory, joint_units(robot)
     lines = [f'{robot.name}: {listed(trajectory.joint_names)}; {trajectory.duration:.4g} s']
     if plan.stretch > 1:
-        lines.append(f'slower by a factor of {plan.stretch:.5g}, which holds all limits')
-    for what, share in (('velocity', plan.velocity_share), ('effort', plan.effort_share)):
+        lines.append(f'slowed down by a factor of {plan.stretch:.5g}, to keep all limits')
+    for quantity, share in (('velocity', plan.velocity_share), ('effort', plan.effort_share)):
         k = int(share.argmax())
         if share[k] > 0:  # the limit is known
-            lines.append(f'largest {what}: {100 * share[k]:.0f} % of the limit of {trajectory.joint_names[k]}')
+            lines.append(f'largest {quantity}: {100 * share[k]:.0f} % of the limit of {trajectory.joint_names[k]}')
     k = int(np.unravel_index(np.abs(trajectory.effort).argmax(), trajectory.effort.shape)[1])
     name = trajectory.joint_names[k]
     lines.append(f'largest effort in the file: {np.abs(trajectory.effort).max():.4g} {units[name].effort} at {name}')
@@ -112,7 +118,7 @@ def _summary(plan: Plan, robot: Robot) -> list[str]:
 
 
 def _largest_payload(feed_forward: FeedForward, plan: Plan, robot: Robot, arguments: argparse.Namespace) -> str:
-    """Say how much may be carried; written digits are rounded down."""
+    """Return the largest payload as text; the mass is rounded down."""
     link = _link(arguments.largest_payload, plan.trajectory, robot)
     com: Array = np.array(arguments.com or [0.0] * 3)
     if not np.isfinite(com).all():
@@ -120,13 +126,15 @@ def _largest_payload(feed_forward: FeedForward, plan: Plan, robot: Robot, argume
     found = feed_forward.largest_payload(plan.trajectory, link, com, arguments.every)
     where = f'at ({", ".join(f"{x:g}" for x in com)}) m of {link}'
     if math.isinf(found.mass):
-        return f'largest payload {where}: not limited, for no effort limit is known'
+        return f'largest payload {where}: not limited, because no effort limit is known'
     mass = math.floor(found.mass * 1000) / 1000
-    return f'largest payload {where}: {mass:.3f} kg besides; then {found.joint} is at its limit at {found.time:.4g} s'
+    return (
+        f'largest payload {where}: {mass:.3f} kg in addition; then {found.joint} is at its limit at {found.time:.4g} s'
+    )
 
 
 def _link(name: str, trajectory: Trajectory, robot: Robot) -> str:
-    """Return the link of a hand by its name, or that of the only hand which the trajectory moves."""
+    """Return the link of a hand, by name; without a name, that of the only hand that the trajectory moves."""
     if name:
         if name not in robot.hands and name not in robot.link_of:
             raise unknown_name('hand', name, robot.hands)
@@ -138,7 +146,7 @@ def _link(name: str, trajectory: Trajectory, robot: Robot) -> str:
     }
     if len(moved) != 1:
         hands = listed([*moved]) or 'none'
-        raise ArgumentError(f'--largest-payload: hands that move: {hands}; must name one, or a link')
+        raise ArgumentError(f'--largest-payload: several or no hands move ({hands}), must be a hand or a link')
     return next(iter(moved.values()))
 
 

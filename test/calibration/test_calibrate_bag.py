@@ -91,7 +91,7 @@ def test_a_file_that_has_no_folder_is_refused_before_anybody_turns_a_hand(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert calibrate.main(['left', '--bag', 'none', '-o', 'nowhere/found.yaml']) == 2
-    assert 'nowhere: no such folder; must be there to write into' in capsys.readouterr().err
+    assert 'nowhere: no such folder, must exist' in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

@@ -211,7 +211,7 @@ class TestCommands:
         text = Path('my_arm.yaml').read_text()
         Path('my_arm.yaml').write_text(text.replace('effort_source: motor', 'effort_source: external'))
         assert predict.main(['drive', '--arm', 'my_arm.yaml']) == 2
-        assert 'nothing can be identified from these' in capsys.readouterr().err
+        assert 'others do not determine the parameters' in capsys.readouterr().err
 
     def test_another_robot_file_is_read_as_on_this_arm(self) -> None:
         made(ARM)
@@ -272,5 +272,5 @@ class TestBeside:
     def test_a_file_elsewhere_or_a_program_is_refused(self, robot_file: str) -> None:
         bag = recorded()
         (bag / 'arm.yaml').write_text(f'/**:\n  ros__parameters:\n    robot_file: {robot_file}\n')
-        with pytest.raises(ArgumentError, match='a recording must not name others; name an arm file by --arm'):
+        with pytest.raises(ArgumentError, match='must not refer to other files; set an arm file with --arm'):
             arm_beside([bag])

@@ -58,7 +58,7 @@ class TestOutputs:
         Path('mine').write_text('years of work')
         assert command.main(words) == 2  # type: ignore[attr-defined]
         assert (
-            'mine: exists, must be a new file; name another one, or replace it by --overwrite'
+            'mine: exists, must be a new file; set another file, or replace it with --overwrite'
             in capsys.readouterr().err
         )
         assert (Path('mine').read_text(), [*Path().iterdir()]) == ('years of work', [Path('mine')])
@@ -82,7 +82,7 @@ class TestOutputs:
     def test_export_leaves_a_folder_with_files_alone(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
         (tmp_path / 'mine.c').write_text('int main;')
         assert export.main([str(ARM), '-o', str(tmp_path)]) == 2
-        assert 'holds files, must be empty or new; name another, or replace by --overwrite' in capsys.readouterr().err
+        assert 'contains files, must be empty or new; set another folder, or --overwrite' in capsys.readouterr().err
         assert [path.name for path in tmp_path.iterdir()] == ['mine.c']
 
 

@@ -38,7 +38,7 @@ def test_check_takes_the_backend_that_the_node_would_run_on() -> None:
     pytest.importorskip('casadi', reason='casadi is not installed: there is no compiled backend')
     done = run('check', '--backend', 'compiled', '--states', 5)
     assert (done.returncode, done.stderr) == (0, '')
-    assert "krang.yaml in C, of the Lagrangian's lines" in done.stdout
+    assert "krang.yaml in C, by the Lagrangian's equations" in done.stdout
     refused = run('check', '--backend', 'compiled', '--urdf', 'urdf/krang.urdf')
     assert refused.returncode == 2
     assert "must be 'pinocchio' with a URDF" in refused.stderr
@@ -78,7 +78,7 @@ def test_check_says_where_a_urdf_differs(tmp_path: Path) -> None:
     theirs.write_text(urdf_text(krang()).replace('<mass value="4.531" />', '<mass value="4.5" />', 1))
     done = run('check', '--urdf', theirs, '--states', 5)
     assert done.returncode == 1
-    assert 'Pinocchio, on theirs.urdf,' in done.stdout
+    assert 'Pinocchio with theirs.urdf,' in done.stdout
     assert 'gravity torque' in done.stdout
     assert '<-- differs at q_' in done.stdout
     assert 'comparisons differ by more than 1e-09.' in done.stdout
@@ -106,7 +106,7 @@ def test_check_says_when_a_krang_is_not_the_reports(tmp_path: Path) -> None:
         (('check', '--seed', '-1'), '-1, must be a whole number, 0 or more'),
         (('excite', '--seed', '-1'), '-1, must be a whole number, 0 or more'),
         (('check', '--stats', '3'), 'unrecognized arguments'),
-        (('generate_urdf', '-o', '/nowhere/at/all.urdf'), '/nowhere/at: no such folder; must be there'),
+        (('generate_urdf', '-o', '/nowhere/at/all.urdf'), '/nowhere/at: no such folder, must exist'),
         (('fly',), "invalid choice: 'fly'"),
         ((), 'commands:'),
     ],

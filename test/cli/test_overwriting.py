@@ -11,7 +11,7 @@ import pytest
 from ..robots import ROOT
 
 ARM = ROOT / 'config' / 'textbook' / 'arm_2r.yaml'
-READ, TWICE = 'is read, must be another', 'is written already, must be another'
+READ, TWICE = 'is an input, must be another', 'is another output, must be another'
 
 
 @pytest.mark.parametrize(

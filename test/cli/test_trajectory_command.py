@@ -76,7 +76,7 @@ def test_a_limit_is_named_and_retimed(folder: Path, capsys: pytest.CaptureFixtur
     assert 'retime slows the motion down' in capsys.readouterr().err
     assert not (folder / 'with_effort.yaml').exists()
     assert command.main(['fast.yaml', '--retime']) == 0
-    assert 'slower by a factor of' in capsys.readouterr().out
+    assert 'slowed down by a factor of' in capsys.readouterr().out
     assert command.main(['with_effort.yaml', '-o', 'again.yaml']) == 0  # what was written is within all limits
 
 
@@ -93,9 +93,9 @@ def test_the_largest_payload_of_the_hand_that_moves_is_told(folder: Path, capsys
     ('words', 'reason'),
     [
         (['nowhere.yaml'], 'nowhere.yaml: No such file or directory'),
-        (['motion.yaml', '-o', 'motion.yaml'], 'motion.yaml: is read, must be another file'),
+        (['motion.yaml', '-o', 'motion.yaml'], 'motion.yaml: is an input, must be another file'),
         (['motion.yaml', '-o', 'no/where.yaml'], 'no: no such folder'),
-        (['motion.yaml', '--com', '0', '0', '1'], '--com is for --largest-payload'),
+        (['motion.yaml', '--com', '0', '0', '1'], '--com: must be with --largest-payload'),
         (['motion.yaml', '--largest-payload', 'middle'], "hand 'middle' is unknown"),
         (['motion.yaml', '--largest-payload', '--com', '0', '0', 'nan'], 'must be finite'),
         (['motion.yaml', '--fixed', 'q_1l=1'], '--fixed: q_1l, must not be joints of the trajectory'),

@@ -177,7 +177,7 @@ def test_an_export_says_that_it_has_eq_17_alone(tmp_path: Path, where: str) -> N
     file = tmp_path / 'arm.yaml'
     file.write_text(GOOD.replace('coulomb: 2', 'coulomb: 2, coulomb_velocity: 0.1'))
     done = run('export', str(file), '--to', where, '-o', str(tmp_path / 'out'))
-    assert 'friction here is eq. (17) alone, which is NOT all of it for elbow' in done.stderr
+    assert 'only the friction of eq. (17) is included, which is NOT all of the friction of elbow' in done.stderr
     text = ''.join(path.read_text() for path in (tmp_path / 'out').iterdir())
     assert 'Coulomb friction of elbow, N; this joint has friction beyond eq. (17), which is NOT in here' in text
     assert 'of shoulder, N m; this' not in text

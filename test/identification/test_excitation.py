@@ -136,8 +136,8 @@ def test_the_command_writes_a_trajectory(tmp_path: Path) -> None:
     done = command('excite', 'arm_2r', '--duration', 5, '--rate', 10, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert 'arm_2r: 2 joints, condition number' in done.stdout
-    assert 'clearance: nothing to keep clear of' in done.stdout
-    assert 'not checked: the floor, whose height is not known (--floor)' in done.stdout
+    assert 'clearance: no pairs to check' in done.stdout
+    assert 'not checked: the floor, because its height is unknown (--floor)' in done.stdout
     assert len(yaml.safe_load((tmp_path / 'excitation.yaml').read_text())['points']) == 51
     refused = command('excite', '--joints', 'q_9l', '--overwrite', cwd=tmp_path)
     assert refused.returncode == 2
@@ -196,9 +196,9 @@ def test_where_the_arm_must_be_brought_first_is_said_and_stands_in_the_file(tmp_
     done = command('excite', 'arm_2r', '--duration', 4, '--rate', 10, cwd=tmp_path)
     text = (tmp_path / 'excitation.yaml').read_text()
     first = yaml.safe_load(text)['points'][0]['positions']
-    words = f'Bring the joints to the first point beforehand (theta1 {first[0]:.4f}, theta2 {first[1]:.4f})'
+    words = f'Move the joints to the first point beforehand (theta1 {first[0]:.4f}, theta2 {first[1]:.4f})'
     assert words in done.stdout
-    assert text.startswith(f'# {words}: the way there was not checked for clearance')
+    assert text.startswith(f'# {words}: the clearance of the way there was not checked')
 
 
 def limited(name: str, friction: Friction, **limits: float) -> Robot:

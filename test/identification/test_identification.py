@@ -300,7 +300,7 @@ def test_predict_compares_with_efforts_that_were_measured(tmp_path: Path) -> Non
     assert command('predict', 'dead.csv', '--robot', 'arm_2r', *alone, cwd=tmp_path).returncode == 0
     twice = command('predict', 'dead.csv', 'dead.csv', '--robot', 'arm_2r', '-o', 'out.csv', cwd=tmp_path)
     assert twice.returncode == 2
-    assert 'out.csv: is one file, must be of one recording' in twice.stderr
+    assert 'out.csv: a single file, must be for a single recording' in twice.stderr
 
 
 def test_an_offset_of_a_motor_is_in_its_predicted_effort() -> None:

@@ -221,7 +221,7 @@ def test_a_message_with_a_number_that_is_not_finite_is_left_out_and_told(
     bag_with(tmp_path / 'motion', 600, field, value)
     done = command('predict', 'motion', '--robot', 'arm_2r', cwd=tmp_path)
     assert done.returncode == 0, done.stderr
-    assert 'motion: 1 messages left out, a number in them is missing or not finite' in done.stderr
+    assert 'motion: 1 messages ignored, because a number is missing or not finite' in done.stderr
     assert 'theta2' in done.stdout
     assert 'nan' not in done.stdout
 

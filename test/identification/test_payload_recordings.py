@@ -110,7 +110,7 @@ def test_the_command_writes_parameters_of_the_node(tmp_path: Path) -> None:
     write_csv(recorded(1.0, 1), tmp_path / 'b.csv')
     done = command('identify', '--payload', 'left', 'a.csv', 'b.csv', '--robot', 'krang', cwd=tmp_path)
     assert done.returncode == 0, done.stderr
-    assert 'mass by each recording alone: a.csv 2.' in done.stdout
+    assert 'mass from each single recording: a.csv 2.' in done.stdout
     told = yaml.safe_load((tmp_path / 'left_payload.yaml').read_text())
     payload = told['/**/krang_dynamics']['ros__parameters']['left']['payload']
     assert payload['mass'] == pytest.approx(BODY.m, rel=0.1)  # the file knows of no friction

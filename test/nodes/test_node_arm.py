@@ -118,7 +118,7 @@ def test_what_is_recorded_is_processed_without_another_word(
     for words in (
         'robot: arm_2r, joints left_theta1, left_theta2',
         'recording into drive; 2 s from the first joint state',
-        f'/{TOPIC}: is recorded',
+        f'/{TOPIC}: recorded',
         'missing: wrench of tip on /driver/tip',
         'per second',
         'recorded 2.',
@@ -145,7 +145,7 @@ def test_without_the_number_of_seconds_a_signal_ends_it(number: int, folder: Pat
     )  # fmt: skip
     recording.process.send_signal(signal.SIGINT)
     assert recording.wait() == 0, recording.output
-    assert 'missing: efforts of a, b: without them nothing is identified' in recording.output
+    assert 'missing: efforts of a, b: identify needs them' in recording.output
     assert 'missing: velocities of a, b' in recording.output
     with Bag('drive') as bag:
         assert bag.contents.topics['/joint_states'][1] > 0
@@ -158,7 +158,7 @@ def test_no_joint_states_is_said_with_those_that_there_are(number: int, folder: 
     client.until(lambda: recording.process.poll() is not None, why=recording.output)
     assert recording.wait() == 1
     assert 'Nothing recorded. Missing: joint states on /joint_states; there are ' in recording.output
-    assert '/other/joint_states: -r joint_states:=NAME behind --ros-args, or --arm' in recording.output
+    assert '/other/joint_states: set --ros-args -r joint_states:=NAME, or --arm' in recording.output
     assert not Path('drive').exists()
     client.node.destroy_publisher(publisher)
     client.close()

@@ -102,7 +102,7 @@ def test_a_motion_is_played_to_its_end_and_faster_from_its_start_again(number: i
     again.wait_for(READY)
     again.press('q')
     assert again.end() == 1
-    assert 'ended; nothing moves' in again.output
+    assert 'ended, the robot does not move' in again.output
     robot.end()
 
 
