@@ -1,4 +1,4 @@
-"""Where the camera stands, so that all of a robot is seen, whatever the shape of the window."""
+"""Camera positions that show the whole robot in a window of any shape."""
 
 from __future__ import annotations
 
@@ -11,45 +11,45 @@ from viser import _messages
 
 from ..core.spatial import Array
 
-FIELD = 0.8  # rad: what the camera takes in from top to bottom
-FILLED = 0.9  # of the picture's width or height
+FIELD = 0.8  # rad: vertical field of view
+FILLED = 0.9  # of the width or height of the picture
 OBLIQUE = np.array([0.8, 0.5, 0.3])  # to the camera, along the horizontal directions and up
-ALONG = np.array([0.85, 0.3, 0.3])  # the same, for a robot all of whose joints turn about one horizontal direction
+ALONG = np.array([0.85, 0.3, 0.3])  # the same, if all joints turn about a common horizontal direction
 ONE = 0.95  # a direction that has so much of all axes is the only one
 
 
 @dataclass(frozen=True)
 class Window:
-    """The picture's size: width over height, and how much of it is covered from below (0 to 1)."""
+    """Shape of the picture: width over height, and the share that is covered from below (0 to 1)."""
 
     aspect: float = 1.0
     covered: float = 0.0
 
 
 def frame_of(up: Array) -> Array:
-    """Return rotation (3, 3): two horizontal directions and up. If up is z, it is the base's axes."""
+    """Return rotation (3, 3): two horizontal directions and up. If up is z, the identity."""
     z = up / np.linalg.norm(up)
     x = _horizontal(np.eye(3)[(int(np.argmax(np.abs(z))) + 1) % 3], z)
     return np.column_stack([x, np.cross(z, x), z])
 
 
 def to_camera(up: Array, axes: Sequence[Array] = ()) -> Array:
-    """Return the direction (3) from which a robot shows most: half from its side.
+    """Return the direction (3) from the robot to the camera: oblique.
 
-    If all its joints turn about one horizontal axis, that is along this axis, with what is right on the right.
+    If all joints turn about a common horizontal axis, nearly along this axis, with positive coordinates on the right.
     """
     frame = frame_of(up)
     only = _only_axis(axes) if len(axes) else None
     if only is None or abs(only @ frame[:, 2]) > 1 - ONE:
         return np.asarray(frame @ OBLIQUE)
     x = _horizontal(only, frame[:, 2])
-    right = np.cross(frame[:, 2], x)  # for who looks along -x
+    right = np.cross(frame[:, 2], x)  # for a view along -x
     x = x if right[np.argmax(np.abs(right))] > 0 else -x
     return np.asarray(np.column_stack([x, np.cross(frame[:, 2], x), frame[:, 2]]) @ ALONG)
 
 
 def _only_axis(axes: Sequence[Array]) -> Array | None:
-    """Return the one direction that all axes have, or None."""
+    """Return the common direction (3) of all axes, or None."""
     values, vectors = np.linalg.eigh(sum(np.outer(axis, axis) for axis in axes))
     return vectors[:, -1] if values[-1] > ONE * values.sum() else None
 
@@ -60,7 +60,7 @@ def _horizontal(vector: Array, up: Array) -> Array:
 
 
 def framed(points: Array, to_camera: Array, up: Array, window: Window) -> tuple[Array, Array]:
-    """Return where the camera stands (3) and what it looks at (3) to see all points (m, 3), from a direction (3).
+    """Return position (3) and target (3) of a camera that sees all points (m, 3) from a direction (3).
 
     A point is in the picture if |a - x| <= t (c + d): a its coordinate to the right (or up), c its depth, x and d the
     camera's, t the tangent of half the field. So d is at least A - x/t and B + x/t for two numbers A and B.
@@ -74,7 +74,7 @@ def framed(points: Array, to_camera: Array, up: Array, window: Window) -> tuple[
     x, across = _between(a, c, t * window.aspect, t * window.aspect)
     y, along = _between(b, c, t, t * (1 - 2 * window.covered))
     d = max(across, along, 0.05 - float(c.min()))
-    if d > along:  # room to spare: put it in the middle
+    if d > along:  # centre it
         y = _middle(b, c, d, t, t * (1 - 2 * window.covered))
     if d > across:
         x = _middle(a, c, d, t * window.aspect, t * window.aspect)
@@ -83,36 +83,36 @@ def framed(points: Array, to_camera: Array, up: Array, window: Window) -> tuple[
 
 
 def _between(a: Array, c: Array, t_over: float, t_under: float) -> tuple[float, float]:
-    """Return the camera's coordinate, and its least distance, to have all points within."""
+    """Return the coordinate of the camera and the minimum distance at which all points are visible."""
     over, under = float((a / t_over - c).max()), float((-a / t_under - c).max())
     x = (over - under) / (1 / t_over + 1 / t_under)
     return x, over - x / t_over
 
 
 def _middle(a: Array, c: Array, d: float, t_over: float, t_under: float) -> float:
-    """Return the middle of where the camera may be at a distance, all points being within."""
+    """Return the middle of the camera coordinates from which all points are visible at a distance."""
     return (float((a - t_over * (c + d)).max()) + float((a + t_under * (c + d)).min())) / 2
 
 
-PHONE = 576  # pixels: viser's page has a sheet below instead of panels if the window is not wider
+PHONE = 576  # pixels: up to this width viser's page has a sheet at the bottom instead of panels
 SHEET = 0.42  # of such a window's height, as in page.css
-NARROW = 460  # pixels: a robot between panels should have more
+NARROW = 460  # pixels: minimum width for a robot between panels
 TRIES = 10  # a person's camera is not put anywhere more often
-OFF = 0.15  # of its distance: a camera that is not farther from where it was put has not been moved
+OFF = 0.15  # of its distance: a smaller move of the camera is not by the visitor
 
 
 @dataclass
 class Viewer:
-    """Somebody who looks: the size (pixels) of the first picture and of the last, and where we have put the camera."""
+    """A visitor: the sizes (pixels) of the first and the last picture, and the camera poses that we have set."""
 
     first: tuple[int, int]
     size: tuple[int, int]
-    put: list[tuple[Array, float]]  # where, and how far from what it looks at, m
+    put: list[tuple[Array, float]]  # position, and distance from the target, m
     folded: bool = False
     tries: int = 0  # how often the browser has put the camera back
 
     def has_not_moved(self, position: Array) -> bool:
-        """Whether the camera still stands where we put it; viser's page puts it a few per cent off."""
+        """Return whether the camera is where we put it; viser's page places it with an error of a few per cent."""
         return any(np.linalg.norm(position - where) < OFF * distance for where, distance in self.put)
 
     def was_put_back(self, position: Array) -> bool:
@@ -123,19 +123,19 @@ class Viewer:
         return back and self.tries <= TRIES
 
     def has_shape_of(self, width: int, height: int) -> bool:
-        """Whether a picture of this size is the last one, or that one in fewer pixels: viser's page saves when slow."""
+        """Return whether a picture size has the last aspect ratio: viser's page reduces the resolution when slow."""
         return abs(width * self.size[1] - height * self.size[0]) < 0.01 * width * self.size[1]
 
     @property
     def window(self) -> Window:
-        """What the picture is like. One as narrow as a phone from the start is one, with a sheet over it."""
+        """Shape of the picture. A window that is narrow from the start is a phone, with a sheet over the picture."""
         width, height = self.size
         phone = self.size == self.first and width <= PHONE and height > width
         return Window(width / max(height, 1), SHEET if phone else 0.0)
 
 
 class Views:
-    """The cameras of all who look; they follow the robot and the window until somebody moves his."""
+    """The cameras of all visitors; each follows the robot and the window until the visitor moves it."""
 
     def __init__(self, server: viser.ViserServer) -> None:
         self._server = server
@@ -147,7 +147,7 @@ class Views:
         server.on_client_disconnect(self._on_disconnect)
 
     def look(self, points: Array, to_camera: Array, up: Array) -> None:
-        """Let everybody see points (m, 3), from a direction (3)."""
+        """Set all cameras to show points (m, 3) from a direction (3)."""
         self._points, self._to_camera, self._up = points, to_camera, up
         first = self._server.initial_camera
         first.fov, (first.position, first.look_at) = FIELD, framed(points, to_camera, up, Window())
@@ -155,7 +155,7 @@ class Views:
             self._frame(client)
 
     def fold_when_narrow(self, panel: viser.PanelHandle) -> None:
-        """Fold a panel for those whose window leaves too little room for the robot."""
+        """Fold a panel for visitors with a narrow window."""
         self._panel = panel
         for client in self._server.get_clients().values():
             if viewer := self._viewers.get(client.client_id):
@@ -163,7 +163,7 @@ class Views:
                 self._fold(client, viewer)
 
     def turn(self, client: viser.ClientHandle, points: Array, side: Sequence[float] | None) -> None:
-        """Let one of those who look see points (m, 3) from a side (3: two level directions and up), or ours."""
+        """Show points (m, 3) to a visitor from a side (3: two horizontal directions and up); None: the default."""
         self._points = points
         self._frame(client, self._to_camera if side is None else frame_of(self._up) @ side)
 
@@ -174,7 +174,7 @@ class Views:
         self._viewers[client.client_id] = Viewer(size, size, put)
         self._frame(client)
         client.camera.on_update(lambda _: self._on_camera(client))
-        self._on_camera(client)  # its window may have changed in between
+        self._on_camera(client)  # its window may have changed meanwhile
 
     def _on_disconnect(self, client: viser.ClientHandle) -> None:
         self._viewers.pop(client.client_id, None)
@@ -193,7 +193,7 @@ class Views:
             self._frame(client)
 
     def _fold(self, client: viser.ClientHandle, viewer: Viewer) -> None:
-        """Fold the panel for one who looks, once; viser itself would fold it for all."""
+        """Fold the panel for a single visitor, once; viser would fold it for all."""
         if self._panel is None or viewer.folded or viewer.size[0] >= NARROW:
             return
         viewer.folded = True
@@ -214,4 +214,4 @@ class Views:
         with client.atomic():
             camera.fov, camera.up_direction = FIELD, self._up
             camera.position = position
-            camera.look_at = target  # last, for a camera that is moved looks elsewhere
+            camera.look_at = target  # last: moving a camera changes its target

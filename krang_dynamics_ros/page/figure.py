@@ -21,15 +21,15 @@ from ..robot.robot import Robot, Shape
 from .camera import frame_of
 
 GREY, COLLISION = (0.6, 0.62, 0.65, 1.0), (0.9, 0.3, 0.2, 0.35)
-LIT, COAT = (245, 158, 11), 0.75  # as the row of the table; how much of a mesh's own colours its coat covers
-STICK = (0.3, 0.4, 0.6, 1.0)  # of what stands for a link that shows no shape
-FLOOR, CELLS, SECTIONS = (128, 134, 142), (150, 156, 164), (130, 136, 145)  # grey enough for light and dark
+LIT, COAT = (245, 158, 11), 0.75  # colour of highlighted links and rows; opacity of the highlight over a coloured mesh
+STICK = (0.3, 0.4, 0.6, 1.0)  # of links without a shape
+FLOOR, CELLS, SECTIONS = (128, 134, 142), (150, 156, 164), (130, 136, 145)  # visible in light and dark mode
 AXES = np.array([0.08, 0.003, 0.004])  # length, radius, radius of the origin, of the robot's size
 CORNERS = np.array(list(itertools.product((False, True), repeat=3)))
 
 
 def node_of(link: str) -> str:
-    """Return a link's name in the scene, where a slash would put it into another one's frame."""
+    """Return the scene name of a link; a slash would make it the child of another node."""
     return f'/robot/{link.replace("/", "|")}'
 
 
@@ -42,7 +42,7 @@ def quaternion(rotation: Array) -> Array:
 class Drawn:
     """A shape in the scene: its link, the corners (8, 3) of a box about it there, and its handle.
 
-    A mesh that has colours of its own is lit by a coat over it, which is made when it is first wanted.
+    A mesh with colours of its own is highlighted by a `coat`, a second mesh that is created at the first use.
     """
 
     link: str
@@ -52,15 +52,15 @@ class Drawn:
 
 
 class Figure:
-    """A robot drawn of its shapes; of sticks from joint to joint where a link has none that can be drawn."""
+    """A robot drawn by its shapes, or by sticks from joint to joint for links without drawable shapes."""
 
     def __init__(self, scene: viser.SceneApi, robot: Robot, dynamics: Dynamics, meshes: MeshFiles, up: Array) -> None:
-        """Draw it, and a floor under it: across `up`, a unit vector (3) in the base's axes."""
+        """Draw it, and a floor perpendicular to `up`, a unit vector (3) in the axes of the base."""
         self._scene, self._dynamics = scene, dynamics
         self._read = cache(lambda name: read_mesh(meshes.find(name)))
         self._turned = is_y_up_intended(robot, self._bounds)
         self._links = {link.name: scene.add_frame(node_of(link.name), show_axes=False) for link in robot.links}
-        self.missing: list[str] = []  # why meshes are not drawn
+        self.missing: list[str] = []  # reasons of meshes that are not drawn
         self.visual = [drawn for link in robot.links for drawn in self._draw_all(link.name, link.visual, 'visual')]
         bare = {link.name for link in robot.links} - {drawn.link for drawn in self.visual}
         self.visual += [
@@ -68,7 +68,7 @@ class Figure:
         ]
         self._robot = robot
         self._collision: list[Drawn] | None = None
-        self._lit: list[tuple[Any, Any]] = []  # what is lit, with its own colour
+        self._lit: list[tuple[Any, Any]] = []  # highlighted handles, with their own colour
         self.pose(np.zeros(dynamics.n))
         self._add_floor(robot, up)
 
@@ -100,7 +100,7 @@ class Figure:
         elif shape.kind == 'sphere':
             handle = self._scene.add_icosphere(name, radius=shape.size[0], **place, **paint)  # type: ignore[arg-type]
             half = np.full(3, shape.size[0])
-        else:  # a capsule is as long as its cylinder and both its caps
+        else:  # the length of a capsule includes both caps
             long = shape.size[1] + (2 * shape.size[0] if shape.kind == 'capsule' else 0)
             handle = self._scene.add_cylinder(name, shape.size[0], long, **place, **paint)  # type: ignore[arg-type]
             half = np.array([shape.size[0], shape.size[0], long / 2])
@@ -137,19 +137,19 @@ class Figure:
         return any(drawn.link == robot.base for drawn in self.visual) and bool(robot.link_of[robot.base].visual)
 
     def pose(self, q: Array) -> None:
-        """Put every link where joint positions (n) put it."""
+        """Move every link to its pose at joint positions (n)."""
         for name, frame in self._links.items():
             rotation, origin = self._dynamics.pose(q, name)
             frame.wxyz, frame.position = quaternion(rotation), origin
 
     def pose_of(self, link: str) -> tuple[Array, Array]:
-        """Return rotation (3, 3) and origin (3) of a link where it is drawn now."""
+        """Return rotation (3, 3) and origin (3) of a link as drawn now."""
         frame = self._links[link]
         rotation = transforms.SO3(np.asarray(frame.wxyz)).as_matrix()
         return np.asarray(rotation, dtype=float), np.asarray(frame.position)
 
     def light(self, links: Collection[str]) -> None:
-        """Draw links in the colour of the row under the pointer, all others in their own."""
+        """Highlight links; draw all others in their own colours."""
         for handle, color in self._lit:
             if color is None:
                 handle.visible = False
@@ -171,7 +171,7 @@ class Figure:
                 frame.show_axes = shown
 
     def show_collision(self, shown: bool) -> None:
-        """Show the shapes that the links collide as, through what they look like; or hide them."""
+        """Show or hide the collision shapes."""
         if self._collision is None and shown:
             shapes = {link.name: tuple(map(_as_collision, link.collision)) for link in self._robot.links}
             self._collision = [drawn for link in shapes for drawn in self._draw_all(link, shapes[link], 'collision')]
@@ -180,7 +180,7 @@ class Figure:
 
     @property
     def points(self) -> Array:
-        """Points (m, 3) about the robot as it stands: all of it is between them."""
+        """Corners (m, 3) of boxes around all shapes of the robot, as drawn now."""
         corners = []
         for drawn in self.visual:
             rotation, origin = self.pose_of(drawn.link)
@@ -189,7 +189,7 @@ class Figure:
 
     @property
     def size(self) -> float:
-        """How large it is (m), from corner to corner."""
+        """Diagonal of the robot (m), as drawn now."""
         return max(0.1, float(np.linalg.norm(np.ptp(self.points, axis=0))))
 
 
@@ -203,7 +203,7 @@ def _as_collision(shape: Shape) -> Shape:
 
 
 def _sticks(robot: Robot, bare: set[str]) -> dict[str, list[Shape]]:
-    """Return what stands for links without a shape, by link: a ball, and a stick to each joint that they carry."""
+    """Return shapes for links without any, by link: a ball, and a stick to each joint on it."""
     lengths = [float(np.linalg.norm(joint.position)) for joint in robot.joints]
     thick = min(0.02, max(0.004, 0.1 * max(lengths, default=0.1)))
     sticks = {link: [Shape('sphere', (thick,), np.zeros(3), np.eye(3), STICK)] for link in sorted(bare)}
@@ -215,7 +215,7 @@ def _sticks(robot: Robot, bare: set[str]) -> dict[str, list[Shape]]:
 
 
 def _lowest(shape: Shape, up: Array) -> float:
-    """Return how low (m) a shape of the base reaches."""
+    """Return the lowest coordinate (m) of a shape of the base, along `up`."""
     local = np.abs(shape.rotation.T @ up)
     if shape.kind == 'box':
         reach = float(local @ shape.size) / 2

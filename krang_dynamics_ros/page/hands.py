@@ -1,4 +1,4 @@
-"""A wrench as an arrow: its force, from the point it acts on, in a colour that says who tells it."""
+"""The hands in the scene: a ball to drag, and arrows of the measured and the estimated force."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from ..core.wrench import Wrench
 from ..dynamics.dynamics import Dynamics
 from .pulls import Pulls
 
-LONG = 0.012  # m/N: beyond the ball, which is 1 / stiffness of a pull away
-NOTICEABLE = 0.5  # N: a smaller force shows no arrow
+LONG = 0.012  # m/N: longer than 1 / stiffness of a pull, so that the arrow extends beyond the ball
+NOTICEABLE = 0.5  # N: smaller forces have no arrow
 
 
 class ForceArrow:
-    """One arrow in the scene."""
+    """An arrow in the scene."""
 
     def __init__(self, scene: viser.SceneApi, name: str, color: tuple[int, int, int], thick: float) -> None:
         self._arrow = scene.add_arrows(
@@ -26,7 +26,7 @@ class ForceArrow:
         )  # fmt: skip
 
     def show(self, origin: Array, rotation: Array, wrench: Wrench | None, beside: float = 0.0) -> str:
-        """Draw a force in axes of a rotation (3, 3), so far (m) beside a point (3); return it in words, if it shows."""
+        """Draw a force with its axes (3, 3) and origin (3), shifted sideways by `offset` (m); return its text."""
         force = None if wrench is None else rotation @ np.asarray(wrench.force)
         strength = 0.0 if force is None else float(np.linalg.norm(force))
         if self._arrow.visible != (strength > NOTICEABLE):
@@ -40,31 +40,31 @@ class ForceArrow:
 
 
 def _across(direction: Array) -> Array:
-    """Return a unit vector (3) at right angles to one, level if that can be."""
+    """Return a unit vector (3) perpendicular to `direction`, horizontal if possible."""
     level = np.cross(direction, [0.0, 0.0, 1.0])
-    if np.linalg.norm(level) < 0.3:  # or it would swing about when the force is nearly upright
+    if np.linalg.norm(level) < 0.3:  # unstable for a nearly vertical force
         level = np.cross(direction, [1.0, 0.0, 0.0])
     return np.asarray(level / np.linalg.norm(level))
 
 
-RADIUS = 0.07  # m: of the ball, at most
+RADIUS = 0.07  # m: maximum of the ball
 BALL, PULLED, IDLE = (255, 140, 26), (220, 60, 20), (150, 150, 150)
-WRENCH, ESTIMATE = (192, 38, 211), (101, 163, 13)  # as the columns `wrench` and `external` of the bars
+WRENCH, ESTIMATE = (192, 38, 211), (101, 163, 13)  # colours of the columns `wrench` and `external`
 BESIDE = 0.09  # m: from the sensor's arrow to the estimated one
 
 
 class Hand:
-    """One end effector in the scene. Positions and forces are in the base's axes, m and N."""
+    """A hand in the scene. Positions and forces are in the axes of the base, m and N."""
 
     def __init__(
         self, scene: viser.SceneApi, dynamics: Dynamics, name: str, link: str, pulls: Pulls,
         *, size: float, gripped: Callable[[str], None],
     ) -> None:  # fmt: skip
-        """Draw it into the scene of a robot of some size (m); `gripped` is told the link when somebody grips it."""
+        """Draw it; `size` (m) is that of the robot; `gripped` is called with the link when a drag starts."""
         self.name, self.link = name, link
         self._dynamics, self._pulls, self._gripped = dynamics, pulls, gripped
         self._radius = min(RADIUS, 0.04 * size)
-        self._grip: Array = np.zeros(3)  # from the mouse to the ball's middle
+        self._grip: Array = np.zeros(3)  # from the pointer to the centre of the ball
         self._ball = scene.add_icosphere(
             f'/hands/{name}', radius=self._radius, color=IDLE, opacity=0.85, cast_shadow=False
         )
@@ -78,7 +78,7 @@ class Hand:
         if event.phase == 'end' or not self._pulls.allowed:
             self._pulls.let_go(event.client_id)
             return
-        if event.phase == 'start':  # where the ball is gripped makes no force
+        if event.phase == 'start':  # no force at the start, wherever the ball is gripped
             self._grip = np.array(self._ball.position) - np.array(event.start_position)
             self._gripped(self.link)
             self._pulls.grip(event.client_id, self.link, np.zeros(3), np.array(event.end_position) + self._grip)
@@ -99,7 +99,7 @@ class Hand:
             self._label.text = words
 
     def _draw_arrows(self, q: Array, origin: Array, reading: Wrench | None, estimate: Wrench | None) -> str:
-        """Draw the forces on the hand and return their words, or nothing if there is hardly any."""
+        """Draw the forces on the hand; return their text, '' if they are small."""
         read = self._read.show(origin, self._axes(q, reading), reading)
         estimated = self._estimated.show(origin, self._axes(q, estimate), estimate, BESIDE * self._thick)
         return ', '.join(part for part in (read, estimated and f'estimated {estimated}') if part)

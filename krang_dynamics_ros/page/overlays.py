@@ -1,4 +1,4 @@
-"""What is drawn besides the robot, each with a switch of its own: rings of torque, axes, the centre of mass."""
+"""Overlays with switches: torque rings, centre of mass, link axes, collision shapes, views."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ POINTS = 24  # of an arc
 WHOLE = 1.5 * np.pi  # rad: the arc of a joint at its limit
 LOW, HALF, FULL = np.array([34, 139, 230]), np.array([130, 80, 200]), np.array([220, 38, 38])
 TRACK = (205, 210, 218)
-STEPS = 50  # of the limit: an arc is drawn anew only when it is longer or shorter by one, for that is dear
+STEPS = 50  # per limit: an arc is redrawn only when it changes by a step, because redrawing is slow
 
 
 class Rings:
-    """One arc for each joint whose limit is known, on its link; for a joint that slides a bar along its axis."""
+    """An arc on the link of each joint with a known limit; for a prismatic joint, a bar along its axis."""
 
     def __init__(self, scene: viser.SceneApi, robot: Robot, figure: Figure) -> None:
         self._radius = {joint.name: _radius(joint, figure) for joint in robot.moving_joints}
@@ -52,7 +52,7 @@ class Rings:
         return bool(self._joints)
 
     def show(self, torque: Array | None) -> None:
-        """Draw torques (n), or nothing."""
+        """Draw torques (n); None hides the arcs."""
         for track in self._tracks:
             if track.visible != (torque is not None):
                 track.visible = torque is not None
@@ -87,7 +87,7 @@ class Rings:
 
 
 def _radius(joint: Joint, figure: Figure) -> float:
-    """Return the radius (m) of an arc that is not hidden in the links on both sides of a joint."""
+    """Return the radius (m) of an arc that is outside of the links on both sides of a joint."""
     around = [0.04 * figure.size]
     for link, turn, shift in ((joint.child, np.eye(3), 0.0), (joint.parent, joint.rotation, joint.position)):
         near = [
@@ -111,7 +111,7 @@ LOOKS = {'whole': None, 'front': (1, 0, 0.1), 'side': (0, 1, 0.1), 'top': (0.02,
 
 
 class Overlays:
-    """A folder of switches, and what they show."""
+    """A folder of switches, and the overlays."""
 
     def __init__(self, server: viser.ViserServer, robot: Robot, dynamics: Dynamics, figure: Figure) -> None:
         gui, scene = server.gui, server.scene
@@ -137,7 +137,7 @@ class Overlays:
             self._collision_box = gui.add_checkbox('collision shapes', False, hint='what the links collide as, in red')
 
     def add_looks(self, gui: viser.GuiApi, views: Views) -> None:
-        """Add buttons to look at the robot from its sides."""
+        """Add buttons for views from the sides."""
         with self._folder:
             looks = gui.add_button_group('look', tuple(LOOKS), hint='where to look from, at all of the robot')
 
@@ -149,7 +149,7 @@ class Overlays:
 
     @property
     def observing(self) -> bool:
-        """Whether somebody wants to see what pushes the robot."""
+        """Whether external torques are switched on."""
         return bool(self._pushes_box.value)
 
     @property
@@ -158,9 +158,9 @@ class Overlays:
         return self._rings.any and bool(self._rings_box.value)
 
     def draw(self, q: Array, heard: LatestMessages) -> None:
-        """Draw what is switched on, at joint positions (n)."""
+        """Draw the enabled overlays at joint positions (n)."""
         self._rings.show(heard.torques.get('total') if self._rings_box.value else None)
-        for handle in (self._mass, self._mass_label):  # the label is seen through the body that the marker is in
+        for handle in (self._mass, self._mass_label):  # the label is visible through the body around the marker
             if handle.visible != self._mass_box.value:
                 handle.visible = self._mass_box.value
             if self._mass_box.value:

@@ -1,4 +1,4 @@
-"""The page as a whole: one robot, what is known of it now, and what was touched."""
+"""The page: a robot with its present data, and the requests of its visitors."""
 
 from __future__ import annotations
 
@@ -37,18 +37,18 @@ SELDOM = 5  # one picture in so many brings the text and the curves up to date a
 
 
 class Page:
-    """A server with one page. Call `act` and `show` from one thread, again and again."""
+    """A server with a page. Call `act` and `show` periodically, from the same thread."""
 
     def __init__(self, host: str, port: int, access: Access, refused: Callable[[str], None], meshes: MeshFiles) -> None:
-        """Serve at this address to whom `access` allows, and call `refused` with a reason, on any thread, for others.
+        """Serve the page at this address. Call `refused`, on any thread, with the reason of each refused request.
 
-        Raise `TakenError` if the port cannot be had, and `MissingError` if the page cannot be guarded.
+        Raise `TakenError` if the port is in use, and `MissingError` if the page cannot be guarded.
         """
         _try(host, port)
         self._asked: queue.SimpleQueue[Callable[[Controls], None]] = queue.SimpleQueue()
         self._figure: Figure | None = None
         self._server = guarded_server(host, port, access, refused, self._on_said)
-        if self._server.get_port() != port:  # somebody was faster
+        if self._server.get_port() != port:  # taken by another process meanwhile
             quietly_stop(self._server)
             raise _taken(host, port, 'Address already in use')
         self._meshes = meshes
@@ -65,7 +65,7 @@ class Page:
         self._server.gui.add_markdown(texts.WAITING)
 
     def close(self) -> None:
-        """End the server."""
+        """Stop the server."""
         quietly_stop(self._server)
 
     def _on_disconnect(self, client: viser.ClientHandle) -> None:
@@ -79,7 +79,7 @@ class Page:
         self._asked.put(lambda controls: self._hear(said, controls))
 
     def _hear(self, said: Said, controls: Controls) -> None:
-        """Do what our script in the page says; on the thread of `act`."""
+        """Apply a message of our script in the page, on the thread of `act`."""
         if self._figure is None:
             return
         if said.get('prepare', '').isdecimal():
@@ -98,18 +98,18 @@ class Page:
         self._maker.choose(link)
 
     def _mark(self, joint: str) -> None:
-        """Mark the row of a joint, whose link somebody clicked on; or no row, if it is marked."""
+        """Mark the row of a joint whose link was clicked; remove the mark at a second click."""
         self._torques.marked = '' if joint == self._torques.marked else joint
         self._light()
 
     def _light(self) -> None:
-        """Light up what the row under the pointer moves, or else the row that is marked."""
+        """Highlight the links of the joint under the pointer, or of the marked row."""
         joint = self._over or self._torques.marked
         if self._figure is not None:
             self._figure.light([link for link, mover in self._mover.items() if mover == joint])
 
     def _begin(self) -> None:
-        """Begin with an empty page."""
+        """Reset the page to an empty one."""
         self._server.gui.reset()
         self._server.scene.reset()
         self._server.gui.main_panel.dock_right()
@@ -117,9 +117,9 @@ class Page:
         self._beat = self._server.gui.add_html(texts.beat(0))
 
     def draw(self, robot: Robot, dynamics: Dynamics, hands: Mapping[str, str], up: Array) -> None:
-        """Show another robot: its data and dynamics, its hands' links by name, and which way is up (3).
+        """Show another robot: its data and dynamics, the links of its hands by name, and the upward unit vector (3).
 
-        Where no hands are named, one grips it at the ends of its tree.
+        Without hands, balls at the ends of its tree can be dragged.
         """
         grips = hands or {link: link for link in leaves(robot)}
         self._name, self._up, self._dynamics = dynamics.name, up, dynamics
@@ -137,12 +137,12 @@ class Page:
             Hand(scene, dynamics, name, link, self._pulls, size=self._figure.size, gripped=self._torques.suggest)
             for name, link in grips.items()
         ]
-        self._seen = False  # where its joints are
+        self._seen = False  # whether its joint positions are known
         self._look_at_it(self._figure)
         self._views.fold_when_narrow(self._torques.side)
 
     def _add_panels(self, robot: Robot, figure: Figure, hands: Mapping[str, str], plotted: str) -> None:
-        """Add what stands on both sides, from top to bottom; the plot begins with what moves the link `plotted`."""
+        """Add the panels, from top to bottom; the plot starts with joints that move the link `plotted`."""
         gui, limits = self._server.gui, limits_of(robot)
         self._health, self._card = gui.add_html(''), gui.add_html('')
         self._panel = Panel(gui, self._asked.put)
@@ -157,16 +157,16 @@ class Page:
         self._torques = Torques(gui, self._dynamics, limits, plotted, finger_joints(robot))
 
     def _look_at_it(self, figure: Figure) -> None:
-        """Let everybody see all of the robot, as it stands."""
+        """Set all cameras to show the whole robot."""
         self._views.look(figure.points, to_camera(self._up, _axes(self._dynamics)), self._up)
 
     @property
     def observing(self) -> bool:
-        """Whether somebody looks who wants to see what pushes the robot."""
+        """Whether external torques are shown to a visitor."""
         return self._figure is not None and self._shown.observing and bool(self._server.get_clients())
 
     def act(self, controls: Controls) -> None:
-        """Do what was asked for on the page since the last time."""
+        """Execute the requests since the last call."""
         rings = self._figure is not None and self._shown.has_rings
         _change(self._beat, texts.beat(int(time.monotonic()), self._name, rings=rings))
         with contextlib.suppress(queue.Empty):
@@ -174,23 +174,23 @@ class Page:
                 self._asked.get_nowait()(controls)
 
     def notify(self, title: str, body: str) -> None:
-        """Show everybody who has the page open a word that goes away by itself."""
+        """Show a notification to all visitors, for six seconds."""
         for client in self._server.get_clients().values():
             client.add_notification(title, body, auto_close_seconds=6.0)
 
     def pulls(self) -> dict[str, list[Pull]]:
-        """Return what pulls each link of the simulated robot now."""
+        """Return the present pulls by link of the simulated robot."""
         return {} if self._pulls is None else self._pulls.by_link()
 
     def show(self, now: Snapshot) -> None:
-        """Draw what is known now."""
+        """Draw the present data."""
         if self._figure is None or self._pulls is None:
             return
         self._count += 1
         self._now, self._pulls.allowed = now, now.simulated
         self._torques.remember(now.heard)
         if self._seen and not self._server.get_clients():
-            return  # nobody has the page open
+            return  # no visitors
         with self._server.atomic():
             if now.heard.q is not None:
                 self._move(self._figure, now.heard.q, now)
@@ -237,14 +237,14 @@ class Page:
 
 
 def _axes(dynamics: Dynamics) -> list[Array]:
-    """Return the axes (3) of all joints that turn, at q = 0."""
+    """Return the axes (3) of all revolute joints, at q = 0."""
     turns = np.array([dynamics.jacobian(np.zeros(dynamics.n), link)[3:] for link in dynamics.link_names])
     sizes = np.linalg.norm(turns, axis=1)  # links, joints
     return [turns[link, :, k] for k, link in enumerate(sizes.argmax(axis=0)) if sizes[link, k] > 0]
 
 
 def _try(host: str, port: int) -> None:
-    """Raise `TakenError` if the port cannot be had: viser would take the next one without a word."""
+    """Raise `TakenError` if the port is in use: viser would silently use the next port."""
     family = socket.AF_INET6 if ':' in host else socket.AF_INET
     with socket.socket(family) as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

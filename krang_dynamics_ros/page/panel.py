@@ -1,4 +1,4 @@
-"""What can be asked for on the page."""
+"""Controls on the page: loads, terms, simulation and pose."""
 
 from __future__ import annotations
 
@@ -18,38 +18,38 @@ from .snapshot import Load, Snapshot
 
 
 class Controls(Protocol):
-    """What the page asks for; called on the thread that calls `Page.act`."""
+    """Requests of the page; called on the thread that calls `Page.act`."""
 
     def command(self, name: str) -> None:
-        """Do `pause`, `resume` or `reset`."""
+        """Call `pause`, `resume` or `reset`."""
 
     def pose(self, joint: str, position: float) -> None:
-        """Put a joint (rad or m)."""
+        """Set the position of a joint (rad or m)."""
 
     def choose_terms(self, terms: Sequence[str]) -> None:
-        """Let `torque/total` be the sum of these."""
+        """Set the terms of `torque/total`."""
 
     def hang(self, hand: str, mass: float) -> None:
-        """Hang a bag (kg) on a hand, which the dynamics node is not told."""
+        """Hang a bag (kg) on a simulated hand, without changing the dynamics node."""
 
     def set_payload(self, hand: str, mass: float) -> None:
-        """Tell the dynamics node that a hand holds a bag (kg)."""
+        """Set the payload of a hand in the dynamics node to a bag (kg)."""
 
     def make_hand(self, link: str) -> None:
         """Make a link a hand."""
 
     def zero_sensor(self, hand: str) -> None:
-        """Take what a hand's sensor reads now for nothing."""
+        """Zero the sensor of a hand."""
 
 
-Ask = Callable[[Callable[[Controls], None]], None]  # puts something to be done on the list
+Ask = Callable[[Callable[[Controls], None]], None]  # queues a request
 
 
 BAG = 2.0  # kg
 
 
 class LoadFolder:
-    """The folder of one hand."""
+    """The folder of a hand."""
 
     def __init__(self, gui: viser.GuiApi, hand: str, ask: Ask) -> None:
         self._hand = hand
@@ -68,13 +68,13 @@ class LoadFolder:
                 hint=f'calls wrench/{hand}/zero: what the sensor reads now is nothing but known weight',
             )  # fmt: skip
             self._words = gui.add_html('')
-        # The mass is read when the node acts, not here: one that was typed just before is on its way.
+        # The mass is read when the request is executed: an input just before the click may not have arrived yet.
         self._hang.on_click(lambda _: ask(lambda controls: controls.hang(hand, self._mass.value)))
         self._tell.on_click(lambda _: ask(lambda controls: controls.set_payload(hand, self._mass.value)))
         self._zero.on_click(lambda _: ask(lambda controls: controls.zero_sensor(hand)))
 
     def show(self, loads: Mapping[str, Load]) -> None:
-        """Say what hangs there and what the node knows of; grey what cannot be asked."""
+        """Show the masses in the simulator and in the node; disable unavailable controls."""
         load = loads.get(self._hand, Load())
         for control, known in ((self._hang, load.hung), (self._tell, load.known_mass), (self._zero, load.known_mass)):
             if control.disabled != (known is None):
@@ -94,7 +94,7 @@ def _words(load: Load) -> str:
     return hung + told + (f' Sensor: {to_html(load.zeroed)}.' if load.zeroed else '')
 
 
-MANY = 20  # joints: fewer are one group
+MANY = 20  # joints: up to this number they are a single group
 
 
 class HandMaker:
@@ -123,11 +123,11 @@ class HandMaker:
         _enable(self._make, bool(self._links) and now.terms is not None)
 
 
-FEW = 8  # links to grip, at most
+FEW = 8  # maximum number of links to grip
 
 
 def limits_of(robot: Robot) -> dict[str, Limits]:
-    """Return the limits of every joint with a coordinate, by name. None in them is not known."""
+    """Return the limits of every joint with a coordinate, by name. None: unknown."""
     return {joint.name: joint.limits or Limits(None, None) for joint in robot.moving_joints}
 
 
@@ -143,7 +143,7 @@ def leaves(robot: Robot) -> list[str]:
 
 
 def movers(robot: Robot) -> dict[str, str]:
-    """Return, by link, the last joint before it that has a coordinate; links that stand still have none."""
+    """Return, by link, the last joint before it that has a coordinate; fixed links have none."""
     names = set(robot.joint_names)
     of: dict[str, str] = {}
     for joint in robot.outward:
@@ -154,15 +154,15 @@ def movers(robot: Robot) -> dict[str, str]:
 
 
 def groups_of(robot: Robot) -> dict[str, list[str]]:
-    """Return the joints by group: one for each part of the tree that does not branch, if there are many."""
+    """Return the joints by group: a group per unbranched part of the tree, if there are many joints."""
     if robot.n <= MANY:
         return {'joints': list(robot.joint_names)}
     moving = {joint.name for joint in robot.moving_joints}
-    carried: dict[str, int] = {}  # by link: the joints on it that move, or that carry one that does
+    carried: dict[str, int] = {}  # by link: number of branches with moving joints
     for joint in reversed(robot.outward):
         carried[joint.parent] = carried.get(joint.parent, 0) + (joint.name in moving or carried.get(joint.child, 0) > 0)
     groups: dict[str, list[str]] = {}
-    of_link = {robot.base: ''}  # the group that goes on from a link
+    of_link = {robot.base: ''}  # group that continues at a link
     for joint in robot.outward:
         group = of_link[joint.parent] if carried[joint.parent] == 1 else ''
         if joint.name in moving:
@@ -176,7 +176,7 @@ def _title(names: list[str]) -> str:
     return names[0] if len(names) == 1 else f'{names[0]} ... {names[-1]}'
 
 
-USER_HOLD_OFF = 1.0  # s: for so long what a user set is not overwritten by what is said to be so
+USER_HOLD_OFF = 1.0  # s: after an input of a visitor, controls are not updated
 CLOSE = 0.01  # rad, m: a slider that is this near is right
 COMMANDS: tuple[tuple[str, Literal['gray'] | None], ...] = (('Reset', None), ('Pause', 'gray'), ('Resume', 'gray'))
 MODES = {'driven': 'runs', 'braked': 'brakes closed', 'slack': 'joints slack'}  # the others as they are
@@ -184,7 +184,7 @@ KEYS = {'Reset': 'R', 'Pause': 'P', 'Resume': 'G'}
 
 
 class Panel:
-    """The controls of the simulator and of the dynamics node; grey where there is none."""
+    """The controls of the simulator and of the dynamics node; disabled if the node is missing."""
 
     def __init__(self, gui: viser.GuiApi, ask: Ask) -> None:
         self._ask = ask
@@ -209,9 +209,9 @@ class Panel:
             gui.add_command(name, hotkey=KEYS[name]).on_trigger(self._on_command(name))  # type: ignore[arg-type]
 
     def add_sliders(self, gui: viser.GuiApi, groups: Mapping[str, Sequence[str]], limits: Mapping[str, Limits]) -> None:
-        """Add a slider for each joint; in folders by the name of a group, if there are many.
+        """Add a slider for each joint, in a folder per group if there are several.
 
-        `limits` are in the order of the positions that `show` gets; the groups need not be.
+        `limits` are in the order of the positions in `show`.
         """
         sliders: dict[str, viser.GuiSliderHandle[float]] = {}
         with gui.add_folder('pose: put the joints (rad, m)', expand_by_default=False):
@@ -223,7 +223,7 @@ class Panel:
             slider.on_update(self._on_slider(name))
 
     def _by_user(self, event: Any) -> bool:
-        if event.client is None:  # the page itself brought it up to date
+        if event.client is None:  # an update by the page itself
             return False
         self._touched = time.monotonic()
         return True

@@ -1,4 +1,4 @@
-"""Pulling links with the mouse: a spring between a point of a link and the pointer, and what a click marks."""
+"""Pulling links with the mouse by a spring from a point of a link to the pointer; clicks on links."""
 
 from __future__ import annotations
 
@@ -16,53 +16,53 @@ FARTHEST = 1e4  # m: a pointer that is farther away is a fault of the browser's
 
 
 class Pulls:
-    """The pulls of all who have the page open, by their number. Only as long as they may."""
+    """The pulls of all visitors, by client; inactive unless `allowed`."""
 
     def __init__(self) -> None:
         self._of: dict[int, Pull] = {}
         self.allowed = False
 
     def grip(self, client: int, link: str, grip: Array, target: Array) -> None:
-        """Pull a link at a point (3) in its axes towards a point (3) in the base's."""
+        """Pull a link at a point (3) in its axes towards a point (3) in the axes of the base."""
         if np.abs([grip, target]).max() < FARTHEST:  # NaN is not
             self._of[client] = Pull(link, grip, target)
 
     def move(self, client: int, target: Array) -> None:
-        """Pull what this client holds elsewhere."""
+        """Move the target (3) of this client's pull."""
         if pull := self._of.get(client):
             self.grip(client, pull.link, pull.grip, target)
 
     def let_go(self, client: int) -> None:
-        """End the pull of this client, if there is one."""
+        """End the pull of this client, if any."""
         self._of.pop(client, None)
 
     def of_link(self, link: str) -> Pull | None:
-        """Return what pulls a link now."""
+        """Return a present pull on a link, or None."""
         return next((pull for pull in list(self._of.values()) if self.allowed and pull.link == link), None)
 
     def by_link(self) -> dict[str, list[Pull]]:
-        """Return what pulls each link now."""
+        """Return the present pulls by link."""
         found: dict[str, list[Pull]] = {}
         for pull in list(self._of.values()) if self.allowed else []:
             found.setdefault(pull.link, []).append(pull)
         return found
 
 
-STRING, GRIP = (220, 60, 20), 0.012  # colour; radius of the grip's ball, of the robot's size
+STRING, GRIP = (220, 60, 20), 0.012  # colour; radius of the ball at the grip, share of the robot's size
 CTRL = 'cmd/ctrl'
 
 
 class Touch:
-    """Links that one can click on and pull."""
+    """Links that can be clicked and pulled."""
 
     def __init__(
         self, scene: viser.SceneApi, figure: Figure, pulls: Pulls,
         clicked: Callable[[str], None], gripped: Callable[[str], None],
     ) -> None:  # fmt: skip
-        """`clicked` and `gripped` are told the link, on the server's thread."""
+        """`clicked` and `gripped` are called with the link, on the server's thread."""
         self._scene, self._figure, self._pulls = scene, figure, pulls
         self._gripped = gripped
-        self._by: dict[int, str] = {}  # who pulls which link, by client
+        self._by: dict[int, str] = {}  # pulled link by client
         self._radius = GRIP * figure.size
         self._string = scene.add_line_segments(
             '/pull/string', np.zeros((1, 2, 3)), STRING, thickness=0.5 * self._radius, visible=False

@@ -1,4 +1,4 @@
-"""What is put into the head of viser's page: our style and script, which do what viser's page cannot."""
+"""The guarded server of the page: access control, and our style and script in viser's page."""
 
 from __future__ import annotations
 
@@ -49,17 +49,17 @@ def _with_ours(page: bytes, zipped: bool) -> bytes:
     return gzip.compress(text) if zipped else text
 
 
-VISER = '1.1.1'  # the version of viser that is known to ask nobody else; requirements.txt and setup.py name it too
+VISER = '1.1.1'  # the checked version: it connects to no other server; also in requirements.txt and setup.py
 HOST = re.compile(r'(\[[0-9a-f:.]+\]|[a-z0-9._-]+)(?::[0-9]{1,5})?')
 NAME = re.compile(r'[a-z0-9]([a-z0-9._-]*[a-z0-9])?')
-EVERYWHERE = ('', '0.0.0.0', '::')  # noqa: S104 (as what a server may listen on; nobody is called so)
+EVERYWHERE = ('', '0.0.0.0', '::')  # noqa: S104 (addresses to listen on, never names of a host)
 
 
 class Access:
-    """The names of this machine, and what is refused because it was not asked under one of them."""
+    """Names of this machine; requests to other names are refused."""
 
     def __init__(self, served_on: str, allowed_hosts: Iterable[str] = ()) -> None:
-        """Allow loopback, this machine's addresses and its name, what it serves on, and names that somebody trusts."""
+        """Allow loopback, the addresses and the name of this machine, `served_on`, and `allowed_hosts`."""
         name = socket.gethostname().lower()
         short = name.split('.')[0]
         self._names = {'localhost', name, short, f'{short}.local', *map(_checked, allowed_hosts)}
@@ -68,14 +68,14 @@ class Access:
             self._names.add(served_on.lower())
 
     def url(self, port: int) -> str:
-        """Return what to open in a browser on this machine."""
+        """Return the URL for a browser on this machine."""
         host = 'localhost' if self._served_on in EVERYWHERE else self._served_on
         return f'http://[{host}]:{port}' if ':' in host else f'http://{host}:{port}'
 
     def refusal(self, hosts: Sequence[str], origins: Sequence[str], *, handshake: bool) -> str:
-        """Return why a request is refused, given all its `Host` and `Origin` headers, or nothing if it is not.
+        """Return the reason of a refusal, given all `Host` and `Origin` headers of a request, or ''.
 
-        A handshake opens a websocket, and must come from the page itself; a browser always says from where.
+        A handshake opens a websocket and must come from the page itself; a browser always sends its `Origin`.
         """
         if len(hosts) != 1 or not self._is_ours(hosts[0].lower()):
             return (
@@ -97,7 +97,7 @@ class Access:
 
 
 def _is_at(origin: str, host: str) -> bool:
-    """Tell whether an origin is what the page has whose address begins with http(s)://host."""
+    """Return whether an origin is that of the page at http(s)://host."""
     if origin not in (f'http://{host}', f'https://{host}'):
         default = {'http': ':80', 'https': ':443'}.get(urlsplit(origin).scheme, '')
         return bool(default) and origin + default in (f'http://{host}', f'https://{host}')
@@ -105,7 +105,7 @@ def _is_at(origin: str, host: str) -> bool:
 
 
 def _is_address_of_this_machine(text: str) -> bool:
-    """Tell whether it is an address that one can listen on here. Addresses cannot be rebound, so this only tidies."""
+    """Return whether this machine can listen on an address. Addresses, unlike names, cannot be rebound by DNS."""
     try:
         address = ipaddress.ip_address(text)
     except ValueError:
@@ -151,7 +151,7 @@ Answer = Callable[[ServerConnection, Request], Response | None]
 
 
 class Guard:
-    """Answers before viser does: refuses strangers, and tells browsers to do the same."""
+    """Answers requests before viser: refuses foreign ones, and adds headers that restrict the browser."""
 
     def __init__(self, access: Access, refused: Callable[[str], None], said: Callable[[Said], None]) -> None:
         self._access, self._refused, self._said = access, refused, said
@@ -178,7 +178,7 @@ class Guard:
         return dressed(response)
 
     def _hear(self, words: str) -> Response:
-        """Hand on what our script says: one object whose values are texts."""
+        """Pass on a message of our script: a JSON object whose values are strings."""
         try:
             said = json.loads(unquote(words)) if len(words) < LONGEST else None
         except (ValueError, RecursionError):
@@ -190,9 +190,9 @@ class Guard:
 
 
 def _protection(host: str) -> dict[str, str]:
-    """Return headers that let a browser neither frame the page nor connect it to anybody else."""
+    """Return headers that forbid the browser to frame the page or connect it to other servers."""
     policy = (
-        "default-src 'self' data: blob: 'unsafe-inline' 'unsafe-eval'",  # viser's page makes its workers of strings
+        "default-src 'self' data: blob: 'unsafe-inline' 'unsafe-eval'",  # viser's page creates its workers from strings
         f"connect-src 'self' ws://{host} wss://{host} data: blob:",
         "frame-ancestors 'none'", "base-uri 'none'", "form-action 'none'", "object-src 'none'",
     )  # fmt: skip
@@ -218,12 +218,12 @@ def _words(status: http.HTTPStatus, words: str, **more: str) -> Response:
 def guarded_server(
     host: str, port: int, access: Access, refused: Callable[[str], None], said: Callable[[Said], None] = lambda _: None
 ) -> viser.ViserServer:
-    """Return viser's server with a guard before it, or raise `MissingError` and leave nothing open.
+    """Return viser's server behind a guard, or raise `MissingError` and close it.
 
-    `refused` is called with a reason, `said` with what our script in the page says, both on the server's thread.
+    `refused` is called with a reason, `on_message` with a message of our script, both on the server's thread.
     """
     guard = Guard(access, refused, said)
-    logging.getLogger('websockets.server').setLevel(logging.CRITICAL)  # a port scan is no traceback of ours
+    logging.getLogger('websockets.server').setLevel(logging.CRITICAL)  # no tracebacks for port scans
     with contextlib.redirect_stdout(io.StringIO()), _placed(guard):  # viser greets; ours names the address in one line
         server = viser.ViserServer(host=host, port=port, label='Krang dynamics', verbose=False)
     try:
@@ -241,14 +241,14 @@ def guarded_server(
 
 
 def quietly_stop(server: viser.ViserServer) -> None:
-    """End the server without viser's word on it."""
+    """Stop the server without output of viser."""
     with contextlib.redirect_stdout(io.StringIO()):
         server.stop()
 
 
 @contextlib.contextmanager
 def _placed(guard: Guard) -> Iterator[None]:
-    """Let a server that is started within ask the guard first."""
+    """Put the guard before a server that is started in this context."""
     serve = websockets.asyncio.server.serve
 
     def guarded_serve(*arguments: Any, process_request: Answer | None = None, **others: Any) -> Any:
@@ -256,7 +256,7 @@ def _placed(guard: Guard) -> Iterator[None]:
         return serve(*arguments, process_request=guard, **others)
 
     with _opening:
-        setattr(websockets.asyncio.server, 'serve', guarded_serve)  # noqa: B010 (mypy takes it for a class)
+        setattr(websockets.asyncio.server, 'serve', guarded_serve)  # noqa: B010 (mypy reads it as a class)
         try:
             yield
         finally:

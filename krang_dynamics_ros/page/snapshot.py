@@ -1,4 +1,4 @@
-"""What the page is told at one moment, and the texts that it shows of it."""
+"""The data that the page shows, and its texts."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ LEVELS = ('ok', 'warn', 'error', 'silent')
 
 
 class Line(NamedTuple):
-    """One line of the robot's health: a level of `LEVELS`, what it is about, and words."""
+    """A line of diagnostics: a level of `LEVELS`, its subject, and a message."""
 
     level: str
     about: str
@@ -22,7 +22,7 @@ class Line(NamedTuple):
 
 
 class Load(NamedTuple):
-    """What hangs on a hand, and what the dynamics node knows of, kg; None where nobody can say."""
+    """Mass on a hand in the simulator, and payload in the dynamics node, kg; None: unknown."""
 
     hung: float | None = None
     known_mass: float | None = None
@@ -31,27 +31,27 @@ class Load(NamedTuple):
 
 @dataclass(frozen=True)
 class LatestMessages:
-    """What a robot's topics say at this moment. Vectors (n) are in the order of its joints; None is not known."""
+    """Latest data from the topics of a robot. Vectors (n) are in the order of its joints; None: unknown."""
 
     q: Array | None = None
     dq: Array | None = None
     torques: Mapping[str, Array | None] = field(default_factory=dict)  # by column of the bars
-    readings: Mapping[str, Wrench] = field(default_factory=dict)  # of the wrist sensors, as they give them, by hand
-    estimates: Mapping[str, Wrench] = field(default_factory=dict)  # of the same, told from the joints, in one sense
+    readings: Mapping[str, Wrench] = field(default_factory=dict)  # raw readings of the wrist sensors, by hand
+    estimates: Mapping[str, Wrench] = field(default_factory=dict)  # wrenches estimated from the joints, by hand
 
 
 @dataclass(frozen=True)
 class Snapshot:
-    """What is known at this moment."""
+    """All data of the page at a time."""
 
     heard: LatestMessages = LatestMessages()
     terms: Sequence[str] | None = None  # of torque/total; None: no dynamics node
     health: Sequence[Line] = ()
     simulated: bool = False
-    obeyed: bool = False  # whether a simulator's motors give torque/total
+    obeyed: bool = False  # whether the simulator subscribes to torque/total
     loads: Mapping[str, Load] = field(default_factory=dict)  # by hand
     mode: str = ''  # of the simulator: driven, braked, slack, paused, broken; empty: not known
-    friction: str = ''  # what the simulator adds to that of the robot, in words
+    friction: str = ''  # friction that the simulator adds, as text
 
 
 SIMULATED = """
@@ -91,7 +91,7 @@ def beat(number: int, robot: str = '', *, rings: bool = False) -> str:
 
 
 def not_drawn(reasons: Sequence[str]) -> str:
-    """Return HTML: which meshes are not drawn, and what to do."""
+    """Return HTML about meshes that are not drawn, and the remedy."""
     if not reasons:
         return ''
     first = to_html(reasons[0])

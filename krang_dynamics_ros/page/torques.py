@@ -22,12 +22,12 @@ from .snapshot import LatestMessages
 COLUMNS = ('total', *TERMS)
 USUAL = ('total', 'gravity', 'coriolis', 'friction', 'wrench')
 ALWAYS = ('total', *SUMMED)
-OBSERVED = 'external'  # shown when asked for: the node computes it only for who listens
+OBSERVED = 'external'  # shown on request: the node computes it only for subscribers
 TERM_COLORS = {'total': '#475569'} | {term.name: term.color for term in TERMS.values()}
 HINTS = {'total': 'the sum of the ticked terms'} | {
     term.name: f'{term.meaning}: {term.formula}' for term in TERMS.values()
 }
-BEYOND = '#dc2626'  # more than the motor can give
+BEYOND = '#dc2626'  # above the limit of the motor
 
 
 def table(
@@ -39,7 +39,7 @@ def table(
     hand_of: Mapping[str, str] = MappingProxyType({}),
     terms: Collection[str] = SUMMED,
 ) -> str:
-    """Return HTML. The middle of a torque's cell is zero, its edges are what the joint's motor can give.
+    """Return the HTML table. The middle of a torque cell is zero, its edges are the limits of the motor.
 
     `plotted` are the joints in the plot, with the colour of their curve; `marked` is the one whose row is marked. The
     rows of fingers, which have the link of their hand in `hand_of`, are folded into one. An unusual term has a column
@@ -104,7 +104,7 @@ def _row(
 
 
 def _limit(effort: float) -> str:
-    """Return a limit in at most six letters, for it must not run into the next column."""
+    """Return a limit in at most six characters, so that it fits into its column."""
     words = f'{effort:.4g}'
     return f'±{words if len(words) < 6 and effort < 1e4 else f"{effort:.0e}".replace("e+0", "e").replace("e+", "e")}'
 
@@ -147,11 +147,11 @@ def _number(value: float, digits: int) -> str:
 
 
 def search_field(names: Collection[str]) -> str:
-    """Return HTML of a field to search joints in, if there are many."""
+    """Return the HTML of a search field for joints, if there are many."""
     return '<input class="find" placeholder="find a joint">' if len(names) > 20 else ''
 
 
-SECONDS, PERIOD = 20.0, 0.1  # s: how much is kept, and how often
+SECONDS, PERIOD = 20.0, 0.1  # s: duration and period of the history
 LENGTH = int(SECONDS / PERIOD)
 PLOTTED = (*COLUMNS, 'position', 'velocity')
 UNITS = dict.fromkeys(COLUMNS, 'N m') | {'position': 'rad', 'velocity': 'rad/s'}
@@ -159,14 +159,14 @@ CURVE_COLORS = ('#2563eb', '#ea580c', '#16a34a', '#9333ea', '#0891b2', '#be123c'
 
 
 class History:
-    """Every quantity of every joint, ten times a second; what was not known is a gap."""
+    """Every quantity of every joint, ten times a second; unknown values are gaps."""
 
     def __init__(self, n: int) -> None:
         self._values = np.full((LENGTH, len(PLOTTED), n), np.nan)
         self._times = np.full(LENGTH, np.nan)
 
     def add(self, values: Mapping[str, Array | None]) -> None:
-        """Take in vectors (n) by quantity, once in a `PERIOD`."""
+        """Store vectors (n) by quantity, at most once per `PERIOD`."""
         now = time.monotonic()
         if now - self._times[-1] < PERIOD:
             return
@@ -191,7 +191,7 @@ def curve_color(k: int) -> str:
 
 
 class Plot:
-    """A quantity to choose, and the curves of chosen joints."""
+    """Curves of chosen joints, for a quantity that can be chosen."""
 
     def __init__(self, gui: viser.GuiApi, joint_names: Sequence[str], chosen: Sequence[str]) -> None:
         self._gui = gui
@@ -209,18 +209,18 @@ class Plot:
         return {name: curve_color(k) for k, name in enumerate(self._chosen)}
 
     def toggle(self, joint: str) -> None:
-        """Put a joint into the plot, or take it out, because somebody says so."""
+        """Add a joint to the plot or remove it, on request of a visitor."""
         if joint in self._names:
             self._by_user = True
             self._chosen = [name for name in self._chosen if name != joint] + [joint] * (joint not in self._chosen)
 
     def suggest(self, joints: Sequence[str]) -> None:
-        """Show these joints, unless somebody has chosen others."""
+        """Plot these joints, unless a visitor has chosen others."""
         if not self._by_user and joints:
             self._chosen = list(joints)
 
     def draw(self) -> None:
-        """Bring the curves up to now."""
+        """Update the curves."""
         wanted = (self._quantity.value, list(self._chosen))
         data = self.history.curves(wanted[0], [self._names.index(name) for name in wanted[1]])
         if len(data) < 2 or not len(data[0]):
@@ -246,13 +246,13 @@ class Plot:
 
 
 def _scales(data: Sequence[Array]) -> dict[str, uplot.Scale]:
-    """Return the span of both axes, in whole steps: neither trembling with every number nor blowing up a tiny one."""
+    """Return the ranges of both axes, rounded to steps, so that they do not change with every number."""
     curves = np.concatenate(data[1:])
     known = curves[np.isfinite(curves)] if np.isfinite(curves).any() else np.zeros(1)
     step = 10.0 ** np.floor(np.log10(max(1.0, np.ptp(known))))
     low, high = np.floor(known.min() / step) * step, np.ceil(known.max() / step) * step
     high = high if high > low else low + step
-    span = (float(low), float(high + (high - low) / 12))  # or the upper number would be cut
+    span = (float(low), float(high + (high - low) / 12))  # space for the upper label
     return {'x': uplot.Scale(time=False, auto=False, range=(-SECONDS, 0.0)), 'y': uplot.Scale(auto=False, range=span)}
 
 
@@ -261,7 +261,7 @@ ARM = 7  # joints: those before them are of the trunk
 
 
 class Torques:
-    """Table and curves."""
+    """The table and the curves of torques."""
 
     def __init__(
         self, gui: viser.GuiApi, dynamics: Dynamics, limits: Mapping[str, Limits], hand: str,
