@@ -1,1 +1,1 @@
-"""The page in the browser, by viser: it draws what it is given and says what was touched. It knows nothing of ROS."""
+"""The page in the browser, with viser and without ROS: draws data, and collects the requests of visitors."""

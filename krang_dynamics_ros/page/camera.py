@@ -15,7 +15,7 @@ FIELD = 0.8  # rad: vertical field of view
 FILLED = 0.9  # of the width or height of the picture
 OBLIQUE = np.array([0.8, 0.5, 0.3])  # to the camera, along the horizontal directions and up
 ALONG = np.array([0.85, 0.3, 0.3])  # the same, if all joints turn about a common horizontal direction
-ONE = 0.95  # a direction that has so much of all axes is the only one
+ONE = 0.95  # share of all axes that a common direction must have
 
 
 @dataclass(frozen=True)

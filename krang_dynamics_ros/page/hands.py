@@ -50,7 +50,7 @@ def _across(direction: Array) -> Array:
 RADIUS = 0.07  # m: maximum of the ball
 BALL, PULLED, IDLE = (255, 140, 26), (220, 60, 20), (150, 150, 150)
 WRENCH, ESTIMATE = (192, 38, 211), (101, 163, 13)  # colours of the columns `wrench` and `external`
-BESIDE = 0.09  # m: from the sensor's arrow to the estimated one
+BESIDE = 0.09  # m: from the arrow of the sensor to that of the estimate
 
 
 class Hand:

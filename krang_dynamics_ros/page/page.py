@@ -33,7 +33,7 @@ from .torques import Torques
 from .tour import WITH_HANDS, WITHOUT_HANDS, Moment, Tour
 
 RIGHT = 330  # pixels
-SELDOM = 5  # one picture in so many brings the text and the curves up to date as well
+SELDOM = 5  # pictures between updates of text and curves
 
 
 class Page:
@@ -48,7 +48,7 @@ class Page:
         self._asked: queue.SimpleQueue[Callable[[Controls], None]] = queue.SimpleQueue()
         self._figure: Figure | None = None
         self._server = guarded_server(host, port, access, refused, self._on_said)
-        if self._server.get_port() != port:  # taken by another process meanwhile
+        if self._server.get_port() != port:  # another process uses the port now
             quietly_stop(self._server)
             raise _taken(host, port, 'Address already in use')
         self._meshes = meshes

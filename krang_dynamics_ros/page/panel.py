@@ -101,7 +101,7 @@ class HandMaker:
     """The folder that makes a link a hand."""
 
     def __init__(self, gui: viser.GuiApi, links: Sequence[str], first: str, ask: Ask) -> None:
-        """`links` are those that move and are no hand yet; `first` is chosen to begin with, if it is one of them."""
+        """`links` are moving links that are not hands; `first` is selected initially, if it is among them."""
         self._links = links
         with gui.add_folder('make a link a hand', expand_by_default=False):
             self._chosen = gui.add_dropdown(
@@ -119,7 +119,7 @@ class HandMaker:
             _set(self._chosen, link)
 
     def show(self, now: Snapshot) -> None:
-        """Grey out the button while no dynamics node can be asked."""
+        """Disable the button while there is no dynamics node."""
         _enable(self._make, bool(self._links) and now.terms is not None)
 
 
@@ -136,7 +136,7 @@ def leaves(robot: Robot) -> list[str]:
     own = {link: {joint.name for joint in robot.chain(link) if joint.moves} for link in hand_links(robot)}
     most = max(map(len, own.values()), default=0)
     ends: list[str] = []
-    for link, joints in own.items():  # the longest arm comes first; what hangs on its way moves by fewer of its joints
+    for link, joints in own.items():  # the longest arm is first; links on its way have fewer of its joints
         if 2 * len(joints) >= most and not any(joints <= own[end] for end in ends):
             ends.append(link)
     return ends[:FEW]
@@ -249,7 +249,7 @@ class Panel:
         return moved
 
     def show(self, now: Snapshot) -> None:
-        """Show positions, terms in the total, and what the simulator does; grey out what has no effect."""
+        """Show positions, terms of the total, and the mode of the simulator; disable controls without effect."""
         q, terms = now.heard.q, now.terms
         for slider in self._sliders.values():
             _enable(slider, now.simulated)

@@ -97,7 +97,7 @@ class Touch:
         return on_drag
 
     def show(self, forces: Mapping[str, float]) -> None:
-        """Draw a string from where a link is gripped to the mouse, with its force (N, by link); one of several."""
+        """Draw a line from the gripped point of a link to the pointer, with the force (N, by link)."""
         pull = next((found for link in list(self._by.values()) if (found := self._pulls.of_link(link))), None)
         for handle in (self._string, self._grip, self._label):
             if handle.visible != (pull is not None):

@@ -155,7 +155,7 @@ class Guard:
 
     def __init__(self, access: Access, refused: Callable[[str], None], said: Callable[[Said], None]) -> None:
         self._access, self._refused, self._said = access, refused, said
-        self.viser: Answer | None = None  # what answers those who are not refused
+        self.viser: Answer | None = None  # answers accepted requests
         self.open = False
 
     def __call__(self, connection: ServerConnection, request: Request) -> Response | None:
@@ -224,7 +224,7 @@ def guarded_server(
     """
     guard = Guard(access, refused, said)
     logging.getLogger('websockets.server').setLevel(logging.CRITICAL)  # no tracebacks for port scans
-    with contextlib.redirect_stdout(io.StringIO()), _placed(guard):  # viser greets; ours names the address in one line
+    with contextlib.redirect_stdout(io.StringIO()), _placed(guard):  # no greeting of viser
         server = viser.ViserServer(host=host, port=port, label='Krang dynamics', verbose=False)
     try:
         for message in DANGEROUS:

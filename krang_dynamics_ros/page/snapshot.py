@@ -26,7 +26,7 @@ class Load(NamedTuple):
 
     hung: float | None = None
     known_mass: float | None = None
-    zeroed: str = ''  # what became of the last request to zero its sensor
+    zeroed: str = ''  # result of the last request to zero its sensor
 
 
 @dataclass(frozen=True)
@@ -100,7 +100,7 @@ def not_drawn(reasons: Sequence[str]) -> str:
 
 
 def intro(robot: str, now: Snapshot) -> str:
-    """Return markdown that says what the page shows. `robot` is its name, as Markdown."""
+    """Return the introduction of the page as Markdown. `robot` is the name of the robot, as Markdown."""
     if not now.simulated:
         return REAL.format(robot=robot)
     friction = FRICTION.format(friction=now.friction) if now.friction else ''

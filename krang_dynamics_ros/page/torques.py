@@ -283,7 +283,7 @@ class Torques:
         self.side.set_width(LEFT)
 
     def remember(self, heard: LatestMessages) -> None:
-        """Store what the curves may show."""
+        """Store values for the curves."""
         self.plot.history.add({**heard.torques, 'position': heard.q, 'velocity': heard.dq})
         self._total = heard.torques.get('total')
         if self._first and self._total is not None:

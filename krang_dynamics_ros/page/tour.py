@@ -1,4 +1,4 @@
-"""The tour of the page: a card with one step at a time, what to do and what to see; a step that was done is ticked."""
+"""The tour of the page: a card that shows a single step, with an action and its effect; finished steps are ticked."""
 
 from __future__ import annotations
 
@@ -22,18 +22,18 @@ class Moment(NamedTuple):
 
     now: Snapshot
     pulls: Mapping[str, float] = MappingProxyType({})
-    observing: bool = False  # whether *what pushes it* is shown
+    observing: bool = False  # whether overlay *what pushes it* is enabled
     posed: bool = False  # whether a slider was moved
 
     @property
     def pulled(self) -> bool:
-        """Whether something is pulled hard enough to see what follows."""
+        """Whether a link is pulled hard enough for a visible effect."""
         return max(self.pulls.values(), default=0.0) > PULLED
 
 
 @dataclass(frozen=True)
 class Step:
-    """A step: HTML of what to do and of what to see, and what must be so before it."""
+    """A step: HTML of the action and of its effect, and the preconditions."""
 
     title: str
     do: str
@@ -45,7 +45,7 @@ class Step:
 
 
 class Need(NamedTuple):
-    """Something that must be done before a step: in words, and as a request."""
+    """A precondition of a step: as text, and as a request that establishes it."""
 
     words: str
     act: Callable[[Controls], None]
@@ -127,7 +127,7 @@ def _untold(now: Snapshot) -> bool:
 
 
 def needs(step: Step, now: Snapshot) -> list[Need]:
-    """Return what must be done before a step, so that it does what it says."""
+    """Return the unmet preconditions of a step."""
     found = []
     if now.mode == 'paused':
         found.append(Need('press <b>Resume</b>', lambda controls: controls.command('resume')))
@@ -183,7 +183,7 @@ class Tour:
         self.done |= {step.title for step in self.steps if moment.now.simulated and step.done(moment)}
 
     def prepare(self, number: int, now: Snapshot, controls: Controls) -> None:
-        """Do what must be done before a step, counted from 1."""
+        """Request the unmet preconditions of a step, counted from 1."""
         if 0 < number <= len(self.steps):
             for need in needs(self.steps[number - 1], now):
                 need.act(controls)
