@@ -205,7 +205,7 @@ def values_of(client: Client) -> dict[str, str]:
 def test_bytes_that_are_no_message_are_refused_and_work_goes_on(client: Client, robot: Robot, raw: bytes) -> None:
     def refused(status: str) -> int:
         values = {pair.key: pair.value for pair in client.until(lambda: client.diagnostics.get(status)).values}
-        return int(values['refused']) if 'no message' in values['last refusal'] else 0
+        return int(values['refused']) if 'not a message' in values['last refusal'] else 0
 
     def spoil() -> None:
         client.publisher(JointState, 'joint_states').publish(raw)

@@ -268,7 +268,7 @@ def test_the_imu_gives_q_imu(number: int, robot: Robot) -> None:
         client.publisher(Imu, 'imu').publish(b'\0\1\0\0' + b'\xff' * 80)
         client.send_state(names, Q, dq)
 
-    client.until(lambda: refusal(client).startswith('imu: bytes that are no message'), spoil)
+    client.until(lambda: refusal(client).startswith('imu: bytes that are not a message'), spoil)
     assert client.silent(*ALL[:1])
     client.close()
     assert process.end() == 0, process.output

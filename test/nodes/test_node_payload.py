@@ -173,7 +173,7 @@ def test_bytes_that_are_no_message_are_counted(client: Client, raw: bytes) -> No
     def refused() -> int:
         status = client.until(lambda: client.diagnostics.get('payload left'))
         told = {pair.key: pair.value for pair in status.values}
-        return int(told['refused']) if 'no message' in told['last refusal'] else 0
+        return int(told['refused']) if 'not a message' in told['last refusal'] else 0
 
     before = refused()
     client.until(lambda: refused() > before, lambda: client.publisher(InertiaStamped, 'payload/left').publish(raw))

@@ -242,7 +242,7 @@ def test_a_pull_is_a_spring_to_its_target_and_ends_when_it_stops_coming(number: 
     )
     client.until(lambda: not read().any(), why='the pull to end when it stops coming')
     message.header.frame_id = 'R11'
-    client.until(lambda: "pull refused: 'R11' is no link" in sim.output, lambda: pull.publish(message), 'the reason')
+    client.until(lambda: "pull refused: 'R11' is not a link" in sim.output, lambda: pull.publish(message), 'the reason')
     assert sim.end() == 0
     client.close()
 

@@ -85,7 +85,7 @@ def test_the_page_recovers_when_the_dynamics_node_comes_back(world: World) -> No
     assert world.dynamics.end() == 0
     world.page.until(lambda: set(world.page.numbers('gravity').values()) == {UNKNOWN}, 'no numbers')
     world.page.until(lambda: world.page.level == 'silent', 'the line to say so')
-    assert 'dynamics node: says nothing' in world.page.text
+    assert 'dynamics node: no diagnostics' in world.page.text
     assert world.page.grey('gravity')
     world.dynamics = dynamics(world.number)
     world.page.until(lambda: UNKNOWN not in world.page.numbers('gravity').values(), 'numbers again')
