@@ -62,7 +62,7 @@ def browser(profile: str, size: tuple[int, int] = SIZE, flags: Sequence[str] = (
 
 
 class Browser:
-    """What somebody in front of the page sees and does."""
+    """The page as a person sees and uses it."""
 
     def __init__(self, driver: Any) -> None:
         self.driver = driver

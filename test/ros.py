@@ -179,7 +179,7 @@ class Client:
         """Wait until the node listens to us and we to it."""
         self.publisher(JointState, 'joint_states')
         for topic in self.received:
-            self.until(lambda t=topic: self.node.count_publishers(t) > 0, why=f'nobody publishes {topic}')
+            self.until(lambda t=topic: self.node.count_publishers(t) > 0, why=f'no publisher of {topic}')
 
     # Saying
 

@@ -56,7 +56,7 @@ def twice(folder: Path, tests: str, *words: str) -> tuple[int, str]:
         (FLAKY_TEARDOWN, 0, ('passed only when run again: test_some.py::test_teardown',), ()),
     ],
 )  # fmt: skip
-def test_what_failed_once_is_named_and_what_failed_twice_fails(
+def test_a_flaky_test_is_named_and_a_test_that_fails_twice_fails(
     tests: str, code: int, said: tuple[str, ...], unsaid: tuple[str, ...], words: tuple[str, ...], tmp_path: Path
 ) -> None:
     found, output = twice(tmp_path, tests, *words)
@@ -65,7 +65,7 @@ def test_what_failed_once_is_named_and_what_failed_twice_fails(
     assert not any(line in output for line in unsaid), output
 
 
-def test_what_is_no_failure_of_a_test_is_not_tried_again(tmp_path: Path) -> None:
+def test_only_failures_of_tests_are_tried_again(tmp_path: Path) -> None:
     code, output = twice(tmp_path, GOOD, '-k', 'nothing_of_this_name')
     assert (code, 'once more' in output) == (5, False)
     code, output = twice(tmp_path, NO_MODULE)

@@ -62,7 +62,7 @@ def test_no_file_names_an_index(name: str) -> None:
         assert not re.search(r'https?:|file:|--(extra-)?index|--find-links|--trusted', text)
 
 
-def test_what_is_installed_is_what_is_pinned() -> None:
+def test_installed_packages_are_the_pinned_versions() -> None:
     if not (ROOT / '.venv' / 'runs').exists() or sys.prefix != str(ROOT / '.venv'):
         pytest.skip('not in .venv: on a ROS machine versions are those of its packages')
     for one in pinned('requirements', 'txt'):

@@ -183,7 +183,7 @@ def test_the_diagrams_are_drawn_from_the_tables() -> None:
 
 
 @pytest.mark.parametrize(('file', 'name'), [*tasks(), *walks()])
-def test_what_is_to_be_changed_is_where_the_table_says(file: str, name: str) -> None:
+def test_the_table_of_changes_names_existing_files_and_symbols(file: str, name: str) -> None:
     places = [folder / file for folder in (PACKAGE, ROOT) if (folder / file).exists()]
     assert places, file
     if name and places[0].is_file() and places[0].suffix == '.py':

@@ -1,4 +1,4 @@
-"""The examples run, as somebody would type it, and print numbers that are right."""
+"""The examples run, as a user types them, and print numbers that are right."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`make run` as somebody types it: three processes and a page come, and Ctrl-C ends them all."""
+"""`make run` as a user types it: three processes and a page start, and Ctrl-C ends them all."""
 
 from __future__ import annotations
 

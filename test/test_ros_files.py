@@ -98,7 +98,7 @@ def test_rvizs_colours_read_on_a_light_background() -> None:
     assert not poor
 
 
-def test_what_waits_for_transforms_in_rviz_has_room_for_500_hz() -> None:
+def test_the_message_filters_of_rviz_hold_500_hz() -> None:
     """tf2 at 20 Hz, topics at 500 Hz: 25 messages wait; with the default of 10 each drop is a line of text."""
     waiting = ('Wrench', 'Effort', 'PointStamped')
     filtered = [display['Topic'] for display in DISPLAYS.values() if display['Class'].endswith(waiting)]

@@ -76,7 +76,7 @@ def test_a_shipped_file_gives_the_defaults_but_for_differences_that_have_a_reaso
     assert different == {key for key in DIFFERENT if key[0] == name}
 
 
-def test_what_a_parameter_file_says_in_comments_can_be_said() -> None:
+def test_commented_parameters_of_parameter_files_are_valid() -> None:
     """Who takes off the hash gets a file that a node takes."""
     text = (ROOT / 'config' / 'dynamics.yaml').read_text()
     given = dict(flat(yaml.safe_load(re.sub(r'^    # ', '    ', text, flags=re.MULTILINE))['/**']['ros__parameters']))

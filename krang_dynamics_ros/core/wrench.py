@@ -62,6 +62,7 @@ class Wrench:
 
 
 LEVER = 0.3  # m, length of a forearm: a moment divided by it counts as a force
+DIRECTIONS = ('x', 'y', 'z', 'about x', 'about y', 'about z')  # of a wrench or twist (6)
 
 
 class WrenchFrame(NamedTuple):

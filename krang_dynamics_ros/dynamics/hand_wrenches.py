@@ -15,10 +15,10 @@ from functools import cached_property
 import numpy as np
 
 from ..core.spatial import Array
+from ..core.wrench import DIRECTIONS
 from .dynamics import Dynamics
 
 ROUNDING = 1e-12  # relative to the size of J J^T
-DIRECTIONS = ('x', 'y', 'z', 'about x', 'about y', 'about z')
 
 
 class _HandJacobian:

@@ -87,7 +87,7 @@ def test_samples_are_kept_and_gone_on_with(
     assert found_in(folder / 'found.yaml')['tool']['mass'] == pytest.approx(TOOL.m, rel=0.01)
 
 
-def test_a_file_that_has_no_folder_is_refused_before_anybody_turns_a_hand(
+def test_an_output_in_a_missing_folder_is_refused_before_sampling(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert calibrate.main(['left', '--bag', 'none', '-o', 'nowhere/found.yaml']) == 2
@@ -101,7 +101,7 @@ def test_a_file_that_has_no_folder_is_refused_before_anybody_turns_a_hand(
         (POSES, {'left': {'sense': 'applied_by_robot'}}, 'the sensor reads the other way round'),
     ],
 )
-def test_what_poses_do_not_determine_is_not_written(
+def test_numbers_that_the_poses_do_not_determine_are_not_written(
     folder: Path, robot: Robot, dynamics: Dynamics, poses: list, parameters: dict,
     reason: str, capsys: pytest.CaptureFixture[str],
 ) -> None:  # fmt: skip

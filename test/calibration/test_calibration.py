@@ -42,7 +42,7 @@ def errors(calibration: Calibration) -> np.ndarray:
     return np.concatenate([calibration.bias - BIAS, [calibration.mass - MASS], calibration.com - COM])
 
 
-def test_the_numbers_are_within_what_is_asked_and_their_errors_are_told_truly() -> None:
+def test_numbers_and_their_standard_deviations_are_right() -> None:
     beyond = 0
     for seed in range(100):
         rng = np.random.default_rng(seed)
@@ -149,7 +149,7 @@ def test_too_few_poses_are_refused(count: int, rng: np.random.Generator) -> None
 
 
 def test_readings_in_a_frame_that_stands_still_are_refused(rng: np.random.Generator) -> None:
-    """Somebody turned them into the base's axes: then bias and weight are one number."""
+    """Readings in the base's axes: then bias and weight cannot be separated."""
     samples = [sample(d, rng) for d in directions(rng, 8)]
     still = np.zeros((6, 4))
     still[:3, 0] = G
@@ -192,7 +192,7 @@ def test_the_next_orientation_is_said_so_that_one_can_do_it() -> None:
     assert 'midway between +x and -y points' in orientations.summary_text(np.array([1.0, -1.0, 0.0]), 'R10l')
 
 
-def test_what_to_do_stands_above_the_numbers_and_no_deviation_looks_like_nothing(rng: np.random.Generator) -> None:
+def test_the_next_pose_is_shown_above_the_numbers_and_a_missing_deviation_is_marked(rng: np.random.Generator) -> None:
     lines = results.table(fit([sample(d, rng) for d in directions(rng, 8)]), 'left', 'turn the hand', 'that way')
     assert [line.split()[0] for line in lines[:6]] == ['left:', 'condition', 'the', 'now', 'next', 'bias']
     assert len(lines) == 15
@@ -217,7 +217,7 @@ def stood(
     return still, int(seconds * 1e9)
 
 
-def test_what_stands_still_is_averaged() -> None:
+def test_readings_at_standstill_are_averaged() -> None:
     still, now = stood(seconds=3.0)
     assert still.fault(now) == ''
     average = still.average()
@@ -233,7 +233,7 @@ def test_what_stands_still_is_averaged() -> None:
         ({'noise': 30.0}, 'noise'), ({'seconds': 0.2}, 's of readings, must'), ({'rate': 10}, 's of readings, must'),
     ],
 )  # fmt: skip
-def test_what_does_not_stand_still_is_told(how: dict[str, float], reason: str) -> None:
+def test_a_moving_joint_or_reading_is_refused_with_the_reason(how: dict[str, float], reason: str) -> None:
     still, now = stood(**how)
     assert reason in still.fault(now)
 

@@ -70,7 +70,7 @@ def test_a_bad_sample_is_not_found_where_there_is_none() -> None:
     assert sum('--leave-out' in fit(drifting(k, 1.0, 0.0)[0]).trouble for k in range(200)) <= 2
 
 
-def test_a_drift_that_is_fitted_is_told_in_time() -> None:
+def test_a_fitted_drift_is_reported_over_time() -> None:
     samples, number = drifting(3, drift=2.0, outlier=0.0)
     found, late = fit(samples, drift=True), [replace(one, time=(one.time or 0) + 1e9) for one in samples]
     assert found.drift is not None

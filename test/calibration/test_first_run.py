@@ -160,13 +160,13 @@ def test_a_ceiling_that_a_person_sees_is_a_mounting_and_no_sign(rng: np.random.G
     assert found.parameters == {'gravity': [0.0, 0.0, 9.81]}, found
 
 
-def test_a_wall_and_the_opposite_sign_are_told_apart_by_what_a_person_sees(rng: np.random.Generator) -> None:
+def test_an_observation_distinguishes_a_wall_mount_from_a_wrong_sign(rng: np.random.Generator) -> None:
     found = judge_rest(model_of(), Arm(rng, (9.81, 0, 0)).samples(scale=-1), np.array([1.0, 0.0, 0.0]))
     assert found.parameters['gravity'] == [9.81, 0.0, 0.0], found
     assert found.parameters['joints.joint1.effort_scale'] == -1.0
 
 
-def test_a_tilt_and_the_opposite_sign_are_told_apart_by_what_a_person_sees(rng: np.random.Generator) -> None:
+def test_an_observation_distinguishes_a_tilt_from_a_wrong_sign(rng: np.random.Generator) -> None:
     found = judge_rest(model_of(), Arm(rng, (4.905, 0, -8.496)).samples(scale=-1), DOWN)
     np.testing.assert_allclose(found.parameters['gravity'], (4.905, 0, -8.496), atol=0.6)
     assert found.parameters['joints.joint1.effort_scale'] == -1.0
@@ -193,7 +193,7 @@ def test_noise_is_explained_by_nothing(rng: np.random.Generator) -> None:
     assert 'nothing explains the efforts' in found.text
 
 
-def test_what_says_nothing_is_unclear(arm: Arm) -> None:
+def test_a_check_without_evidence_is_unclear(arm: Arm) -> None:
     samples = arm.samples()
     assert 'must be 3' in judge_rest(model_of(), samples[:2]).text
     silent = [sample._replace(effort=np.full(8, np.nan)) for sample in samples]
@@ -309,7 +309,7 @@ def test_a_mass_shows_sign_and_scale(arm: Arm) -> None:
     assert hung(arm, 0.0).verdict == 'unclear'
 
 
-def test_a_told_payload_that_vanishes_is_said(arm: Arm) -> None:
+def test_a_payload_that_the_robot_subtracts_is_reported(arm: Arm) -> None:
     assert 'takes it off effort' in hung(arm, 1.0, told=True).text
     assert 'telling the robot changes nothing' in hung(arm, 1.0, told=False).text
 
@@ -392,7 +392,7 @@ def test_a_test_torque_shows_sign_and_order() -> None:
     assert 'nothing moved' in judge(model, 'joint7', answers(1, moved=0.0)).text
 
 
-def test_what_a_killed_node_leaves_must_be_zero() -> None:
+def test_the_last_command_of_a_killed_node_must_be_zero() -> None:
     fall = [(0.1 * k, np.array([2.0 * max(0, 5 - k), 0.0])) for k in range(10)]
     good = first_run.judge_killed(model_of(), fall, moving(0.0))
     assert good.verdict == 'right'

@@ -53,7 +53,7 @@ def test_nothing_differs_while_nothing_is_broken() -> None:
 
 
 class TestNumbers:
-    """One number of the robot file is not the URDF's: somebody's URDF is caught."""
+    """A single number of the robot file differs from that of a URDF: the check finds it."""
 
     def expect(self, changed: Robot, *quantities: str) -> None:
         assert set(quantities) <= differing(changed, urdf_text(KRANG))

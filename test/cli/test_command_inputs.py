@@ -163,7 +163,7 @@ class TestNodeArguments:
             ('--arm urdf/krang.urdf', 'must be a ROS parameter file; `krang new_arm urdf/krang.urdf'),
         ],
     )
-    def test_what_is_not_an_argument_ends_the_node(self, words: str, message: str) -> None:
+    def test_an_invalid_argument_ends_the_node(self, words: str, message: str) -> None:
         done = run('viewer_node', *words.split())
         assert (done.returncode, done.stdout) == (2, '')
         assert message in done.stderr
@@ -187,7 +187,7 @@ class TestJoints:
             (('--fixed', 'b=0.2', '--joints', 'c'), ['c']),
         ],
     )
-    def test_what_is_not_fixed_moves(self, words: tuple[str, ...], moving: list[str]) -> None:
+    def test_joints_that_are_not_fixed_move(self, words: tuple[str, ...], moving: list[str]) -> None:
         assert moving_joints(self.arguments(*words), ('a', 'b', 'c')) == moving
 
     @pytest.mark.parametrize('command', ['excite', 'identify', 'predict'])

@@ -29,7 +29,7 @@ READ, TWICE = 'is an input, must be another', 'is another output, must be anothe
         ('calibrate left --bag bag --samples s.csv -o s.csv', READ),
     ],
 )
-def test_what_is_read_stays(
+def test_input_files_are_not_overwritten(
     words: str, why: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     here = tmp_path / 'here'

@@ -126,7 +126,7 @@ def test_numbers_that_cannot_be_are_refused(words: str, message: str, capsys: py
     assert message in capsys.readouterr().err
 
 
-def test_a_fault_without_a_file_is_told_in_its_own_words(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_fault_without_a_file_is_reported(capsys: pytest.CaptureFixture[str]) -> None:
     def full() -> int:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 

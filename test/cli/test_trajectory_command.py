@@ -54,7 +54,7 @@ def test_efforts_are_filled_in(folder: Path, dynamics: Dynamics, capsys: pytest.
     np.testing.assert_allclose(result.effort[3], wanted, atol=1e-9)
 
 
-def test_what_the_robot_adds_is_left_out(folder: Path, dynamics: Dynamics) -> None:
+def test_torques_that_the_firmware_adds_are_left_out(folder: Path, dynamics: Dynamics) -> None:
     """Its gravity is half of ours, and it was told no payload; of friction it gives the viscous part."""
     joint = {'q_1l': {'viscous': 2.0, 'coulomb': 1.0}}
     parameters = {'left': {'payload': {'mass': 2.0, 'com': [0.0, 0.0, 0.1]}}, 'joints': joint}
@@ -80,7 +80,7 @@ def test_a_limit_is_named_and_retimed(folder: Path, capsys: pytest.CaptureFixtur
     assert command.main(['with_effort.yaml', '-o', 'again.yaml']) == 0  # what was written is within all limits
 
 
-def test_the_largest_payload_of_the_hand_that_moves_is_told(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_largest_payload_of_the_moving_hand_is_printed(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     masses = []
     for words in ([], ['left'], ['R10l'], ['left', '--com', '0', '0', '0.3']):
         assert command.main(['motion.yaml', '--overwrite', '--largest-payload', *words]) == 0

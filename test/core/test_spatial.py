@@ -107,7 +107,7 @@ def test_the_body_velocity_is_the_unhat_of_how_a_pose_changes(dynamics: Dynamics
         (np.zeros((2, 3)), r'shape \(2, 3\), must be \(3, 3\) or \(4, 4\)'),
     ],
 )
-def test_what_is_no_hat_is_refused(matrix: np.ndarray, message: str) -> None:
+def test_a_matrix_that_is_not_skew_symmetric_is_refused(matrix: np.ndarray, message: str) -> None:
     with pytest.raises(ArgumentError, match=message):
         unhat(matrix)
 
@@ -185,7 +185,7 @@ def frozen_values(rng: np.random.Generator) -> dict[str, np.ndarray]:
 
 
 @pytest.mark.parametrize('name', frozen_values(np.random.default_rng(0)))
-def test_what_is_kept_without_a_copy_cannot_be_written_to(name: str, rng: np.random.Generator) -> None:
+def test_an_array_kept_without_a_copy_is_read_only(name: str, rng: np.random.Generator) -> None:
     array = frozen_values(rng)[name]
     with pytest.raises(ValueError, match='read-only'):
         array[0] = 1.0

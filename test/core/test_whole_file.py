@@ -20,7 +20,7 @@ from ..real_recordings import waves
 TIME = np.arange(0, 12, 0.01)
 
 
-def test_what_was_there_stays_until_all_is_written(tmp_path: Path) -> None:
+def test_the_old_file_stays_until_the_new_file_is_complete(tmp_path: Path) -> None:
     path = tmp_path / 'x.txt'
     write_whole(path, 'old')
     with pytest.raises(OSError, match='No space') as error, whole_file(path) as stream:

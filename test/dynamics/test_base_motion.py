@@ -167,7 +167,7 @@ def test_half_of_the_way_between_two_motions(rng: np.random.Generator) -> None:
 
 
 @pytest.mark.parametrize('wrong', [(0, 0), (0, 0, np.nan), (0, np.inf, 0), ((0, 0, 0),) * 3])
-def test_what_is_no_motion_is_refused(wrong: Any) -> None:
+def test_an_invalid_base_motion_is_refused(wrong: Any) -> None:
     for key in ('gravity', 'angular_velocity', 'angular_acceleration'):
         with pytest.raises(ArgumentError, match=f'{key} .*must be 3 finite numbers'):
             BaseMotion(**{'gravity': GRAVITY, key: wrong})

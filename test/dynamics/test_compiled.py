@@ -154,7 +154,7 @@ def test_two_threads_with_an_object_each(robot: Robot) -> None:
         assert all(threads.map(repeat, range(2)))
 
 
-def test_what_is_set_is_felt_at_once(compiled: Dynamics, dynamics: Dynamics, robot: Robot) -> None:
+def test_settings_apply_at_once(compiled: Dynamics, dynamics: Dynamics, robot: Robot) -> None:
     rng = np.random.default_rng(8)
     q, dq, _ = (x[0] for x in random_states(robot, 1, 9))
     for _ in range(3):
@@ -225,7 +225,7 @@ def test_joint_vectors_of_another_shape_are_refused(wrong: Any, compiled: Dynami
             call(wrong)
 
 
-def test_what_is_returned_is_new(compiled: Dynamics) -> None:
+def test_results_are_new_arrays(compiled: Dynamics) -> None:
     q = np.full(17, 0.3)
     for call in (compiled.A, compiled.Q):
         first = call(q)
@@ -250,12 +250,12 @@ def test_it_is_built_once_for_the_same_numbers_and_anew_for_others(empty_cache: 
 
 
 @pytest.mark.parametrize('name', FILES)
-def test_what_is_set_begins_with_the_files_numbers(name: str) -> None:
+def test_settings_start_with_the_numbers_of_the_file(name: str) -> None:
     robot = load_robot(FILES[name])
     np.testing.assert_array_equal(setting_values(robot), Symbols(robot).values)
 
 
-def test_what_was_built_before_needs_no_symbols(empty_cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_cached_library_needs_no_casadi(empty_cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     robot = load_robot(FILES['arm_2r'])
     before = dynamics_of(robot, backend='compiled').A([0.1, 0.2])
     monkeypatch.setattr('krang_dynamics_ros.symbolic.build.Symbols', None)

@@ -77,7 +77,7 @@ def test_a_moving_robot_with_coupled_friction_meets_no_contact() -> None:
     assert largest < 0.3
 
 
-def test_what_is_commanded_has_none_of_it() -> None:
+def test_effects_of_efforts_are_never_commanded() -> None:
     robot, q, dq = strange(), np.array([0.3, 0.4]), np.array([0.5, -0.2])
     plain = replace(robot, joints=tuple(replace(joint, spring=None) for joint in robot.joints), couplings=())
     one, other = dynamics_of(robot), dynamics_of(plain)

@@ -64,6 +64,6 @@ def test_the_observer_sees_the_same_push_in_readings_without_gravity(dynamics: D
 
 
 @pytest.mark.parametrize(('without', 'source'), [(['gravity'], 'external'), (['friction'], 'joint')])
-def test_what_a_source_cannot_lack_is_refused(without: list[str], source: str) -> None:
+def test_a_term_that_the_effort_source_always_contains_is_refused(without: list[str], source: str) -> None:
     with pytest.raises(ArgumentError, match=f'effort_without: {without[0]}, must'):
         check_without(without, source)

@@ -1,4 +1,4 @@
-"""Friction beyond eq. (17): smoothed over a velocity, and presliding; the same to everybody who needs it."""
+"""Friction beyond eq. (17): smoothed over a velocity, and presliding; equal in all modules that use it."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ def test_a_state_follows_a_model_that_is_changed() -> None:
     np.testing.assert_allclose(state.move(np.array([2.0])), 1 - np.exp([[-10, -5]]))
 
 
-def test_positions_that_nobody_knows_move_no_friction() -> None:
+def test_unknown_positions_do_not_change_presliding_states() -> None:
     friction = FrictionModel([0.0, 0.0], [0.0, 0.0])
     friction.set_presliding([(Presliding(1.0, 0.1),)] * 2)
     state = PreslidingState(friction)

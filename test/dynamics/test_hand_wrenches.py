@@ -1,4 +1,4 @@
-"""Wrenches at the hands and contact, told from the joints: both hands at once, and not where they cannot be told."""
+"""Wrenches at the hands, estimated from the joints: both hands at once, and none where the data is not enough."""
 
 from __future__ import annotations
 
@@ -17,23 +17,23 @@ HANDS = {'left': 'R10l', 'right': 'R10r'}
 
 
 def by_world(robot: Robot, q: np.ndarray, wrenches: np.ndarray) -> np.ndarray:
-    """Return what wrenches (k, 6) of the world on the hands do to the joints (n), by the report's equations."""
+    """Return the joint torques (n) of wrenches (k, 6) of the world on the hands, by the report's equations."""
     pulls = [Wrench(link, f[:3], f[3:]) for link, f in zip(HANDS.values(), wrenches, strict=True)]
     return np.asarray(Lagrangian(robot).wrench_torque(q, pulls))
 
 
-def test_what_the_world_does_to_both_hands_comes_back(
+def test_wrenches_on_both_hands_are_estimated_from_joint_torques(
     robot: Robot, dynamics: Dynamics, rng: np.random.Generator
 ) -> None:
-    estimator, told = HandWrenches(dynamics, HANDS), 0
+    estimator, estimated = HandWrenches(dynamics, HANDS), 0
     estimator.damping = 1e-5
     for _ in range(20):
         q, f = rng.uniform(-2, 2, 17), rng.normal(size=(2, 6)) * [20, 20, 20, 3, 3, 3]
         for part, one in zip(f, estimator.estimate(q, by_world(robot, q, f)).values(), strict=True):
             if one.wrench is not None:
-                told += 1
+                estimated += 1
                 np.testing.assert_allclose(one.wrench, part, atol=1e-3)
-    assert told > 30
+    assert estimated > 30
 
 
 def test_the_smallest_singular_value_is_what_the_other_hand_cannot_explain(dynamics: Dynamics) -> None:
@@ -47,8 +47,8 @@ def test_the_smallest_singular_value_is_what_the_other_hand_cannot_explain(dynam
     assert np.linalg.norm(estimate.weakest @ rest) == pytest.approx(smallest, rel=1e-6)
 
 
-def test_what_is_asked_later_is_of_the_state_then(dynamics: Dynamics) -> None:
-    """Diagnostics ask a second later; arrays of states may be used again."""
+def test_an_estimate_read_later_is_of_its_own_state(dynamics: Dynamics) -> None:
+    """Diagnostics read it a second later, when the arrays of the state may have changed."""
     q, torque = np.linspace(-1, 1, 17), np.ones(17)
     now, later = (HandWrenches(dynamics, HANDS).estimate(q, torque)['left'] for _ in range(2))
     smallest = now.min_singular_value
@@ -56,32 +56,32 @@ def test_what_is_asked_later_is_of_the_state_then(dynamics: Dynamics) -> None:
     assert later.min_singular_value == smallest
 
 
-def test_a_straight_arm_is_not_told_nor_one_without_enough_efforts(dynamics: Dynamics) -> None:
+def test_no_wrench_is_estimated_on_a_straight_arm_or_without_enough_efforts(dynamics: Dynamics) -> None:
     estimator, bent = HandWrenches(dynamics, HANDS), np.linspace(-1, 1, 17)
     for estimate in estimator.estimate(np.zeros(17), np.ones(17)).values():
         assert estimate.wrench is None
         assert estimate.min_singular_value < estimator.min_singular_value
         assert estimate.weakest_direction
     torque = np.ones(17)
-    torque[3:9] = np.nan  # all of the left arm but its last joint, and the trunk alone cannot tell
-    told = estimator.estimate(bent, torque)
-    assert told['left'].wrench is None
-    assert told['right'].wrench is not None
+    torque[3:9] = np.nan  # all of the left arm but its last joint, and the trunk alone cannot determine it
+    estimated = estimator.estimate(bent, torque)
+    assert estimated['left'].wrench is None
+    assert estimated['right'].wrench is not None
     assert HandWrenches(dynamics, {}).estimate(bent, torque) == {}
 
 
 @pytest.mark.filterwarnings('ignore:overflow', 'ignore:invalid')
-def test_a_wrench_beyond_all_numbers_is_not_told(dynamics: Dynamics) -> None:
-    told = HandWrenches(dynamics, HANDS).estimate(np.linspace(-1, 1, 17), np.full(17, 1.7e308))
-    assert [estimate.wrench for estimate in told.values()] == [None, None]
+def test_a_wrench_that_is_not_finite_is_not_estimated(dynamics: Dynamics) -> None:
+    estimated = HandWrenches(dynamics, HANDS).estimate(np.linspace(-1, 1, 17), np.full(17, 1.7e308))
+    assert [estimate.wrench for estimate in estimated.values()] == [None, None]
 
 
 @pytest.mark.parametrize('noise', [0.0, 1.0])
 @pytest.mark.parametrize('poses', [4, pytest.param(50, marks=pytest.mark.slow)])
-def test_in_closed_loop_20_newton_on_each_hand_are_told(
+def test_in_closed_loop_20_newton_on_each_hand_are_estimated(
     robot: Robot, dynamics: Dynamics, rng: np.random.Generator, noise: float, poses: int
 ) -> None:
-    """A robot that is held by a controller and yields; the wrench is told after 5 / K."""
+    """A robot that is held by a controller and yields; the wrench is estimated after 5 / K."""
     sim, errors = Simulation(robot), []
     low, high = 0.9 * np.maximum(sim.lower, -np.pi), 0.9 * np.minimum(sim.upper, np.pi)
     for _ in range(poses):
@@ -93,14 +93,14 @@ def test_in_closed_loop_20_newton_on_each_hand_are_told(
             [Wrench(link, f) for link, f in zip(HANDS.values(), force, strict=True)],
             np.diag(dynamics.A(q)),
         )
-        told = None
+        estimated = None
         for k in range(253):
             torque = dynamics.Q(sim.q) + inertia * (100 * (q - sim.q) - 20 * sim.dq)
             effort = torque + noise * rng.normal(size=17)
-            told = observer(State(sim.q, sim.dq, effort=effort, stamp=1 + k * 2_000_000))
+            estimated = observer(State(sim.q, sim.dq, effort=effort, stamp=1 + k * 2_000_000))
             sim.step(torque, pushes, 2e-3)
-        assert told is not None
-        estimates = HandWrenches(dynamics, HANDS).estimate(sim.q, told).values()
+        assert estimated is not None
+        estimates = HandWrenches(dynamics, HANDS).estimate(sim.q, estimated).values()
         errors += [
             np.linalg.norm(e.wrench[:3] - f) for e, f in zip(estimates, force, strict=True) if e.wrench is not None
         ]
@@ -135,7 +135,7 @@ TREE = [('trunk', 'base', 'prismatic')] + [
 
 
 @pytest.mark.parametrize(('links', 'hands'), [(SINGLE, {'tool': 'l7'}), (TREE, {'a': 'a7', 'b': 'b7'})])
-def test_other_robots_are_told_as_well(
+def test_wrenches_on_other_robots_are_estimated(
     links: list[tuple[str, str, str]], hands: dict[str, str], rng: np.random.Generator
 ) -> None:
     """One arm from its URDF, and a tree with sliding joints: falling freely, and pulled at each hand."""
@@ -143,10 +143,10 @@ def test_other_robots_are_told_as_well(
     n, observer, estimator = dynamics.n, MomentumObserver(dynamics), HandWrenches(dynamics, hands)
     q, dq, h = rng.uniform(-1, 1, n), np.zeros(n), 5e-4
     pull = {name: rng.normal(size=6) * [10, 10, 10, 1, 1, 1] for name in hands}
-    told, low_pass = None, LowPass()
+    estimated, low_pass = None, LowPass()
     for k in range(1101):
         stamp = 1 + round(k * h * 1e9)
-        told = observer(State(q, dq, effort=dynamics.Q(q) - 3 * dq, stamp=stamp))
+        estimated = observer(State(q, dq, effort=dynamics.Q(q) - 3 * dq, stamp=stamp))
         world = [Wrench(link, pull[name][:3], pull[name][3:]) for name, link in hands.items()]
         shown = low_pass.update(dynamics.wrench_torque(q, world), observer.gain, stamp, 0.1)
 
@@ -155,8 +155,8 @@ def test_other_robots_are_told_as_well(
 
         middle_q, middle_dq = q + h / 2 * dq, dq + h / 2 * rate(q, dq)
         q, dq = q + h * middle_dq, dq + h * rate(middle_q, middle_dq)
-    assert told is not None
-    np.testing.assert_allclose(told, shown, atol=0.01 * np.abs(shown).max())
+    assert estimated is not None
+    np.testing.assert_allclose(estimated, shown, atol=0.01 * np.abs(shown).max())
     for name, estimate in estimator.estimate(q, dynamics.wrench_torque(q, world)).items():
         if estimate.wrench is not None:
             np.testing.assert_allclose(estimate.wrench, pull[name], atol=1.5)
@@ -204,7 +204,7 @@ def test_the_low_pass_is_the_observers(dynamics: Dynamics, rng: np.random.Genera
     np.testing.assert_array_equal(low_pass.update(np.ones(17), 10, stamp + 10**9, 0.1), np.ones(17))
 
 
-def test_a_robot_in_millimetres_is_told_nothing_rather_than_an_error() -> None:
+def test_a_robot_in_millimetres_gets_no_wrench_and_no_error() -> None:
     """J J^T is so large that what keeps it from being singular must grow with it."""
     links = [('l1', 'base', 'revolute')]
     dynamics = Dynamics(description(links).replace('xyz="0.05 0 0.3"', 'xyz="500 0 5000"') + '')

@@ -180,7 +180,7 @@ def test_external_efforts_go_through_and_amperes_are_scaled(dynamics: Dynamics) 
 def test_a_model_that_changes_while_the_robot_moves_makes_no_jump(dynamics: Dynamics, change: str) -> None:
     """A changed model changes the momentum at once; the world has done nothing."""
     load = {'R10l': Inertia.about_com(1.0, [0.1, 0.0, 0.1], np.eye(3))}
-    dynamics.gravity = np.zeros(3)  # at the one step within which the weight comes, nobody knows when it came
+    dynamics.gravity = np.zeros(3)  # the instant of the weight within a step is unknown
     observer = MomentumObserver(dynamics)
     for k in range(100):
         if k == 50:

@@ -100,7 +100,7 @@ def test_it_is_linear_in_the_ten_parameters(either: Dynamics, rng: np.random.Gen
         np.testing.assert_allclose(a + b, both, atol=1e-11)
 
 
-def test_it_is_read_back_and_nobody_changes_it_behind_our_back(either: Dynamics) -> None:
+def test_the_payload_read_back_is_a_read_only_copy(either: Dynamics) -> None:
     MS = np.array([0.1, 0.0, 0.0])
     given_in = {'R10l': Inertia(2.0, MS, np.diag([0.1, 0.2, 0.2])), 'R10r': Inertia()}
     either.payload = given_in
@@ -128,7 +128,7 @@ IMPOSSIBLE = {
 
 
 @pytest.mark.parametrize('why', IMPOSSIBLE)
-def test_what_no_body_can_have_is_refused_and_the_old_one_stays(why: str, either: Dynamics) -> None:
+def test_an_impossible_payload_is_refused_and_the_old_payload_stays(why: str, either: Dynamics) -> None:
     either.payload = {'R10l': Inertia(2.0)}
     before = everything(either)
     with pytest.raises(ArgumentError, match=rf"payload on link 'R10r': .*{why}"):

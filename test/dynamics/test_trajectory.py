@@ -186,7 +186,7 @@ def test_the_smallest_stretch_just_holds_all_limits(limits: dict[str, float]) ->
     assert np.nanmax([*plan.velocity_share, *plan.effort_share]) == pytest.approx(1.0, abs=2e-3)
 
 
-def test_what_holds_all_limits_is_not_stretched() -> None:
+def test_a_trajectory_within_all_limits_is_not_stretched() -> None:
     assert planned(limited(velocity=5.0, effort=500.0), bump(0.5), retime=True).stretch == 1.0
 
 
@@ -210,7 +210,7 @@ def test_points_without_velocities_are_rests_where_it_may_be_retimed() -> None:
         ({'lower': -1, 'upper': 0.3}, 'rad; at any speed'),
     ],
 )
-def test_what_no_speed_mends_is_refused(limits: dict[str, float], why: str) -> None:
+def test_a_violation_that_no_speed_removes_is_refused(limits: dict[str, float], why: str) -> None:
     with pytest.raises(LimitError, match=why):
         planned(limited(**limits), bump(0.5), retime=True)
 
@@ -268,7 +268,7 @@ def test_notes_tell_what_the_efforts_do_not_cover() -> None:
         ({'velocity': np.full((4, 2), np.nan), 'acceleration': np.zeros((4, 2))}, 'accelerations without velocities'),
     ],
 )
-def test_what_is_no_motion_of_the_robot_is_refused(change: dict[str, Any], reason: str) -> None:
+def test_a_trajectory_of_another_robot_is_refused(change: dict[str, Any], reason: str) -> None:
     trajectory = replace(bump(0.5), **change)
     with pytest.raises(ArgumentError, match=reason):
         Spline(trajectory) if 'velocity' in change else planned(limited(), trajectory)

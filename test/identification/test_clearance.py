@@ -125,7 +125,7 @@ def test_a_path_through_a_thin_wall_is_blocked_though_both_ends_are_clear() -> N
     assert clearance.obstacles()[0] == blocked.names
 
 
-def test_a_hand_in_the_floor_is_seen_and_the_floor_can_be_told() -> None:
+def test_a_hand_in_the_floor_is_found_and_the_floor_can_be_set() -> None:
     whole = with_fixed_joints(krang(), {}, ARM)
     robot = with_shapes(whole, **{name: whole.link_of[name].collision[0] for name in ('R4l', 'R8l', 'R10l')})
     reach = np.array([[q1, -1.5, 0, 0, 0, 0, 0] for q1 in np.linspace(-3, 3, 100)])  # forward, down, back and up
@@ -185,7 +185,7 @@ def test_a_single_joint_that_folds_an_arm_is_checked() -> None:
     assert any(side and side.names[1] in ('R8l', 'R9l', 'R10l') for side in sides)
 
 
-def test_what_is_always_in_an_obstacle_is_an_error_that_names_both() -> None:
+def test_a_link_always_inside_an_obstacle_is_an_error_that_names_both() -> None:
     robot = with_fixed_joints(krang(), {}, ARM)
     shoulder = dynamics_of(robot).pose(np.zeros(7), 'R4l')[1]
     with pytest.raises(KrangDynamicsError, match=r'shelf: R4l is inside in every pose .* --keep-out'):
@@ -244,7 +244,7 @@ def test_a_mesh_of_an_impossible_size_is_refused_with_its_link(tmp_path: Path, s
         read(tmp_path, urdf(scale))
 
 
-def test_a_missing_mesh_is_named_and_refused_unless_told_otherwise(tmp_path: Path) -> None:
+def test_a_missing_mesh_is_named_and_refused_by_default(tmp_path: Path) -> None:
     with pytest.raises(KrangDynamicsError, match=r"c: 'part.obj' is not found.*--meshes.*--without-missing"):
         read(tmp_path, urdf())
     shapes = read(tmp_path, urdf(), without_missing=True)

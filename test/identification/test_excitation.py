@@ -116,7 +116,7 @@ def test_the_trajectory_is_what_controllers_take() -> None:
     np.testing.assert_allclose(message['points'][7]['positions'], position[0], atol=1e-8)
 
 
-def test_what_a_simulated_robot_was_given_is_found_along_it() -> None:
+def test_the_parameters_of_a_simulated_robot_are_identified_from_the_motion() -> None:
     truth = {'rotor_inertia': 0.4, 'viscous': 3.0, 'coulomb': 1.5}
     joints = [
         replace(j, motor=replace(j.motor, rotor_inertia=0.4 / 552**2), friction=Friction(3.0, 1.5, 0.02))
@@ -192,7 +192,7 @@ def test_what_cannot_be_is_refused_before_the_search(words: tuple[str, ...], mes
     assert not [*tmp_path.iterdir()]
 
 
-def test_where_the_arm_must_be_brought_first_is_said_and_stands_in_the_file(tmp_path: Path) -> None:
+def test_the_first_point_is_printed_and_written_to_the_file(tmp_path: Path) -> None:
     done = command('excite', 'arm_2r', '--duration', 4, '--rate', 10, cwd=tmp_path)
     text = (tmp_path / 'excitation.yaml').read_text()
     first = yaml.safe_load(text)['points'][0]['positions']

@@ -172,7 +172,7 @@ def test_the_report_holds_itself_and_needs_no_network() -> None:
     assert 'http' not in own
 
 
-def test_what_determines_nothing_is_refused() -> None:
+def test_recordings_that_determine_nothing_are_refused() -> None:
     recording = made(TRUTH, 3)
     with pytest.raises(RecordingError, match='stands still, which determines nothing'):
         identify(krang(), [replace(recording, position=0 * recording.position)])

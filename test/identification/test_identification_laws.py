@@ -328,7 +328,7 @@ def test_joints_that_follow_a_recorded_one_are_in_its_regressor(rng: np.random.G
     )
 
 
-def test_what_stands_otherwise_in_another_recording_is_known() -> None:
+def test_fixed_joints_may_differ_between_recordings() -> None:
     robot = load_robot('arm_2r')
     q, dq, ddq = waves(1, TIME, 5)
     runs = []

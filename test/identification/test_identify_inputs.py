@@ -215,7 +215,7 @@ def bag_with(path: Path, at: int, field: str, value: float) -> Path:
 
 
 @pytest.mark.parametrize(('field', 'value'), [('position', np.nan), ('position', np.inf), ('effort', np.nan)])
-def test_a_message_with_a_number_that_is_not_finite_is_left_out_and_told(
+def test_a_message_with_a_number_that_is_not_finite_is_left_out_and_counted(
     field: str, value: float, tmp_path: Path
 ) -> None:
     bag_with(tmp_path / 'motion', 600, field, value)

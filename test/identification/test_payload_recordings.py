@@ -90,7 +90,7 @@ def test_an_empty_hand_is_said_to_hold_nothing() -> None:
     )
 
 
-def test_what_the_motion_does_not_determine_is_refused() -> None:
+def test_a_payload_that_the_motion_does_not_determine_is_refused() -> None:
     arm = load_robot('arm_2r')
     q, dq, ddq = waves(2, TIME, 3)
     flat = Recording('flat', arm.joint_names, TIME, q, dq, NewtonEuler(arm).inverse_dynamics(q, dq, ddq))

@@ -107,7 +107,7 @@ joints:
 """
 
 
-def test_what_is_added_in_brackets_gets_lines_of_its_own() -> None:
+def test_keys_added_to_a_flow_mapping_get_lines_of_their_own() -> None:
     robot = read_robot(BRACKETS)
     joint = replace(robot.joints[0], friction=Friction(3.0, 1.0))
     text = edited(BRACKETS, {}, {'theta1': joint}, {}, 2.0)

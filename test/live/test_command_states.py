@@ -161,7 +161,7 @@ def test_rising_from_measured_efforts_begins_there_and_fades_to_the_total() -> N
 
 
 @pytest.mark.parametrize('every', [2, 7])
-def test_what_comes_and_goes_moves_its_own_share_and_the_pose_is_followed(every: int) -> None:
+def test_a_jump_fades_and_the_pose_is_followed(every: int) -> None:
     """A contribution that flickers leaves the others where they are: no error of the pose remains."""
     life = Life().enable().run(1.5)
     push = np.array([0.0, 6.0])
@@ -204,7 +204,7 @@ def test_the_sum_is_clipped_before_its_share_is_taken() -> None:
     np.testing.assert_allclose(life.sent[-1], [5, -25])
 
 
-def test_what_remains_of_a_jump_falls_with_the_total() -> None:
+def test_the_remainder_of_a_jump_falls_with_the_total() -> None:
     life = Life().enable(GRAVITY + 4.0).run(0.2)
     life.commands.disable(life.now)
     life.run(0.3)
@@ -232,7 +232,7 @@ def test_a_jump_is_held_back_by_the_rate_and_the_cause_is_named() -> None:
 
 
 @pytest.mark.parametrize(('jump', 'named'), [(0.95, False), (1.05, True)])
-def test_what_a_rate_holds_back_for_longer_than_a_step_is_named(jump: float, named: bool) -> None:
+def test_a_rate_limit_that_acts_longer_than_a_step_is_named(jump: float, named: bool) -> None:
     life = Life(rate=1.0).enable().run(3.0)
     life.commands.forget_cuts()
     life.total = {'gravity': GRAVITY + np.array([jump * 50 * MAX_STEP, 0.0]), 'friction': np.zeros(2)}
@@ -346,7 +346,7 @@ def test_a_controller_that_is_back_is_taken_to_zero_from_what_it_holds() -> None
     assert life.commands.idle
 
 
-def test_what_a_controller_held_is_forgotten_with_the_next_enabling() -> None:
+def test_the_next_enabling_forgets_the_command_that_a_controller_held() -> None:
     life = Life().enable().run(1.5)
     life.commands.controller_left('left')
     life.enable().run(1.5)

@@ -133,7 +133,7 @@ def test_a_file_can_forbid(model: Model) -> None:
         ({'total_terms': ['gravity', 'wrench', 'friction'], 'blind': True}, 'no velocities for friction'),
     ],
 )
-def test_what_cannot_begin_is_refused(model: Model, given: dict[str, Any], words: str) -> None:
+def test_enabling_is_refused_where_a_check_fails(model: Model, given: dict[str, Any], words: str) -> None:
     blind = given.pop('blind', False)
     arm = Arm(model, **given)
     if blind:
@@ -356,7 +356,7 @@ def test_a_controller_without_a_name_is_not_confused_with_a_tool_whose_name_come
     assert arm.commands.stage is Stage.ON
 
 
-def test_once_it_has_left_no_newcomer_changes_what_is_told(model: Model) -> None:
+def test_after_the_controller_left_a_new_subscriber_does_not_change_the_fault(model: Model) -> None:
     arm = Arm(model).on()
     arm.supervisor.on_endpoints([])
     arm.supervisor.on_endpoints([Endpoint('n', '/newcomer')])
@@ -553,7 +553,7 @@ def test_a_drive_that_stops_obeying_is_a_fault(model: Model) -> None:
     assert 'q_1l does not obey' in arm.commands.fault
 
 
-def test_what_is_no_longer_said_while_commands_fall_is_a_fault(model: Model) -> None:
+def test_joint_states_that_stop_while_commands_fall_are_a_fault(model: Model) -> None:
     arm = Arm(model).on()
     arm.supervisor.disable()
     arm.run(0.2, states=False)
@@ -626,7 +626,7 @@ def test_after_time_went_back_nothing_of_before_counts(model: Model) -> None:
     refused(arm, 'publish joint states first')
 
 
-def test_a_warning_is_told_while_it_holds(model: Model) -> None:
+def test_a_warning_is_reported_while_it_holds(model: Model) -> None:
     arm = Arm(model, command_limits=[5.0] * 7).on()
     assert 'q_1l is cut to its limit 5' in arm.supervisor.status().message
     assert arm.supervisor.status().message == 'on'  # no command went out since
@@ -747,7 +747,7 @@ def test_a_reading_of_900_000_newton_is_scaled_and_held_back(model: Model) -> No
     assert (np.abs(arm.last) <= limits).all()
 
 
-def test_a_person_who_pushes_is_followed_without_a_word(model: Model) -> None:
+def test_a_push_by_a_person_is_followed_without_a_warning(model: Model) -> None:
     arm = Arm(model, total_terms=['gravity', 'wrench'], period=0.002).on()
     push = lambda k: np.array([0.0, 50.0 * np.sin(0.02 * k), 0.0])  # noqa: E731
     arm.run(2.0, wrench=push)

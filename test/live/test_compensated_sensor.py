@@ -50,7 +50,7 @@ def weight_by_hand(
 @pytest.mark.parametrize('sense', ['applied_by_robot', 'applied_on_robot'])
 @pytest.mark.parametrize('about', ['frame', 'hand'])
 @pytest.mark.parametrize('frame', ['', 'R10l', 'R0', 'R6r'], ids=lambda f: f or 'empty')
-def test_what_the_firmware_took_out_is_put_back_in_its_own_gravity(
+def test_the_weight_that_the_firmware_subtracted_is_added_back_in_its_own_gravity(
     robot: Robot, dynamics: Dynamics, rng: np.random.Generator, frame: str, about: str, sense: str
 ) -> None:
     dynamics.gravity = TILTED
@@ -96,7 +96,7 @@ def test_a_payload_that_both_know_leaves_a_compensated_reading_as_it_is() -> Non
     assert np.abs(contact(PAYLOAD | TOLD, READING)[:3] - READING[:3]).max() > 5.0  # taken out twice
 
 
-def test_a_tool_that_the_firmware_was_told_counts_once(rng: np.random.Generator) -> None:
+def test_a_tool_set_in_the_firmware_counts_once(rng: np.random.Generator) -> None:
     """Told to the firmware with the payload as one body, and to us apart."""
     tool = {'left.tool.mass': 0.5, 'left.tool.com': [0.0, 0.0, 0.03]}
     com = (np.array([0.01, -0.02, 0.08]) * 1.5 + np.array([0.0, 0.0, 0.03]) * 0.5) / 2.0
@@ -177,7 +177,7 @@ def test_a_link_that_the_robot_does_not_have_is_refused(wrong: dict[str, Any]) -
         engine(**wrong)
 
 
-def test_what_readings_mean_cannot_change_while_commands_go_out() -> None:
+def test_the_meaning_of_readings_is_fixed_while_commands_are_sent() -> None:
     model: Model = load_model()
     arm = Arm(model).on()
     for change in ({'left__sensor__frame': 'R9l'}, {'left__sensor__compensated': True}):

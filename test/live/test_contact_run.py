@@ -1,4 +1,4 @@
-"""Contact over a long run: a robot that moves freely tells none, and one of 15 N is told within 0.3 s."""
+"""Contact over a long run: a robot that moves freely reports none, and 15 N are reported within 0.3 s."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def touched(engine: Engine, torques: Torques) -> bool:
 
 
 @pytest.mark.slow
-def test_ten_minutes_of_free_motion_tell_no_contact_and_15_newton_are_told(
+def test_ten_minutes_of_free_motion_give_no_contact_and_15_newton_do(
     robot: Robot, rng: np.random.Generator
 ) -> None:
     learning = engine_of({})

@@ -177,7 +177,7 @@ def test_publishers_that_name_their_joints_anew_take_no_more_and_more_memory(mod
     assert sum(map(size_of, known)) <= MAX_CACHE_BYTES
 
 
-def test_what_came_is_of_use_for_as_long_as_its_longest_timeout(model: Model) -> None:
+def test_readings_are_kept_for_their_longest_timeout(model: Model) -> None:
     assert Played(model, wrench_timeout=0.5).engine.inputs.max_age == 0.5
     assert Played(model, state_timeout=0.7).engine.inputs.max_age == 0.7
 
@@ -294,7 +294,7 @@ def test_a_robot_that_accelerates_has_the_wider_threshold_whatever_efforts_mean(
     assert robot.engine.external.contact(torques).joints == (dynamics.joint_names[3],)
 
 
-def test_a_hand_is_not_said_to_be_free_that_nobody_measures(model: Model) -> None:
+def test_a_hand_without_efforts_is_not_reported_as_free(model: Model) -> None:
     robot = Played(model, effort_source='external', **thresholds(model, contact_threshold=1.0))
     effort = np.zeros(17)
     effort[10:] = np.nan

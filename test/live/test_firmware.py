@@ -149,7 +149,7 @@ def test_the_answer_judges_no_joint_without_an_effort_limit() -> None:
     assert firmware.gravity_difference(np.zeros(17), np.zeros(17), np.full(17, 10.0)) != {}
 
 
-def test_what_the_firmware_does_cannot_change_while_commands_go_out(model: Model) -> None:
+def test_firmware_parameters_are_fixed_while_commands_are_sent(model: Model) -> None:
     arm = on(Arm(model, **ADDS))
     for name in ('robot__gravity', 'left__robot_payload__mass', 'robot__friction_share'):
         value = {'robot__gravity': [0.0, 0.0, -1.0], 'robot__friction_share': [0.5, 0.5]}.get(name, 2.0)

@@ -45,7 +45,7 @@ def test_an_axle_that_is_not_level_is_refused_with_its_angle(roll: float, angle:
 @pytest.mark.parametrize(
     'wrong', [(0.5, 0, 0, 0), (0, 0, 0, 0), (np.nan, 0, 0, 1), (np.inf, 0, 0, 0), (1e200, 0, 0, 0)]
 )
-def test_what_is_no_orientation_is_refused(wrong: tuple[float, ...]) -> None:
+def test_an_invalid_orientation_is_refused(wrong: tuple[float, ...]) -> None:
     with pytest.raises(ArgumentError, match='must be a unit quaternion, covariance not -1'):
         pitch(wrong)
     with pytest.raises(ArgumentError, match='covariance not -1'):

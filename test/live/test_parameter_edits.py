@@ -70,7 +70,7 @@ def test_the_same_values_again_change_nothing() -> None:
 
 
 @pytest.mark.parametrize('text', ['[1, 2]', 'a: [', 'word'])
-def test_what_is_no_parameter_file_is_refused(text: str) -> None:
+def test_an_invalid_parameter_file_is_refused(text: str) -> None:
     with pytest.raises(ArgumentError, match='parameter file'):
         edited(text, {'a': 1.0}, 'first run')
 

@@ -23,7 +23,7 @@ def read(tmp_path: Path, text: str) -> dict[str, object]:
         '/robot1/**', '/robot1/*', '/*/krang_dynamics', '/**/krang_dynamics', 'robot1: {krang_dynamics', '/**: {"*"',
     ],
 )  # fmt: skip
-def test_what_ros_takes_is_taken(tmp_path: Path, names: str) -> None:
+def test_parameter_files_are_read_as_ros_reads_them(tmp_path: Path, names: str) -> None:
     closing = '}' * names.count('{')
     assert read(tmp_path, f'{names}: {{{SET}}}{closing}\nviewer: {{ros__parameters: {{port: 1}}}}\n') == {
         'sense': 'applied_on_robot'
@@ -49,7 +49,7 @@ def test_of_two_sections_the_later_one_counts(tmp_path: Path) -> None:
         (f'/*/krang_dynamics: {{{SET}}}\nkrang_dynamics: {{{SET}}}', 'must be of a single node'),
     ],
 )
-def test_what_says_nothing_to_the_node_is_refused(tmp_path: Path, text: str, message: str) -> None:
+def test_a_parameter_file_without_a_section_for_the_node_is_refused(tmp_path: Path, text: str, message: str) -> None:
     with pytest.raises(ParameterFileError, match=message):
         read(tmp_path, text)
 
@@ -65,7 +65,7 @@ def test_a_file_that_is_no_text_is_named(tmp_path: Path) -> None:
         read_parameters(tmp_path / 'node.yaml')
 
 
-def test_what_no_parameter_takes_is_named_with_what_may_be_meant() -> None:
+def test_an_unknown_parameter_is_named_with_a_suggestion() -> None:
     known = {'left.sense': 'applied_on_robot', 'joints.q_1l.effort_scale': 2.0, 'use_sim_time': True}
     wrong = {'left.sence': 'applied_on_robot', 'lefft.sensor.bias': [0.0] * 6}
     said = unknown_parameters(known | wrong)

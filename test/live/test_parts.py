@@ -173,7 +173,7 @@ def test_everything_that_remembers_begins_anew_with_a_new_truth(krang: Dynamics)
     assert robot.inputs.states.timeline.resets == 1
 
 
-def test_what_sensors_explain_begins_anew_with_a_new_truth(krang: Dynamics) -> None:
+def test_the_filter_of_sensor_torques_restarts_with_the_observer(krang: Dynamics) -> None:
     """Else what they explained at the pose before would be in it."""
     robot, told = engine(**{'left.sensor.subtract_from_external': True}), []
     q, still = motion(krang, 0.0)[0], np.zeros(17)
@@ -207,7 +207,7 @@ cubics = st.lists(st.floats(-1, 1), min_size=4, max_size=4)
 
 @settings(max_examples=100, deadline=None)
 @given(st.lists(cubics, min_size=3, max_size=3), st.lists(st.floats(1.0, 12.0), min_size=3, max_size=3), st.booleans())
-def test_what_moves_as_a_cubic_is_met_exactly_at_every_instant(
+def test_cubic_motion_is_interpolated_exactly(
     cubics: list[list[float]], periods: list[float], by_arrival: bool
 ) -> None:
     """Whatever the rates of the parts are; and no instant is beyond the newest sample of any joint."""

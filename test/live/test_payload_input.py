@@ -138,7 +138,7 @@ def test_a_recording_of_many_states_at_once_places_it_too(robot: Robot, rng: np.
 
 
 @pytest.mark.parametrize('seed', range(5))
-def test_whatever_is_told_when_the_payload_never_jumps_and_gets_there(seed: int) -> None:
+def test_payload_messages_at_any_time_never_cause_a_jump(seed: int) -> None:
     """Each of the ten parameters changes by no more per time than the span of all payloads over the ramp."""
     rng, ramp, step = np.random.default_rng(seed), 0.2, 5 * MS
     engine = engine_of({'payload_ramp': ramp})

@@ -308,7 +308,7 @@ def test_clocks_that_drift_are_not_late(robot: Robot) -> None:
         assert robot.fault(5000 + 100 * k) == ''
 
 
-def test_stamps_of_another_clock_are_told_for_enabling(robot: Robot) -> None:
+def test_stamps_of_another_clock_are_a_fault_for_enabling(robot: Robot) -> None:
     assert robot.checks.clock_fault(EPOCH * MS) == ''
     robot.send(5000, UNSTAMPED, a=0.0)
     assert robot.checks.clock_fault(EPOCH * MS) == ''
@@ -323,7 +323,7 @@ def test_stamps_of_another_clock_are_told_for_enabling(robot: Robot) -> None:
 
 @settings(max_examples=200, deadline=None)
 @given(st.lists(st.tuples(st.integers(1, 30), st.floats(-7, 7)), min_size=2, max_size=60))
-def test_what_is_accepted_can_follow_what_was_accepted_before(told: list[tuple[int, float]]) -> None:
+def test_an_accepted_state_is_reachable_from_the_state_before(told: list[tuple[int, float]]) -> None:
     """Or three samples in a row said the same, and everything began anew."""
     robot, now, before, since = Robot(), 5000, None, 0
     for dt, q in told:

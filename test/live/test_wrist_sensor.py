@@ -41,7 +41,7 @@ def weight_by_hand(robot: Robot, q: np.ndarray, body: Inertia, frame: str, about
 @pytest.mark.parametrize('sense', ['applied_by_robot', 'applied_on_robot'])
 @pytest.mark.parametrize('about', ['frame', 'hand'])
 @pytest.mark.parametrize('frame', FRAMES, ids=lambda f: f or 'empty')
-def test_what_contact_leaves_is_found_in_every_frame_and_sense(
+def test_the_contact_wrench_is_right_in_every_frame_and_sense(
     robot: Robot, dynamics: Dynamics, rng: np.random.Generator, frame: str, about: str, sense: str
 ) -> None:
     tilted = np.array([1.0, -2.0, -9.0])

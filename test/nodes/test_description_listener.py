@@ -38,7 +38,7 @@ def test_a_second_robot_does_not_take_the_place_of_one_in_use(in_use: bool) -> N
             client.close()
 
 
-def test_a_node_that_comes_back_with_another_robot_is_heard() -> None:
+def test_the_new_description_of_a_restarted_node_is_received() -> None:
     with domain() as number:
         page = Client(number)
         listener = DescriptionListener(page.node, lambda: True)
@@ -48,5 +48,5 @@ def test_a_node_that_comes_back_with_another_robot_is_heard() -> None:
             publisher.publish(String(data=text))
             page.until(lambda text=text: listener.text == text, listener.check_publishers, text)
             node.close()
-            page.until(lambda: not listener.sources, listener.check_publishers, 'nobody')
+            page.until(lambda: not listener.sources, listener.check_publishers, 'no source')
         page.close()

@@ -111,7 +111,7 @@ def test_a_robot_that_comes_by_topic_is_not_read_here(params_file: Path) -> None
         ('[' * 3000, 'params_file:.* must be YAML'),
     ],
 )
-def test_what_cannot_be_read_is_refused_before_anything_starts(content: str, message: str, params_file: Path) -> None:
+def test_an_unreadable_robot_is_refused_before_the_start(content: str, message: str, params_file: Path) -> None:
     params_file.write_text(content)
     with pytest.raises(KrangDynamicsError, match=message):
         launched_robot(NODE, str(params_file))

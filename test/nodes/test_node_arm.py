@@ -100,7 +100,7 @@ def _joint_state() -> object:
     return JointState()
 
 
-def test_what_is_recorded_is_processed_without_another_word(
+def test_a_recorded_folder_is_processed_without_further_options(
     number: int, folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     node, client = Process(number, '--arm', str(folder / 'my_arm.yaml')), Client(number)

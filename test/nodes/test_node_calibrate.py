@@ -1,4 +1,4 @@
-"""`calibrate` against an arm that somebody turns, over DDS: it finds what the sensor was given, and tells the node."""
+"""`calibrate` against a turning arm, over DDS: it finds the sensor's parameters and sets them in the node."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def sampled(arm: Arm, command: Command, count: int) -> None:
     assert command.process.poll() is None, command.output
 
 
-def test_an_arm_that_is_turned_is_calibrated_and_the_node_told(arm: tuple[int, Arm], tmp_path: Path) -> None:
+def test_a_turned_arm_is_calibrated_and_the_result_is_set_in_the_node(arm: tuple[int, Arm], tmp_path: Path) -> None:
     number, one = arm
     command = Command(number, tmp_path, 'left', '-o', 'found.yaml', '--apply', '--samples', 'left.csv')
     for count, pose in enumerate(POSES[:3], 1):
@@ -117,11 +117,11 @@ def test_an_arm_that_is_turned_is_calibrated_and_the_node_told(arm: tuple[int, A
     assert one.client.get('left.sensor.bias') == found['sensor']['bias']
 
 
-def test_what_cannot_be_calibrated_ends_with_a_word(arm: tuple[int, Arm], tmp_path: Path) -> None:
+def test_calibrate_gives_the_reason_of_a_refusal(arm: tuple[int, Arm], tmp_path: Path) -> None:
     number, _ = arm
     cases = (
         (['middle'], "hand 'middle' is unknown"),
-        (['left', '--apply', '--node', 'nobody'], 'there is no node nobody'),
+        (['left', '--apply', '--node', 'missing'], 'there is no node missing'),
         (['left', '--samples', 'bad.csv'], 'bad.csv'),
     )
     folders = [tmp_path / str(k) for k in range(len(cases))]
@@ -135,8 +135,8 @@ def test_what_cannot_be_calibrated_ends_with_a_word(arm: tuple[int, Arm], tmp_pa
         assert 'Traceback' not in command.output
 
 
-def test_a_recording_is_calibrated_with_the_gravity_of_the_node_and_the_node_told(robot: Robot, tmp_path: Path) -> None:
-    """As on a slope, or on the moon: what the node goes by is what its weights are computed with."""
+def test_a_recording_is_calibrated_with_the_gravity_of_the_node(robot: Robot, tmp_path: Path) -> None:
+    """Weights are computed with the gravity of the node, as on a slope or on the moon."""
     from ..bags import write_bag  # noqa: PLC0415 (it needs rosbags)
     from ..calibration.test_calibrate_bag import BIAS as BIAS_OF_BAG  # noqa: PLC0415
     from ..calibration.test_calibrate_bag import POSES as POSES_OF_BAG  # noqa: PLC0415

@@ -488,7 +488,7 @@ sys.exit(main())
 
 
 @pytest.mark.parametrize('program', ['/bin/false', '/nowhere/python'])
-def test_a_sender_that_cannot_start_is_told_and_the_node_goes_on(robot: Robot, program: str) -> None:
+def test_a_sender_that_cannot_start_is_reported_and_the_node_continues(robot: Robot, program: str) -> None:
     with domain() as number:
         code = UNSTARTABLE.replace('PROGRAM', repr(program))
         process, client = Process(number, *given(*WORDS), code=code), Client(number)

@@ -100,7 +100,7 @@ def test_every_topic_has_the_lagrangians_numbers(client: Client, robot: Robot) -
         client.until(lambda pushed=pushed, expected=expected: all(same(x, expected[t]) for t, x in pushed().items()))
 
 
-def test_what_the_world_does_is_told(robot: Robot) -> None:
+def test_external_torques_are_published_with_the_compiled_backend(robot: Robot) -> None:
     with standing(robot, '--ros-args', '-p', 'backend:=compiled') as world:
         assert_torques_and_both_wrenches_are_told(world)
 
@@ -136,7 +136,7 @@ def test_the_exported_c_prints_what_the_node_publishes(client: Client, robot: Ro
         ('robot_description:=<robot/>', "backend 'compiled' needs a robot file, must be 'pinocchio' for a", 'cc'),
     ],
 )
-def test_what_cannot_be_ends_the_node_with_a_word(
+def test_an_impossible_configuration_ends_the_node_with_the_reason(
     given: str, message: str, compiler: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv('CC', compiler)

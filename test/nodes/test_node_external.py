@@ -116,11 +116,11 @@ def assert_torques_and_both_wrenches_are_told(world: World) -> None:
         assert world.client.set(**{f'{hand}__sense': 'applied_by_robot'})[0].successful
 
 
-def test_torques_and_both_wrenches_are_told(world: World) -> None:
+def test_external_torques_and_both_wrenches_are_published(world: World) -> None:
     assert_torques_and_both_wrenches_are_told(world)
 
 
-def test_after_a_gap_nothing_is_told_before_it_has_settled(world: World) -> None:
+def test_after_a_gap_nothing_is_published_until_the_observer_has_settled(world: World) -> None:
     world.told('torque/external', LEFT)
     assert world.client.until(lambda: world.client.silent(*TOPICS, seconds=0.05))
     world.now += 10**9
@@ -130,7 +130,7 @@ def test_after_a_gap_nothing_is_told_before_it_has_settled(world: World) -> None
     assert 0.5 <= (first.sec * 10**9 + first.nanosec - gap) / 1e9
 
 
-def test_why_nothing_is_told_of_a_robot_that_speaks_too_seldom_is_said(world: World) -> None:
+def test_diagnostics_say_that_joint_states_are_too_rare_for_the_observer(world: World) -> None:
     def seldom() -> None:
         world.now += 180_000_000
         world.go_on(0.02)
@@ -154,7 +154,7 @@ def test_a_joint_without_effort_is_left_out_and_named(world: World) -> None:
     assert world.status('external torque').message == 'known'
 
 
-def test_where_a_wrench_cannot_be_told_none_is_and_diagnostics_say_why(world: World) -> None:
+def test_a_wrench_that_cannot_be_estimated_is_not_published_and_diagnostics_give_the_reason(world: World) -> None:
     straight = {'q': np.zeros(17), 'effort': Lagrangian(world.robot).Q(np.zeros(17))}
     world.told('torque/external', **straight)
     world.client.until(lambda: 'not observable along' in world.status('estimated wrench left', **straight).message)
@@ -166,7 +166,7 @@ def test_where_a_wrench_cannot_be_told_none_is_and_diagnostics_say_why(world: Wo
     assert world.client.until(lambda: world.status('estimated wrench left').message == 'known')
 
 
-def test_contact_is_told_once_thresholds_are_learnt(world: World) -> None:
+def test_contact_is_published_after_thresholds_are_learnt(world: World) -> None:
     world.until('torque/external', lambda m: np.abs(m.effort).max() < 1e-4)
     assert not world.client.received['contact']
     assert 'no thresholds' in world.status('contact').message
@@ -193,7 +193,7 @@ def test_contact_is_told_once_thresholds_are_learnt(world: World) -> None:
     assert world.status('contact', push).message.startswith('at q_')
 
 
-def test_what_a_sensor_explains_is_taken_out(world: World) -> None:
+def test_the_torque_that_a_sensor_explains_is_subtracted(world: World) -> None:
     client = world.client
     client.set(left__sense='applied_on_robot', left__sensor__subtract_from_external=True)
     world.told('torque/external', LEFT)
@@ -210,7 +210,7 @@ def test_what_a_sensor_explains_is_taken_out(world: World) -> None:
     client.set(left__sense='applied_by_robot', left__sensor__subtract_from_external=False)
 
 
-def test_what_effort_means_is_a_parameter(world: World) -> None:
+def test_the_meaning_of_effort_is_a_parameter(world: World) -> None:
     assert not world.client.set(effort_source='joints')[0].successful
     assert world.client.set(effort_source='external')[0].successful
     effort = np.arange(17.0)

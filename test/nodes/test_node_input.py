@@ -60,7 +60,7 @@ def reasons(client: Client, status: str = 'joint states') -> str:
 
 
 @pytest.mark.parametrize('reliability', [ReliabilityPolicy.BEST_EFFORT, ReliabilityPolicy.RELIABLE])
-def test_senders_are_heard_whatever_reliability_they_offer(
+def test_messages_of_reliable_and_best_effort_senders_are_received(
     client: Client, robot: Robot, reliability: ReliabilityPolicy
 ) -> None:
     """Drivers of sensors often send best effort: who asks for more hears nothing from them, without a word."""
@@ -246,7 +246,7 @@ def test_a_frame_with_a_long_name_is_refused_in_a_line(client: Client, robot: Ro
     client.ask(robot.joint_names, Q, (), GRAVITY)
 
 
-def test_what_is_remembered_of_the_layouts_of_messages_is_bounded_in_bytes() -> None:
+def test_the_cache_of_message_layouts_is_bounded_in_bytes() -> None:
     reader, largest = JointStateReader(partial(deserialize_message, message_type=JointState)), 0
     for k in range(300):
         message = JointState(name=[f'{"x" * 100}_{k}_{j}' for j in range(100)], position=array('d', np.zeros(100)))

@@ -90,7 +90,7 @@ def test_friction_beyond_the_report_follows_the_joint_from_where_it_was(client: 
     client.set(joints__q_6r__coulomb=0.0, joints__q_6r__coulomb_velocity=0.0, joints__q_6r__presliding=[0.0, 0.001])
 
 
-def test_total_sums_the_terms_it_is_told_to(client: Client, robot: Robot) -> None:
+def test_the_total_is_the_sum_of_total_terms(client: Client, robot: Robot) -> None:
     lagrangian = Lagrangian(robot)
     assert client.set(total_terms=['gravity', 'coriolis'])[0].successful
     (total,) = asked(client, robot, 'torque/total')
@@ -136,7 +136,7 @@ def test_a_set_is_accepted_or_refused_as_one(client: Client, robot: Robot) -> No
         ('frame_id', 'R1'), ('end_effectors', ['left']), ('command_joints', ['q_w']), ('total_terms', 3),
     ],
 )  # fmt: skip
-def test_what_is_out_of_range_or_fixed_is_refused_with_a_reason(client: Client, name: str, value: object) -> None:
+def test_parameters_out_of_range_or_fixed_are_refused_with_the_reason(client: Client, name: str, value: object) -> None:
     result = client.set(**{name: value})[0]
     assert not result.successful
     assert result.reason
@@ -213,7 +213,7 @@ def assert_ends(message: str, *words: str) -> None:
 
 
 def test_a_urdf_and_its_hand_by_parameter(tmp_path: Path, robot: Robot) -> None:
-    """Somebody else's robot: one arm, a hand of its own name, a rotor that the URDF cannot carry."""
+    """Another robot: a single arm, a hand with its own name, a rotor inertia that a URDF cannot express."""
     params = tmp_path / 'params.yaml'
     indented = '\n'.join(' ' * 8 + line for line in urdf_text(robot).splitlines())
     params.write_text(

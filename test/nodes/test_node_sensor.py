@@ -154,7 +154,7 @@ def test_a_dead_band_shrinks_each_axis(client: Client, robot: Robot) -> None:
     np.testing.assert_allclose(contact(client, robot, Q, 'right', TOUCH), [14, -4, 0, 0, -0.5, 1.5], atol=1e-12)
 
 
-def test_what_no_sensor_can_have_is_refused(client: Client) -> None:
+def test_impossible_sensor_parameters_are_refused(client: Client) -> None:
     set_sensor(client, 'left')
     nan = float('nan')
     for bad in (

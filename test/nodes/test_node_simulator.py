@@ -432,7 +432,7 @@ def test_a_second_dynamics_node_that_must_be_alone_publishes_nothing(number: int
     client.close()
 
 
-def test_a_second_robot_is_found_at_the_pace_of_everybodys_discovery(number: int) -> None:
+def test_a_second_robot_is_found_at_the_pace_of_discovery(number: int) -> None:
     """Without the tests' quick discovery it takes up to three seconds."""
     ours = environment(number)
     ordinary = {name: value for name, value in ours.items() if name != 'FASTRTPS_DEFAULT_PROFILES_FILE'}

@@ -119,7 +119,7 @@ def test_a_limit_is_named_and_retimed_on_request(planner: Planner, dynamics: Dyn
     assert not planner.set(every=0.0)[0].successful
 
 
-def test_what_is_no_trajectory_is_refused_with_the_reason(planner: Planner, dynamics: Dynamics) -> None:
+def test_an_invalid_trajectory_is_refused_with_the_reason(planner: Planner, dynamics: Dynamics) -> None:
     names = list(dynamics.joint_names)
     short = message_of(motion(names))
     short.points[1].velocities = [0.0]
@@ -134,7 +134,7 @@ def test_what_is_no_trajectory_is_refused_with_the_reason(planner: Planner, dyna
     assert planner.plan(message_of(motion(names))).points  # and goes on
 
 
-def test_joints_that_nobody_knows_are_asked_for() -> None:
+def test_a_refusal_names_joints_without_a_position() -> None:
     with domain() as number:
         process = Process(number, module='trajectory_node')
         client = Planner(number)

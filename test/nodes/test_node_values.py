@@ -105,7 +105,7 @@ def test_matrices_and_centre_of_mass(client: Client, robot: Robot) -> None:
         np.testing.assert_allclose([com.point.x, com.point.y, com.point.z], weighted / robot.mass, rtol=RTOL, atol=1e-9)
 
 
-def test_the_description_is_there_for_who_comes_late(client: Client, robot: Robot) -> None:
+def test_a_late_subscriber_gets_the_description(client: Client, robot: Robot) -> None:
     assert client.description() == urdf_text(robot)
 
 

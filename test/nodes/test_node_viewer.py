@@ -76,7 +76,7 @@ def test_rings_of_torque_are_there_from_the_start_and_can_be_switched_off(world:
         world.page.until(lambda: blue() > before - 20, 'the rings again')
 
 
-def test_what_somebody_else_sets_shows_on_the_page(world: World) -> None:
+def test_parameters_set_by_another_node_show_on_the_page(world: World) -> None:
     world.client.set(total_terms=['gravity', 'friction'])
     world.page.until(lambda: world.page.ticked('friction'), 'friction ticked')
 

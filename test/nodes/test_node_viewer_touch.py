@@ -60,7 +60,7 @@ def test_a_number_beside_a_slider_poses_the_joint(world: World, robot: Robot) ->
     world.page.unfold('pose: put the joints (rad, m)')  # and folds it again
 
 
-def test_what_is_typed_is_what_the_joint_gets_and_beyond_its_limits_it_says_why(world: World, robot: Robot) -> None:
+def test_a_typed_position_is_set_and_beyond_the_limits_refused(world: World, robot: Robot) -> None:
     at = robot.joint_names.index('q_4l')
     world.page.unfold('pose: put the joints (rad, m)')
     world.page.type('q_4l', '-0.4')
@@ -87,7 +87,7 @@ def test_a_row_that_is_clicked_is_in_the_plot_and_one_under_the_pointer_is_lit(w
     world.page.until(lambda: not world.page.script(marked), 'no mark')
 
 
-def test_a_bag_lets_the_hand_sink_until_the_node_is_told(world: World, robot: Robot) -> None:
+def test_a_bag_lets_the_hand_sink_until_the_payload_is_set(world: World, robot: Robot) -> None:
     page, folder, before = world.page, 'left hand: bag, sensor', world.settled(robot)
     page.unfold(folder)
     page.type('bag (kg)', '3', enter=False)  # what was typed counts, though the button is the next that is touched
@@ -127,7 +127,7 @@ def test_a_sensor_is_zeroed_and_what_is_refused_is_said_in_the_coloured_line(wor
     page.unfold(folder)
 
 
-def test_what_pushes_it_is_computed_only_while_it_is_shown(world: World) -> None:
+def test_external_torques_are_computed_only_while_they_are_shown(world: World) -> None:
     def listeners() -> list[int]:
         topics = ('torque/external', 'wrench/left/estimated', 'wrench/right/estimated')
         return [world.client.node.count_subscribers(topic) for topic in topics]

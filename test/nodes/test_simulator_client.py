@@ -1,4 +1,4 @@
-"""What the page asks of a simulator: of the one node that publishes the robot's state, once that has said its name."""
+"""Requests of the page to a simulator: to the only node that publishes the robot's state, once its name is known."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from krang_dynamics_ros.nodes.page.clients import SimulatorClient
 from ..ros import Client, domain
 
 
-def test_nobody_is_asked_who_has_not_said_his_name_yet() -> None:
+def test_a_simulator_without_a_known_name_is_not_called() -> None:
     with domain() as number:
         page, simulator = Client(number), Client(number, namespace='other')
         simulator.node.create_service(Trigger, '/reset', lambda _, response: response)

@@ -1,4 +1,4 @@
-"""What a node's topics and clocks know, over real DDS, in one process: whether anybody listens, what time it is."""
+"""Topics and clocks of a node, over real DDS, in a single process: subscribers and the present time."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def test_has_subscriber_follows_the_subscribers(node: Node) -> None:
     node.destroy_subscription(third)
 
 
-def test_ages_go_by_a_clock_that_nobody_sets_back_or_by_simulated_time(
+def test_ages_use_a_monotonic_clock_or_simulated_time(
     node: Node, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     inputs = DynamicsInputs(node, engine_of({}), lambda torques, stamp: None)
@@ -65,4 +65,4 @@ def test_ages_go_by_a_clock_that_nobody_sets_back_or_by_simulated_time(
     assert inputs.now() >= before > 5
     assert inputs.clock() == 5
     node.set_parameters([Parameter('use_sim_time', value=True)])
-    assert inputs.now() == inputs.clock() == 0  # nobody has told the time yet
+    assert inputs.now() == inputs.clock() == 0  # no clock message yet

@@ -1,4 +1,4 @@
-"""Nobody commands the robot but the page itself: raw handshakes, and a real browser that looks at a stranger's page."""
+"""Only the page itself can command the robot: raw handshakes, and a real browser on a foreign page."""
 
 from __future__ import annotations
 
@@ -138,7 +138,7 @@ def test_a_foreign_origin_gets_no_file_either(served: Served) -> None:
     assert served.ask('localhost', 'http://localhost', handshake=False) == FINE
 
 
-def test_browsers_are_told_to_keep_the_page_to_itself(served: Served) -> None:
+def test_headers_keep_the_page_out_of_other_pages(served: Served) -> None:
     headers = served.answer('localhost:9000', handshake=False).headers
     assert headers['X-Frame-Options'] == 'DENY'
     policy = headers['Content-Security-Policy']
@@ -165,7 +165,7 @@ def test_names_that_cannot_be_are_refused_at_once(name: str) -> None:
         Access('127.0.0.1', [name])
 
 
-def test_only_the_pages_own_script_is_heard(served: Served) -> None:
+def test_only_requests_of_the_pages_own_script_are_accepted(served: Served) -> None:
     """A form or an image of a stranger can ask for any address here, but with no header of its own."""
     host = f'127.0.0.1:{served.port}'
     path = '/said?' + quote('{"plot": "q_1l"}')
@@ -178,7 +178,7 @@ def test_only_the_pages_own_script_is_heard(served: Served) -> None:
     assert served.said == [{'plot': 'q_1l'}]
 
 
-def test_the_share_request_has_nobody_who_hears_it(served: Served) -> None:
+def test_the_share_request_has_no_handler(served: Served) -> None:
     heard = {kind.__name__ for kind in served.server._websock_server._incoming_handlers}
     assert heard
     assert not {name for name in heard if 'Share' in name}
@@ -289,7 +289,7 @@ def test_a_name_that_is_let_point_here_gets_nothing(served: Served, chromium: Br
     assert opens(chromium, served, 'rebound.example') == 'refused'
 
 
-def test_the_page_works_through_a_tunnel_and_connects_to_nobody_else(served: Served, chromium: Browser) -> None:
+def test_the_page_works_through_a_tunnel_and_connects_to_no_other_host(served: Served, chromium: Browser) -> None:
     calls: list[Any] = []
     with tunnel(served.port) as port, socket.create_server(('127.0.0.1', 0)) as stranger:
         threading.Thread(target=lambda: _note(stranger, calls), daemon=True).start()

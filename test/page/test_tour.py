@@ -79,7 +79,7 @@ def test_after_the_button_a_step_needs_nothing_more_from_any_state(step: Step, m
         assert 'friction' in (robot.now.terms or ()) or 'friction' not in terms, 'what does not matter stays'
 
 
-def test_the_bag_sinks_only_without_wrench_and_is_told_only_once_it_hangs() -> None:
+def test_the_bag_sinks_only_without_wrench_and_its_step_is_reached_once_it_hangs() -> None:
     wrench = replace(READY, terms=['gravity', 'wrench'])
     assert [need.words for need in needs(HANG, wrench)] == ['untick <b>wrench</b>']
     assert needs(HANG, READY) == needs(RESIST, wrench) == []

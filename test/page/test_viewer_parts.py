@@ -185,7 +185,7 @@ def test_a_collada_file_that_unfolds_to_very_much_is_refused_before_it_does(tmp_
         read_mesh(file)
 
 
-def test_what_is_not_drawn_is_said_without_html() -> None:
+def test_parts_that_are_not_drawn_are_named_without_html() -> None:
     assert not_drawn([]) == ''
     assert '<b>' not in not_drawn(['<b>', 'c'])
     assert '1 more' in not_drawn(['a', 'c'])
@@ -229,7 +229,7 @@ def test_a_joint_without_a_limit_scales_to_its_largest_torque() -> None:
     assert bar(html, 'gravity') == (25, 50)
 
 
-def test_what_strangers_write_is_no_html() -> None:
+def test_foreign_text_is_escaped() -> None:
     name = '<script>alert(1)</script>'
     assert name not in table([name], {name: Limits(None, None)}, LatestMessages(), {})
     for html in (health, diagnostics):
@@ -485,7 +485,7 @@ def test_an_arc_has_the_colour_of_its_share_of_the_limit() -> None:
     np.testing.assert_array_equal(rings.color(-0.3), rings.color(0.3))
 
 
-def test_the_plot_follows_the_hand_until_somebody_chooses() -> None:
+def test_the_plot_follows_the_hand_until_a_joint_is_chosen() -> None:
     viser = pytest.importorskip('viser', reason='viser is not installed')
     parts = pytest.importorskip('krang_dynamics_ros.page.torques')
     with socket.create_server(('127.0.0.1', 0)) as probe:
@@ -497,7 +497,7 @@ def test_the_plot_follows_the_hand_until_somebody_chooses() -> None:
         assert [*plot.colors] == ['b', 'c']
         plot.suggest([])
         plot.toggle('c')
-        plot.toggle('nobody')
+        plot.toggle('unknown')
         plot.suggest(['a', 'b'])
         assert [*plot.colors] == ['b']
     finally:

@@ -1,4 +1,4 @@
-"""A long bag in portions is the bag as a whole, whoever works on them; after Ctrl-C nothing is left of it."""
+"""A long bag in portions gives the same as the whole bag, in any number of processes; Ctrl-C leaves no process."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def test_portions_are_the_whole(bag: Path, tmp_path: Path, monkeypatch: pytest.M
     assert (tmp_path / 'split' / 'report.html').read_text().count('<figure') == 2
 
 
-def test_what_remembers_is_done_in_one(bag: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_terms_with_a_state_need_a_single_portion(bag: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(portions, 'PORTION_SIZE', 1000)
     job = Job(bag, tmp_path / 'out', ARM)
     for one in (

@@ -138,7 +138,7 @@ def simulated(robot: Robot, count: int) -> Iterator[tuple[str, int, object]]:
         simulation.step(torque)
 
 
-def test_a_wrench_is_heard_and_other_topics_are_not(tmp_path: Path) -> None:
+def test_only_configured_wrench_topics_are_read(tmp_path: Path) -> None:
     messages = list(arm_states(20, ('a', 'b')))
     messages.insert(0, ('/wrench/left', BEGIN, wrench(BEGIN, '', (1, 2, 3), (0, 0, 0))))
     bag = write_bag(tmp_path / 'bag', messages)
@@ -288,7 +288,7 @@ class TestBroken:
         assert results[good].summary.states == 200
 
 
-def test_what_is_done_is_not_done_again_unless_something_changed(tmp_path: Path) -> None:
+def test_finished_work_is_skipped_unless_an_input_changed(tmp_path: Path) -> None:
     bag, out = write_bag(tmp_path / 'bag', arm_states()), tmp_path / 'out'
     job = Job(bag, out, PINOCCHIO | {'robot_file': ARM})
     process(job)
@@ -303,7 +303,7 @@ def test_what_is_done_is_not_done_again_unless_something_changed(tmp_path: Path)
 
 
 @pytest.mark.parametrize('kind', ['csv', 'parquet'])
-def test_what_was_written_is_read_again_as_a_table(tmp_path: Path, kind: str) -> None:
+def test_written_tables_can_be_read_again(tmp_path: Path, kind: str) -> None:
     bag, settings = write_bag(tmp_path / 'bag', arm_states()), PINOCCHIO | {'robot_file': ARM}
     first = process(Job(bag, tmp_path / 'out', settings, formats=(kind, 'parquet')))
     again = process(Job(tmp_path / 'out' / f'torques.{kind}', tmp_path / 'again', settings))
@@ -409,7 +409,7 @@ def test_the_report_says_what_was_in_the_bag_what_was_refused_and_what_is_worst(
 
 
 @pytest.mark.parametrize('count', [10, 2000, 2001, 50_000])
-def test_what_is_drawn_is_thinned_evenly_however_the_states_come(count: int) -> None:
+def test_charts_are_downsampled_evenly(count: int) -> None:
     stamp, value = BEGIN + MS * np.arange(count), np.arange(count, dtype=float)[:, None]
     whole = States(stamp, stamp, value, value, value, {}, [{}] * count, np.zeros(count, dtype=int))
     downsampled = Downsampled(('q',))
@@ -455,8 +455,8 @@ def test_stamps_without_a_sign_are_stamps(tmp_path: Path) -> None:
 
 def test_a_fault_of_ours_does_not_lose_the_other_recordings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def surprise(*_: object) -> None:
-        raise ZeroDivisionError('by nobody expected')
+        raise ZeroDivisionError('unexpected')
 
     monkeypatch.setattr(many, 'reprocess', surprise)
     result = attempt(Job(tmp_path / 'x.csv', tmp_path / 'out'))
-    assert result.fault == f'{tmp_path / "x.csv"}: ZeroDivisionError: by nobody expected'
+    assert result.fault == f'{tmp_path / "x.csv"}: ZeroDivisionError: unexpected'

@@ -173,7 +173,7 @@ def test_one_velocity_that_is_not_known_empties_no_other(
     assert np.isfinite(table.columns('gravity')).all()
 
 
-def test_few_accelerations_are_told_with_the_reason(tmp_path: Path) -> None:
+def test_too_few_accelerations_are_reported_with_the_reason(tmp_path: Path) -> None:
     arm = str(ROOT / 'config' / 'textbook' / 'arm_2r.yaml')
     times = [k * 5 * MS + (k // 10) * 500 * MS for k in range(100)]  # gaps after every tenth
     messages = [

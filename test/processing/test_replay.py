@@ -97,7 +97,7 @@ def test_many_at_once_are_one_by_one(robot: Robot, tmp_path: Path, seed: int) ->
     assert {place.axes for place in many.wrenches} == {'', 'R5l', 'R0'}
 
 
-def test_a_payload_that_is_told_comes_into_the_terms_over_its_ramp(robot: Robot, tmp_path: Path) -> None:
+def test_a_payload_message_changes_the_terms_over_its_ramp(robot: Robot, tmp_path: Path) -> None:
     engines, (many, _) = both(robot, tmp_path, 0)
     mass = np.array([row['R10l'].m for row in many.payload])
     assert mass[0] == 0
@@ -167,6 +167,6 @@ def test_a_topic_without_messages_is_no_candidate() -> None:
         ('/joint_states /a/wrench/left /b/wrench/left', 'wrench/left is on /a/wrench/left, /b/wrench/left, must be'),
     ],
 )
-def test_what_cannot_be_told_apart_is_refused_by_name(names: str, said: str) -> None:
+def test_ambiguous_topics_are_refused(names: str, said: str) -> None:
     with pytest.raises(RecordingError, match=said):
         topics_of(in_bag(*names.split()), ('left',))

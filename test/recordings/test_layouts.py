@@ -42,7 +42,7 @@ def refusal(folder: Path) -> str:
 COLUMNS = 'columns: {time: 1, position: 2, effort: 4}'
 
 
-def test_what_is_in_the_folder_is_read(folder: Path) -> None:
+def test_files_in_the_folder_are_read(folder: Path) -> None:
     layout(folder, FILES)
     assert len(read_recording(folder)) == 50
     layout(folder, "table: 'tab*.csv'", COLUMNS)

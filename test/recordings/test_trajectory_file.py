@@ -70,7 +70,7 @@ def test_all_numbers_are_floats_and_missing_fields_are_left_out() -> None:
     assert data['points'][3]['time_from_start'] == {'sec': 1, 'nanosec': 999999999}
 
 
-def test_what_ros2_topic_echo_prints_is_read(tmp_path: Path) -> None:
+def test_the_output_of_ros2_topic_echo_is_read(tmp_path: Path) -> None:
     (tmp_path / 'echoed.yaml').write_text(ECHOED)
     assert same(read_trajectory(tmp_path / 'echoed.yaml'), Trajectory.of(['yes_1', '2'], [0.5], [[0.0, 1.0]]))
 
@@ -97,7 +97,7 @@ POINT = 'time_from_start: {sec: 1}'
         ('joint_names: [a', 'must be readable YAML'),
     ],
 )
-def test_what_is_no_trajectory_is_refused_with_its_place(text: str, reason: str, tmp_path: Path) -> None:
+def test_an_invalid_trajectory_is_refused_with_its_place(text: str, reason: str, tmp_path: Path) -> None:
     (tmp_path / 'wrong.yaml').write_text(text)
     with pytest.raises(TrajectoryFileError, match=reason):
         read_trajectory(tmp_path / 'wrong.yaml')

@@ -1,4 +1,4 @@
-"""Somebody's URDF: what the dynamics cannot be computed from is refused, with the link or joint and the reason."""
+"""Any URDF: if the dynamics cannot be computed from it, it is refused, with the link or joint and the reason."""
 
 from __future__ import annotations
 

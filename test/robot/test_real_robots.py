@@ -89,7 +89,7 @@ def compare(mine: np.ndarray, theirs: np.ndarray, scale: float = 0.0) -> None:
 
 
 @pytest.mark.parametrize('name', [name for name in FILES if name in REFUSED])
-def test_what_is_refused_says_why(name: str) -> None:
+def test_a_refusal_gives_the_reason(name: str) -> None:
     with pytest.raises(KrangDynamicsError) as caught:
         load_description(FILES[name])
     assert REFUSED[name] in str(caught.value)

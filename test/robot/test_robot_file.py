@@ -166,7 +166,7 @@ def test_all_faults_come_at_once() -> None:
         ('\x00', 'must be readable YAML'),
     ],
 )
-def test_what_is_no_robot_at_all(text: str, message: str) -> None:
+def test_files_without_a_robot_are_refused(text: str, message: str) -> None:
     with pytest.raises(RobotError) as caught:
         read_robot(text)
     assert message in str(caught.value)
@@ -209,7 +209,7 @@ def test_aliases_and_merges_are_taken() -> None:
 @pytest.mark.parametrize(
     'mass', ['.inf', 400 * '9', '010', '1:30', '1_0', '0x10', '0o7', '0b1', '٢', 'yes', '2024-01-01', 'true']
 )
-def test_what_yaml_may_take_for_another_number_is_none(mass: str) -> None:
+def test_numbers_that_yaml_reads_as_another_value_are_refused(mass: str) -> None:
     with pytest.raises(RobotError, match=r'links\.upper\.mass: .*, must be a finite number, positive'):
         read_robot(GOOD.replace('mass: 2.0', f'mass: {mass}'))
 

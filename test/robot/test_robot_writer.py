@@ -108,7 +108,7 @@ def test_friction_of_two_joints_together_comes_back() -> None:
         (replace(changed(), name=''), "name: '', must not be empty in a robot file"),
     ],
 )
-def test_what_a_robot_file_cannot_say_is_refused(robot: Robot, fault: str) -> None:
+def test_a_robot_that_a_robot_file_cannot_express_is_refused(robot: Robot, fault: str) -> None:
     with pytest.raises(RobotError) as caught:
         robot_text(robot)
     assert fault in str(caught.value)

@@ -54,11 +54,11 @@ def refused(text: str, **options: object) -> str:
     return str(caught.value)
 
 
-def test_what_was_read_is_a_robot() -> None:
+def test_a_urdf_is_read_as_a_robot() -> None:
     robot = read_description(HAND).robot
     assert robot.joint_names == ('shoulder', 'left_joint')
     assert robot.moving_joints[0].limits == Limits(80, 3, -2, 1.5)
-    assert robot.moving_joints[1].limits == Limits(20, None, 0, 0.05)  # a velocity of zero is one that nobody knew
+    assert robot.moving_joints[1].limits == Limits(20, None, 0, 0.05)  # a velocity of zero means unknown
     mesh, capsule = robot.link_of['arm'].visual
     assert (mesh.kind, mesh.mesh, mesh.size, mesh.rgba) == ('mesh', 'package://hands/arm.dae', (1, 1, 2), None)
     assert (capsule.kind, capsule.size, capsule.rgba) == ('capsule', (0.1, 0.4), (0.5, 0.6, 0.7, 1))
@@ -118,7 +118,7 @@ def test_a_description_and_a_file_of_the_same_text_are_one_robot(base_link: str,
     assert load_model(robot_description=moving, base_link='upper').robot.joint_names == ('hold',)
 
 
-def test_what_is_written_back_is_what_was_read() -> None:
+def test_writing_and_reading_gives_the_same_robot() -> None:
     first = read_description(HAND).robot
     again = read_description(urdf_text(first)).robot
     assert urdf_text(again) == urdf_text(first)
@@ -141,7 +141,7 @@ def test_what_is_written_back_is_what_was_read() -> None:
         ('"tool"', '"universe"'),
     ],
 )
-def test_how_real_files_write_it_makes_no_difference(old: str, new: str) -> None:
+def test_variants_of_writing_give_the_same_robot(old: str, new: str) -> None:
     assert old in GOOD
     odd, plain = Dynamics(GOOD.replace(old, new)), Dynamics(GOOD)
     assert odd.mass == plain.mass
@@ -153,7 +153,7 @@ def test_how_real_files_write_it_makes_no_difference(old: str, new: str) -> None
 
 
 @pytest.mark.parametrize('text', ['1_0', '٢', '0x10', 'inf', 'nan', '2,0', '2 3', '', '1e999', '2\u00a0', '2f', '--2'])
-def test_what_is_no_number_is_a_fault(text: str) -> None:
+def test_a_value_that_is_not_a_number_is_a_fault(text: str) -> None:
     assert 'links.upper.inertial.mass.value' in refused(GOOD.replace('<mass value="2"/>', f'<mass value="{text}"/>'))
 
 

@@ -55,7 +55,7 @@ def test_a_xacro_file_is_the_robot_that_it_makes(arm: Path) -> None:
     ('old', 'new', 'message'),
     [
         ('"limb.xacro"', '"leg.xacro"', 'leg.xacro'),
-        ('${3 * 0.5}', '${nobody * 0.5}', "name 'nobody' is not defined"),
+        ('${3 * 0.5}', '${missing * 0.5}', "name 'missing' is not defined"),
         ('${3 * 0.5}', '${-3}', r'links\.fore\.inertial\.mass: -3'),
         ('</robot>', '', 'no element found'),
     ],

@@ -104,7 +104,7 @@ def test_torques_do_not_age_while_it_is_paused() -> None:
     assert robot.mode == 'driven'
 
 
-def test_what_cannot_be_computed_in_time_is_left_out() -> None:
+def test_a_step_that_takes_too_long_is_skipped() -> None:
     robot = arm()
     robot.advance(10.0, ())
     assert robot.simulation.time <= MAX_BACKLOG + STEP

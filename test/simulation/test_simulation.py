@@ -66,7 +66,7 @@ def test_energy_balance_closes(robot: Robot, viscous: float, coulomb: float) -> 
     assert (np.diff(lost) > -1e-4 * most).all()  # nothing gives energy back
 
 
-def test_what_is_held_still_loses_nothing(robot: Robot) -> None:
+def test_a_joint_at_rest_loses_no_energy(robot: Robot) -> None:
     sim = Simulation(rubbing(robot, 1.0, 200.0), Q)
     for _ in range(200):
         sim.step(0.5 * sim.dynamics.Q(sim.q), [Wrench('R10l', (5, -3, 8), axes='R0')])
@@ -251,7 +251,7 @@ def test_joints_are_placed_by_name_or_not_at_all(robot: Robot) -> None:
     np.testing.assert_array_equal(sim.q, expected)
 
 
-def test_what_a_joint_sensor_reads_is_what_the_motor_gives_without_rotor_and_friction(robot: Robot) -> None:
+def test_a_joint_sensor_reads_the_motor_torque_without_rotor_and_friction(robot: Robot) -> None:
     """By virtual work: link-side power is what motor, rotor and friction leave, and what pushes do comes on top."""
     joints = [
         replace(j, friction=Friction(2.0, 0.0), motor=Motor(1.0, 2.0, 0.0)) if j.moves else j for j in robot.joints

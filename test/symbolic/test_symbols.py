@@ -175,7 +175,7 @@ def test_all_is_linear_in_the_inertial_parameters_and_the_lengths_are_not(robot:
             assert all(casadi.which_depends(expression, L, 2, False)), name
 
 
-def test_what_is_unknown_is_refused_by_name(robot: Robot) -> None:
+def test_unknown_names_are_refused(robot: Robot) -> None:
     with pytest.raises(KrangDynamicsError, match=r"parameters 'al' is unknown; did you mean 'all'\? known: settings"):
         Symbols(robot, 'al')
     with pytest.raises(KrangDynamicsError, match="quantity 'B' is unknown"):
