@@ -225,7 +225,7 @@ def test_a_switch_that_loses_a_message_stays_quiet(model: Model) -> None:
     assert arm.commands.stage is Stage.ON
 
 
-def test_a_switch_that_nobody_requires_says_nothing() -> None:
+def test_a_switch_that_is_not_required_gives_no_fault() -> None:
     switch = HoldSwitch(False)
     switch.on_message(False, 1.0)
     assert not switch.fault(100.0)
