@@ -26,13 +26,17 @@ def assumptions(settings: Settings, model: Model) -> Iterator[str]:
         yield f'fixed joints: {listed(fixed)}'
     yield f'gravity: {_gravity(settings, robot.base)}'
     yield f'joint states: topic {settings["joint_states_topic"]}'
+    if settings['velocity_source'] == 'position':
+        yield f'velocities: differences of positions, low-pass of {settings["velocity_cutoff"]:g} Hz'
     yield f'effort: {_effort(settings)}; {_scales(settings, model)}'
     if adds := named(settings['robot.adds']):
         yield f'firmware: adds {listed(adds)} to torque commands; this package subtracts it from them'
     for name in named(settings['end_effectors']):
         sense = settings[f'{name}.sense'].replace('_', ' ')
         tool = f', tool {settings[f"{name}.tool.mass"]:g} kg' if settings[f'{name}.tool.mass'] else ''
-        yield f'hand {name}: link {settings[f"{name}.link"]}, wrench {settings[f"{name}.wrench_topic"]}, {sense}{tool}'
+        by_robot = ', weight of its payload subtracted by the robot' if settings[f'{name}.sensor.compensated'] else ''
+        topic = settings[f'{name}.wrench_topic']
+        yield f'hand {name}: link {settings[f"{name}.link"]}, wrench {topic}, {sense}{tool}{by_robot}'
 
 
 def _gravity(settings: Settings, base: str) -> str:

@@ -352,6 +352,21 @@ def test_a_node_that_is_killed_leaves_zero_behind(driven: Driven) -> None:
     driven.process.process.wait()
 
 
+def test_commands_in_other_units_fall_in_proportion_when_the_node_is_killed(robot: Robot) -> None:
+    scales = np.array([-0.5, 20.0])
+    words = [f'joints.{name}.command_scale:={scale}' for name, scale in zip(JOINTS, scales, strict=True)]
+    with domain() as number:
+        driven = Driven(number, robot, *WORDS, *words)
+        driven.on(scales * driven.gravity)
+        driven.process.process.kill()
+        driven.client.until(driven.reaches(np.zeros(2)))
+        shares = driven.commands[-len(driven.commands) // 2 :] / (scales * driven.gravity)
+        np.testing.assert_allclose(shares[:, 0], shares[:, 1], atol=1e-9)
+        assert gradual(shares[int(np.flatnonzero(shares[:, 1] > 1 - 1e-9)[-1]) :, 1])
+        driven.process.process.wait()
+        driven.client.close()
+
+
 @pytest.mark.parametrize('what', ['break', 'hang'])
 def test_a_node_that_fails_or_hangs_leaves_zero_behind(robot: Robot, what: str) -> None:
     with domain() as number:
