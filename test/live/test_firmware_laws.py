@@ -191,8 +191,8 @@ def random_change(world: World) -> None:
     rng, gravity = world.rng, ['gravity'] if 'gravity' in world.adds else []
     change = int(rng.integers(5))
     if change == 0:
-        others = [name for name in ('gravity', 'coriolis', 'friction', 'wrench') if rng.random() < 0.5]
-        world.set(total_terms=[*dict.fromkeys([*gravity, *others])] or [''])
+        others = [name for name in ('gravity', 'coriolis', 'wrench') if rng.random() < 0.5]
+        world.set(total_terms=[*dict.fromkeys([*gravity, *others, 'friction'])])  # friction has a weight of its own
     elif change == 1:
         world.set(gravity=(rng.normal(size=3) * 9.81).tolist())
     elif change == 2:
