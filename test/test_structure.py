@@ -179,3 +179,14 @@ def test_every_data_file_is_installed() -> None:
         if path.is_file()
     }
     assert there <= installed | {path for path in there if '__pycache__' in path.parts}
+
+
+def test_texts_name_the_person_or_the_thing() -> None:
+    """A word such as 'nobody' hides which person, node or process is meant."""
+    vague = re.compile(r'\b(somebody|nobody|whoever|everybody)\b', re.IGNORECASE)
+    files = [ROOT / 'README.md', ROOT / 'CONTRIBUTING.md']
+    for folder in ('krang_dynamics_ros', 'docs', 'config', 'launch', 'examples'):
+        files += [path for path in (ROOT / folder).rglob('*') if path.suffix in ('.py', '.js', '.md', '.yaml', '.css')]
+    lines = [(path.relative_to(ROOT), line) for path in files for line in path.read_text(encoding='utf-8').split('\n')]
+    assert len(lines) > 10_000
+    assert [(str(path), line.strip()) for path, line in lines if vague.search(line)] == []

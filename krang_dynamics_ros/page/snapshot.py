@@ -69,7 +69,7 @@ on this ROS domain, so you can look, but not push or pose.
 """
 
 WAITING = """
-Waiting for a robot: nobody publishes `robot_description` yet. Start the dynamics node, for example with
+Waiting for a robot: no node publishes `robot_description` yet. Start the dynamics node, for example with
 
     make run
 """
