@@ -198,6 +198,7 @@ class FrictionGiven:
 
     def __init__(self, dynamics: Dynamics) -> None:
         self._dynamics = dynamics
+        self.push: Callable[[State], Array | None] = lambda state: None  # torque (n) of the world, NaN where unknown
         self.set_gain(np.ones(dynamics.n))
 
     def set_gain(self, gain: Array) -> None:
@@ -207,9 +208,23 @@ class FrictionGiven:
     def of(self, friction: Array, state: State) -> Array:
         """Return the part (n) of `torque/friction` (n) that is given back."""
         model, dq = self._dynamics.friction, state.velocity
-        width = np.maximum(model.coulomb_velocity, SMOOTH)
-        smooth = friction + model.coulomb * (coulomb(dq, width) - coulomb(dq, model.coulomb_velocity))
+        motion = coulomb(dq, np.maximum(model.coulomb_velocity, SMOOTH))
+        direction = np.clip(motion + (1 - np.abs(motion)) * self._intent(state), -1, 1)
+        smooth = friction + model.coulomb * (direction - coulomb(dq, model.coulomb_velocity))
         return np.where(self.gain == 1, friction, self.gain * smooth)
+
+    def _intent(self, state: State) -> Array:
+        """Return how far (n, -1 to 1) a push at standstill shows that a joint is to move.
+
+        From half of the Coulomb friction that is left on, so that a smaller error of the model moves nothing; up to all
+        of what is left, at which the joint begins to move.
+        """
+        push, left = self.push(state), (1 - self.gain) * self._dynamics.friction.coulomb
+        if push is None:
+            return np.zeros(len(left))
+        known = np.where((left > 0) & np.isfinite(push), push, 0.0)
+        shown = np.clip(2 * np.abs(known) / np.where(left > 0, left, 1.0) - 1, 0, 1)
+        return np.asarray(np.sign(known) * shown)
 
 
 class Damping:

@@ -49,7 +49,7 @@ class Engine:
         links = {name: hand.link for name, hand in self.inputs.hands.items()}
         self.firmware = FirmwareTorque(settings, model.dynamics.joint_names, model.urdf, links)
         CompensatedReadings(settings, model.dynamics.link_names, self.inputs.hands)
-        self.guiding = Guiding(settings, model, self._terms)
+        self.guiding = Guiding(settings, model, self._terms, self.external.efforts)
         self.supervisor = CommandSupervisor(
             settings, model, self.inputs, self.guiding, self.external.measured, clock, self.firmware
         )

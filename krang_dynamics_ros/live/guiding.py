@@ -12,8 +12,10 @@ from ..core.limits import MAX_QUANTITY
 from ..core.parameters import ParameterSpec, Settings
 from ..core.spatial import Array
 from ..dynamics.at_rest import rest_pose
+from ..dynamics.efforts import Efforts
 from ..dynamics.factory import Model
 from ..dynamics.guiding import ControlLoop, inertias
+from ..dynamics.state import State
 from ..dynamics.terms import Terms
 
 HOLD_TOPIC = 'guiding/hold'
@@ -105,7 +107,9 @@ def conflict(total_terms: Collection[str]) -> str:
 class Guiding:
     """Parameters of damping, stops and friction given back, applied to the terms; and their diagnostics."""
 
-    def __init__(self, settings: Settings, model: Model, terms: Terms) -> None:
+    def __init__(self, settings: Settings, model: Model, terms: Terms, efforts: Efforts) -> None:
+        self._dynamics, self._efforts = model.dynamics, efforts
+        terms.friction_given.push = self._push
         self._settings, self._names, self.terms = settings, model.dynamics.joint_names, terms
         self._damping, self._stops, self._given = terms.damping, terms.stops, terms.friction_given
         self.loop = ControlLoop(model.dynamics)
@@ -121,6 +125,15 @@ class Guiding:
         for name, defaults in zip(self._names, joint_defaults(model), strict=True):
             settings.declare(of_joint(name, defaults))
         settings.on_change(self._apply)
+
+    def _push(self, state: State) -> Array | None:
+        """Return the torque (n) of the world at rest: by efforts behind the gear, or else by wrist sensors."""
+        if state.effort is not None and self._efforts.source == 'external':
+            return self._efforts.scaled(state)
+        if state.effort is not None and self._efforts.source == 'joint':
+            torque = self._efforts.torque(state)
+            return None if torque is None else self._dynamics.Q(state.q) - torque
+        return -self._dynamics.wrench_torque(state.q, state.wrenches) if len(state.wrenches) else None
 
     def _of_all(self, key: str) -> Array:
         return np.array([self._settings[f'joints.{name}.{key}'] for name in self._names])

@@ -203,6 +203,20 @@ def test_all_of_the_friction_is_the_friction_and_a_share_is_smooth_at_standstill
     np.testing.assert_array_equal(found[1::2], friction[1::2])
     np.testing.assert_allclose(found[0::2], 0.8 * friction[0::2], rtol=1e-2)
     assert (found * dq <= friction * dq).all()
+    given.push = lambda _: np.full(N, np.nan)
     for speed in (1e-6, -1e-6):
         slow = np.full(N, speed)
         assert np.abs(given.of(dynamics.friction_torque(slow), state(np.zeros(N), slow))[0::2]).max() < 1e-3
+
+
+@pytest.mark.parametrize(('push', 'share'), [(0.0, 0.0), (0.49, 0.0), (0.75, 0.5), (1.0, 1.0), (9.0, 1.0), (np.nan, 0.0)])
+@pytest.mark.parametrize('sign', [1, -1])
+def test_a_push_at_standstill_is_helped_from_half_of_the_friction_left(
+    dynamics: Dynamics, push: float, share: float, sign: int
+) -> None:
+    dynamics.friction.coulomb = np.full(N, 5.0)
+    given, rest = FrictionGiven(dynamics), state(np.zeros(N), np.zeros(N))
+    given.set_gain(np.full(N, 0.8))  # of 5 N m, 1 is left
+    given.push = lambda _: np.full(N, sign * push)
+    helped = given.of(dynamics.friction_torque(np.zeros(N)), rest)
+    np.testing.assert_allclose(helped, sign * share * 4.0, atol=1e-9)

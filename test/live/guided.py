@@ -19,6 +19,7 @@ from krang_dynamics_ros.live.parameters import MODEL
 from krang_dynamics_ros.robot.drive import Friction
 from krang_dynamics_ros.robot.robot import Link
 from krang_dynamics_ros.robot.urdf_reader import read_description
+from krang_dynamics_ros.simulation.sensors import joint_effort
 from krang_dynamics_ros.simulation.simulation import Simulation
 
 RAMP = 0.1
@@ -100,6 +101,8 @@ class Guided:
         self._commands: deque[Any] = deque([(np.zeros(len(names)),) * 2] * delays[1], maxlen=delays[1] + 1)
         self.q, self.dq, self.guiding, self.times = [], [], [], []  # type: ignore[var-annotated]
         self.pressed = False  # whether a person holds the switch
+        self.feels = False  # whether efforts are measured behind the gears
+        self._pushes: Sequence[Wrench] = ()
         self.work = 0.0  # of pushes, J
         self.energy = 0.0  # of guiding torques, J
 
@@ -125,17 +128,18 @@ class Guided:
         if self.pressed:
             self.supervisor.on_hold(True)
         stamp = round(self.time * 1e9)
-        self._states.append((sim.q.copy(), sim.dq.copy(), stamp))
+        effort = joint_effort(sim, self._pushes) if self.feels else np.empty(0)
+        self._states.append((sim.q.copy(), sim.dq.copy(), effort, stamp))
         if len(self._states) == self._states.maxlen:
-            q, dq, then = self._states[0]
-            torques = self.engine.on_joint_state(self.names, q, dq, np.empty(0), then, stamp)
+            q, dq, effort, then = self._states[0]
+            torques = self.engine.on_joint_state(self.names, q, dq, effort, then, stamp)
             if torques is not None:
                 self.supervisor.on_torques(torques)
         commands = self.commands
         self._commands.append((commands.sent.copy(), commands.sent - commands.unguided))
         sent, guiding = self._commands[0]
         before, parts = sim.q.copy(), max(1, round(self.period / 1e-3))
-        pushes = push(self.time)
+        self._pushes = pushes = push(self.time)
         for _ in range(parts):
             middle = sim.q.copy()
             sim.step(sent, pushes, self.period / parts)

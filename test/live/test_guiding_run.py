@@ -155,6 +155,34 @@ def test_an_arm_that_is_let_go_stands_where_the_model_errs_by_less_than_friction
     np.testing.assert_allclose(guided.sim.q, stood, atol=1e-4)
 
 
+@pytest.mark.parametrize('feels', [True, False])
+def test_a_push_at_standstill_is_helped_where_it_shows(feels: bool, rng: np.random.Generator) -> None:
+    """Efforts behind the gears show it: then the friction that is left is all that a person must overcome."""
+    known, gain = arm(0.1), 0.7
+    given_back = {f'joints__{name}__friction_gain': gain for name in known.joint_names}
+    given_back |= {'total_terms': ['gravity', 'friction'], 'effort_source': 'joint'}
+    guided = Guided(known, off_by(known, 0.02, rng), [0.3, -0.8, 1.0], 250, (0, 1), **given_back)
+    guided.feels = feels
+    guided.begin()
+    coulomb = guided.sim.dynamics.friction.coulomb[0]
+    arms_length = np.hypot(*guided.sim.dynamics.pose(guided.sim.q, 'hand')[1][:2])
+    turn = guided.sim.dynamics.jacobian(guided.sim.q, 'hand')[:2, 0] / arms_length  # sideways
+
+    def moved(torque: float) -> float:
+        before = guided.sim.q[0]
+        force = torque / arms_length * turn
+        guided.run(0.5, lambda t: [Wrench('hand', (*force, 0.0), axes='base')])
+        way = guided.sim.q[0] - before
+        guided.run(0.5)
+        return float(way)
+
+    assert abs(moved(0.1 * (1 - gain) * coulomb)) < 1e-6
+    assert abs(moved(0.8 * (1 - gain) * coulomb)) < 1e-6
+    helped = moved(1.4 * (1 - gain) * coulomb)
+    assert helped > 0.002 if feels else abs(helped) < 1e-6
+    assert np.abs(guided.sim.dq).max() < 1e-6  # it stands when it is let go
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize('rate', [100, 1000])
 def test_minutes_of_guiding_trip_no_check(rate: float, rng: np.random.Generator) -> None:
