@@ -179,6 +179,7 @@ class CommandSupervisor:
         if not 0 <= behind <= timeout:
             behind = max((delay.excess for delay in states.delays()), default=0) * 1e-9
         held = self.arrivals() - states.oldest_arrival * 1e-9  # joints in parts: age of the oldest one
+        held = held if held <= timeout else 0.0  # a recording
         low_pass = 1 / (2 * np.pi * states.velocity_cutoff) if states.velocity_cutoff else 0.0
         return float(min(max(behind, 0.0) + max(held, 0.0), timeout) + low_pass)
 

@@ -209,7 +209,9 @@ def test_all_of_the_friction_is_the_friction_and_a_share_is_smooth_at_standstill
         assert np.abs(given.of(dynamics.friction_torque(slow), state(np.zeros(N), slow))[0::2]).max() < 1e-3
 
 
-@pytest.mark.parametrize(('push', 'share'), [(0.0, 0.0), (0.49, 0.0), (0.75, 0.5), (1.0, 1.0), (9.0, 1.0), (np.nan, 0.0)])
+@pytest.mark.parametrize(
+    ('push', 'share'), [(0.0, 0.0), (0.49, 0.0), (0.75, 0.5), (1.0, 1.0), (9.0, 1.0), (np.nan, 0.0)]
+)
 @pytest.mark.parametrize('sign', [1, -1])
 def test_a_push_at_standstill_is_helped_from_half_of_the_friction_left(
     dynamics: Dynamics, push: float, share: float, sign: int
