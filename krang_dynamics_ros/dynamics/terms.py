@@ -113,7 +113,7 @@ ALL = (
         needs_velocity=True, guiding=True,
     ),
     Term(
-        'stops', '-K x - B dq', 'springs and dampers that push away from the position limits', '#dc2626', Stops,
+        'stops', '-K x - B dq', 'springs and dampers that push away from the position limits', '#0ea5e9', Stops,
         needs_velocity=True, guiding=True,
     ),
     Term(
