@@ -152,7 +152,7 @@ def test_it_says_what_it_does(number: int) -> None:
     call(client, 'resume')
     client.until(lambda: status(client, 'simulation').message.startswith('runs'), why='it to run again')
     other = client.publisher(JointState, 'torque/total')
-    client.until(lambda: 'come from /client and /krang_dynamics' in status(client, 'torques').message, why='two')
+    client.until(lambda: 'published by /client and /krang_dynamics' in status(client, 'torques').message, why='two')
     assert other
     assert dynamics.end() == 0
     assert sim.end() == 0
