@@ -16,7 +16,9 @@ from sensor_msgs.msg import JointState, Joy
 from std_msgs.msg import Bool
 
 from krang_dynamics_ros import Robot
+from krang_dynamics_ros.live.fall import Fall
 from krang_dynamics_ros.live.guiding import HOLD_TOPIC
+from krang_dynamics_ros.nodes.dynamics.command_sender import Frame
 
 from ..robots import ROOT
 from ..ros import Client, Process, domain
@@ -128,3 +130,13 @@ def _session(number: int, node: Process) -> tuple[Driven, Client]:
     driven.number, driven.process, driven.client = number, node, Client(number)
     driven.say = lambda: None  # type: ignore[method-assign]
     return driven, driven.client
+
+
+def test_the_sender_process_gets_the_commands_with_and_without_guiding() -> None:
+    """After the end of the node, it ends what guiding gave at once, within the rates; the rest falls over the ramp."""
+    sent, unguided, rates = np.array([30.0, -5.0]), np.array([10.0, -5.0]), np.array([1000.0, 1000.0])
+    frame = Frame.of(Frame(True, 1.0, 0.1, sent, unguided, rates).packed())
+    fall = Fall(frame.unguided, frame.fall_seconds, frame.rate_seconds, 0.0, frame.command, frame.rates)
+    np.testing.assert_allclose(fall.at(0.01), [20.0, -4.95])
+    np.testing.assert_allclose(fall.at(0.02), [10.0, -4.9], atol=0.3)
+    np.testing.assert_allclose(fall.at(0.03), 0.97 * unguided)
