@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from ..core.inertia import Inertia
 from ..core.spatial import Array
 
-SAME_POSE = 0.03  # rad, m: a position controller yields by less under a load
+SAME_POSE = 0.08  # rad, m: a position controller yields by less under a load
 MIN_POSES = 3
 LEVER = 0.1  # m: makes a first moment comparable with a mass
 MAX_CONDITION = 200.0  # of the rows, first moments over LEVER; good poses of an arm have 20 to 50
@@ -81,15 +81,14 @@ def loaded(columns: Array) -> NDArray[np.bool_]:
 
 
 def poses_of(empty: Sequence[Stand], full: Sequence[Stand], columns: Columns) -> list[Pose]:
-    """Return the poses of all stands; stands whose joints in the hand's chain are equal are one pose."""
+    """Return the poses of all stands; stands whose joints in the hand's chain are near are one pose."""
     groups: list[list[tuple[int, Stand, Array]]] = []
     for condition, stands in enumerate((empty, full)):
         for stand in stands:
             Y = columns(stand.q)
-            for group in groups:
-                if np.abs(stand.q - group[0][1].q)[loaded(Y)].max(initial=0.0) <= SAME_POSE:
-                    group.append((condition, stand, Y))
-                    break
+            away = [np.abs(stand.q - group[0][1].q)[loaded(Y)].max(initial=0.0) for group in groups]
+            if away and min(away) <= SAME_POSE:
+                groups[int(np.argmin(away))].append((condition, stand, Y))
             else:
                 groups.append([(condition, stand, Y)])
     return [_pose(group) for group in groups]

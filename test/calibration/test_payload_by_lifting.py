@@ -179,6 +179,17 @@ def test_a_joint_that_came_from_one_side_is_left_out_and_the_others_tell() -> No
     assert (errors([found.mass, *found.com], run.truth, found.deviations) < 3).all()
 
 
+def test_a_pose_is_the_same_where_the_controller_yields_and_another_beyond() -> None:
+    holding, stands = HoldingTorque(engine(), 'left'), []
+    for x in (0.0, 0.05, 0.1, 0.15):
+        q = np.full(ROBOT.n, 0.6)
+        q[ROBOT.joint_names.index('q_2l')] += x
+        q[ROBOT.joint_names.index('q_2r')] = 10 * x  # the other arm does not count
+        stands.append(Stand(q, np.zeros(ROBOT.n), np.zeros(ROBOT.n), np.ones(ROBOT.n)))
+    assert len(poses_of(stands[:2], [], holding.columns)) == 1
+    assert len(poses_of(stands, [], holding.columns)) == 2
+
+
 def test_two_poses_are_too_few() -> None:
     assert 'must be 3' in found_by(Lifted.drawn(ROBOT, 1, 'motor', poses=2)).trouble
 
