@@ -167,10 +167,10 @@ class CommandSupervisor:
         self._latest, self._at, self._arrived = torques, now, self.arrivals()
         if self.commands.idle:
             return None
-        total, guiding = self._contributions(torques, now)
+        contributions = self._contributions(torques, now)
         self._follow_firmware(torques.state)
         self._watch(now, new_state=True)
-        return self._sent(self.commands.update(now, total, guiding))
+        return self._sent(self.commands.update(now, *contributions))
 
     def _age(self, state: State) -> float:
         """Return the age of a state, s: by its stamp, or by its delay over the smallest one if the clocks differ."""
@@ -220,15 +220,18 @@ class CommandSupervisor:
         if not self.commands.live and any(self._settings['command_test']):
             self._settings.update({'command_test': self._no_test})
 
-    def _contributions(self, torques: Torques, now: float) -> tuple[dict[str, Array], dict[str, Array]]:
-        """Return the contributions to the total (k) by name, and the guiding torques (k) by name.
+    def _contributions(self, torques: Torques, now: float) -> tuple[dict[str, Array], dict[str, Array], list[str]]:
+        """Return the contributions to the total (k) by name, the guiding torques (k) by name, and which of these fade.
 
-        A term without a value now keeps its last one; a guiding term does not.
+        A term without a value now keeps its last one; a guiding term does not. A guiding term that was removed from the
+        total is computed at the present state until it has faded.
         """
         order = self.joints.order
         contributions: dict[str, Array] = {}
         guiding: dict[str, Array] = {}
-        for name in named(self._settings['total_terms']):
+        names = named(self._settings['total_terms'])
+        fading = [name for name in self.commands.guided if name not in names]
+        for name in (*names, *fading):
             if name == 'wrench':
                 contributions |= self._wrench_contributions(torques.state)
             elif TERMS[name].guiding:
@@ -244,7 +247,7 @@ class CommandSupervisor:
         self._known = contributions
         if guiding:
             self.commands.guiding_hold = HELD_PERIODS * self._guiding.loop.period
-        return contributions, guiding
+        return contributions, guiding, fading
 
     def _friction(self, torques: Torques) -> Array | None:
         """Return the friction torque (n) that commands give back, without the part that the firmware gives."""
@@ -369,7 +372,7 @@ class CommandSupervisor:
         endpoint = self._endpoint(now)
         torques = self._known_torques(now)
         self._refuse_implausible(torques.state)
-        total, _ = self._contributions(torques, now)
+        total, *_ = self._contributions(torques, now)
         again = commands.stage is Stage.FALLING
         measured, note = (None, '') if again else self._measured_start(torques.state, total)
         commands.enable(now, total, measured)

@@ -13,7 +13,7 @@ fade by a weight `w` of their own. A fault ends them at once, and so does a late
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from enum import Enum
 
 import numpy as np
@@ -90,6 +90,7 @@ class Commands:
         self._remainder = Remainder(len(self.joint_names), self.ramp)
         self._guiding: dict[str, Array] = {}  # at the latest state
         self._weights: dict[str, float] = {}  # w of each
+        self._fading: frozenset[str] = frozenset()  # those that the total has no more
         self._state_at = -np.inf
         self.sent: Array = np.zeros(len(self.joint_names))
         self.unguided: Array = self.sent  # the same without guiding torques
@@ -110,6 +111,11 @@ class Commands:
     def idle(self) -> bool:
         """Whether no commands are sent."""
         return self.stage is Stage.OFF
+
+    @property
+    def guided(self) -> list[str]:
+        """Names of the guiding torques that the commands contain."""
+        return [name for name, weight in self._weights.items() if weight > 0]
 
     def remainder(self, now: float) -> Array:
         """Return the remainder r (k)."""
@@ -222,11 +228,14 @@ class Commands:
 
     # Output --------------------------------------------------------------------------------------------------------
 
-    def update(self, now: float, total: Contributions, guiding: Contributions = NONE) -> Array | None:
+    def update(
+        self, now: float, total: Contributions, guiding: Contributions = NONE, fading: Collection[str] = ()
+    ) -> Array | None:
         """Store the contributions (k) at a new state; return the command (k) to send now, or None.
 
-        The remainder compensates a contribution that disappears (plus its last value) or appears (minus its first). A
-        guiding torque that appears has the weight 0; one that disappears ends within the rates.
+        The remainder compensates a contribution that disappears (plus its last value) or appears (minus its first).
+        The weight of a guiding torque rises from 0 over the ramp, and falls if it is named in `fading`. A guiding
+        torque that disappears ends within the rates.
         """
         if self.stage in (*LIVE, Stage.FALLING):
             zero = np.zeros(len(self.joint_names))
@@ -235,20 +244,22 @@ class Commands:
             for name in {*total} ^ {*before}:
                 self._remainder.add(-self._changed[name], now)
             self._known, self._state_at = dict(total), now
-            self._guide(guiding)
+            self._guide(guiding, fading)
         return self.tick(now)
 
-    def replace(self, now: float, total: Contributions, guiding: Contributions = NONE) -> None:
+    def replace(
+        self, now: float, total: Contributions, guiding: Contributions = NONE, fading: Collection[str] = ()
+    ) -> None:
         """Store the contributions (k) at the same state after a parameter change; compensate the jump."""
         if self.stage in (*LIVE, Stage.FALLING):
             before = self._sum
             self._known = dict(total)
             self._remainder.add(before - self._sum, now)
-            self._guide(guiding)
+            self._guide(guiding, fading)
 
-    def _guide(self, guiding: Contributions) -> None:
+    def _guide(self, guiding: Contributions, fading: Collection[str]) -> None:
         if guiding or self._guiding:
-            self._guiding = dict(guiding)
+            self._guiding, self._fading = dict(guiding), frozenset(fading)
             self._weights = {name: self._weights.get(name, 0.0) for name in guiding}
 
     def tick(self, now: float) -> Array | None:
@@ -278,7 +289,8 @@ class Commands:
         step = (passed / ramp if ramp > 0 else 1.0) * (-1 if falls else 1)
         self.share = min(max(self.share + step, 0.0), 1.0)
         for name, weight in self._weights.items():
-            self._weights[name] = min(max(weight + step, 0.0), 1.0)
+            change = -abs(step) if name in self._fading else step
+            self._weights[name] = min(max(weight + change, 0.0), 1.0)
         if self.stage is Stage.RISING and self.share == 1 and now >= self._risen_at:
             self.stage = Stage.ON
 

@@ -42,13 +42,14 @@ class Life:
         self.commands, self.now = machine(ramp, rate), 100.0
         self.total = {'gravity': GRAVITY}
         self.guiding: dict[str, np.ndarray] = {}
+        self.fading: tuple[str, ...] = ()
         self.sent: list[Any] = []
 
     def run(self, seconds: float, states: bool = True) -> Life:
         """Let time go on, with a state at every step or with none."""
         for _ in range(round(seconds / DT)):
             self.now += DT
-            news = (self.now, self.total, self.guiding)
+            news = (self.now, self.total, self.guiding, self.fading)
             command = self.commands.update(*news) if states else self.commands.tick(self.now)
             self.sent.append(None if command is None else command.copy())
         return self
@@ -87,11 +88,9 @@ EVENTS: dict[str, Callable[[Life], Any]] = {
     'a fault': lambda life: life.commands.fail(life.now, 'second'),
     'its controller leaves': lambda life: life.commands.controller_left('left'),
     'the same controller is back': lambda life: life.commands.controller_back(life.now, 'back'),
-    'the node is asked to end, or another robot description comes': lambda life: (
-        life.commands.end(life.now)
-    ),
-    'the node stops reporting: the sender takes over': lambda life: (
-        life.commands.sender_took_over('silent', GRAVITY / 2)
+    'the node is asked to end, or another robot description comes': lambda life: life.commands.end(life.now),
+    'the node stops reporting: the sender takes over': lambda life: life.commands.sender_took_over(
+        'silent', GRAVITY / 2
     ),
     'the sender dies': lambda life: life.commands.sender_lost('died'),
 }
@@ -565,6 +564,21 @@ def test_guiding_that_comes_while_commands_are_on_rises_over_the_ramp() -> None:
     life.guiding = {'damping': BRAKE, 'stops': -2 * BRAKE}
     life.run(0.25)
     np.testing.assert_allclose(life.sent[-1], GRAVITY + BRAKE - 0.5 * BRAKE, atol=1e-9)
+
+
+def test_guiding_that_is_removed_from_the_total_fades_at_the_newest_state() -> None:
+    life = braked(Life())
+    life.fading = ('damping',)
+    life.run(0.25)
+    np.testing.assert_allclose(life.sent[-1], GRAVITY + 0.75 * BRAKE, atol=1e-9)
+    life.guiding = {'damping': -2 * BRAKE}
+    life.run(0.25)
+    np.testing.assert_allclose(life.sent[-1], GRAVITY - BRAKE, atol=1e-9)
+    assert life.commands.guided == ['damping']
+    life.run(0.6)
+    np.testing.assert_allclose(life.sent[-1], GRAVITY, atol=1e-9)
+    assert not life.commands.guided
+    assert not life.commands.remainder(life.now).any()
 
 
 def test_guiding_falls_with_the_commands() -> None:

@@ -176,6 +176,12 @@ class World:
     def scale(self) -> float:
         return float(1 + np.abs(self.total()).max() + np.abs(self.firmware()).max())
 
+    @property
+    def friction_fades(self) -> bool:
+        """Whether friction came or went within the ramp: it has a weight of its own and never enters the remainder."""
+        weight = self.commands._weights.get('friction', 0.0)
+        return weight != float('friction' in self.settings['total_terms'])
+
     def sum_less_total(self) -> np.ndarray:
         """What the motors get beyond the total (k)."""
         assert self.sent is not None
@@ -191,8 +197,8 @@ def random_change(world: World) -> None:
     rng, gravity = world.rng, ['gravity'] if 'gravity' in world.adds else []
     change = int(rng.integers(5))
     if change == 0:
-        others = [name for name in ('gravity', 'coriolis', 'wrench') if rng.random() < 0.5]
-        world.set(total_terms=[*dict.fromkeys([*gravity, *others, 'friction'])])  # friction has a weight of its own
+        others = [name for name in ('gravity', 'coriolis', 'friction', 'wrench') if rng.random() < 0.5]
+        world.set(total_terms=[*dict.fromkeys([*gravity, *others])] or [''])
     elif change == 1:
         world.set(gravity=(rng.normal(size=3) * 9.81).tolist())
     elif change == 2:
@@ -227,7 +233,8 @@ def test_whatever_changes_leaves_the_sum_within_the_ramp(FOLDER: Path, robot: Ro
         for _ in range(int(world.rng.integers(1, 8))):
             world.step()
             remainder = world.commands.remainder(world.time)
-            np.testing.assert_allclose((world.sum_less_total() - remainder) / world.scale, 0, atol=1e-9)
+            if not world.friction_fades:
+                np.testing.assert_allclose((world.sum_less_total() - remainder) / world.scale, 0, atol=1e-9)
     world.run(RAMP + PERIOD)
     assert not world.commands.remainder(world.time).any()
     np.testing.assert_allclose(world.sum_less_total() / world.scale, 0, atol=1e-9)
