@@ -7,6 +7,7 @@ import math
 import signal
 import sys
 from collections.abc import Iterable, Sequence
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -23,13 +24,15 @@ from ..identification.clearance import MARGIN, Clearance, Near
 from ..identification.collision_shapes import Box, Shapes
 from ..identification.excitation import MIN_DURATION, PATH_STATES, Excitation, Search, run
 from ..identification.playing import SPEEDS, TOLERANCE, Following, at_speed
+from ..live.robot_inputs import InputTopics
+from ..recordings.bag_writer import check_new_folder
 from ..recordings.derivatives import SLOWEST
 from ..recordings.readers import write_csv
 from ..recordings.trajectory_file import read_trajectory, write_trajectory
 from ..robot.mesh_files import MeshFiles
 from ..robot.robot import Robot
 from ..robot.robot_file import load_robot, located
-from .arm_option import add_arm, read_arm_file
+from .arm_option import ArmFile, add_arm, read_arm_file
 from .common import (
     Keys,
     add_overwrite,
@@ -43,6 +46,7 @@ from .common import (
     say_error,
     whole_number,
 )
+from .record_beside import RecordBeside
 from .recorded import add_joints, moving_joints
 
 if TYPE_CHECKING:
@@ -53,7 +57,7 @@ Plans a periodic motion whose efforts determine the parameters of a robot well: 
 number, within the limits of position, velocity and effort. The motion keeps clear of the robot itself, the floor and
 keep-out boxes, by the shapes and meshes of the robot (cables and people are not checked). Writes a
 trajectory_msgs/JointTrajectory in YAML. --run simulates it and writes a recording for `krang identify`; --send plays it
-on a robot."""
+on a robot, and --record records the robot meanwhile, for the same."""
 SIMULATOR = 'simulator'
 NEAR = 0.02  # rad or m: a joint this near to a position counts as at this position
 CHECK_EVERY = 0.005  # s, of a motion from a file
@@ -99,6 +103,12 @@ def _add_sending(parser: argparse.ArgumentParser) -> None:
         default='',
         metavar='ACTION',
         help=f"action of the joint trajectory controller, or '{SIMULATOR}' for simulator_node",
+    )
+    group.add_argument(
+        '--record',
+        type=Path,
+        metavar='FOLDER',
+        help='record to this new folder while it plays, as `krang record` does: a bag for process and identify',
     )
     group.add_argument('--motion', type=Path, metavar='FILE', help='play this trajectory instead of a planned one')
     group.add_argument(
@@ -190,6 +200,10 @@ def _links(text: str) -> tuple[str, str]:
 def _excite(arguments: argparse.Namespace, ros_arguments: Sequence[str]) -> int:
     written = None if arguments.motion else arguments.output
     check_outputs([written, arguments.run], [arguments.robot, arguments.motion], arguments.overwrite)
+    if arguments.record:
+        if not arguments.send:
+            raise ArgumentError('--record: records what --send plays, must be with --send; add it')
+        check_new_folder(arguments.record)
     arm_file = read_arm_file(arguments.arm, robot_file=arguments.robot)
     robot = arm_file.robot if arm_file else load_robot(arguments.robot)
     arguments.robot_beside = arguments.robot or (str(arm_file.values.get('robot_file', '')) if arm_file else '')
@@ -199,11 +213,16 @@ def _excite(arguments: argparse.Namespace, ros_arguments: Sequence[str]) -> int:
         raise ArgumentError(f'{arguments.duration * arguments.rate:g} points, must be 1e6 at most')
     if not arguments.send:
         return _plan_and_play(robot, arguments, None)
-    with _player_of(robot, ros_arguments) as player:
-        return _plan_and_play(robot, arguments, player)
+    topic = arm_file.engine.inputs.topics.joint_states if arm_file else InputTopics().joint_states
+    recorded_arm = arm_file or ArmFile(Path(arguments.robot or robot.name), {'robot_file': arguments.robot})
+    recording = RecordBeside(arguments.record, recorded_arm, ros_arguments, arguments.arm) if arguments.record else None
+    with _player_of(robot, topic, ros_arguments) as player:
+        return _plan_and_play(robot, arguments, player, recording)
 
 
-def _plan_and_play(robot: Robot, arguments: argparse.Namespace, player: Player | None) -> int:
+def _plan_and_play(
+    robot: Robot, arguments: argparse.Namespace, player: Player | None, recording: RecordBeside | None = None
+) -> int:
     """Plan a motion, or read it; write, simulate and play it as requested."""
     moving: Sequence[str] = moving_joints(arguments, robot.joint_names)
     motion = read_trajectory(arguments.motion) if arguments.motion else None
@@ -216,7 +235,8 @@ def _plan_and_play(robot: Robot, arguments: argparse.Namespace, player: Player |
     else:
         motion = _plan(arm, shapes, clearance, arguments)
     if drive and player:
-        return _play(player, drive, arm, clearance, motion, arguments)
+        with recording or nullcontext():
+            return _play(player, drive, arm, clearance, motion, arguments, recording)
     if player:
         _write_steps(player, arm, clearance, motion, arguments)
     return 0
@@ -316,7 +336,13 @@ def trajectory_of(excitation: Excitation, duration: float, rate: float) -> Traje
 
 
 def _play(
-    player: Player, drive: Drive, arm: Robot, clearance: Clearance, motion: Trajectory, args: argparse.Namespace
+    player: Player,
+    drive: Drive,
+    arm: Robot,
+    clearance: Clearance,
+    motion: Trajectory,
+    args: argparse.Namespace,
+    recording: RecordBeside | None = None,
 ) -> int:
     """Play a motion at each speed; the user confirms each step, and any key stops it."""
     for end in (signal.SIGTERM, signal.SIGHUP):
@@ -331,6 +357,8 @@ def _play(
                 if not keys.confirm(f'{step}? It takes {trajectory.duration:.0f} s, and any key stops it.'):
                     say('not confirmed: ended, the robot does not move')
                     return 1
+                if recording:
+                    recording.check()
                 following = Following(trajectory, args.tolerance)
                 if why := player.play(trajectory, drive, following.fault, keys.pressed):
                     say_error(f'stopped: {why}')
@@ -366,17 +394,20 @@ def _write_steps(
     for path, trajectory in files:
         write_trajectory(path, trajectory)
     topic = args.send.rpartition('/')[0] + '/joint_trajectory'
+    if args.record:
+        arm_words = f' --arm {args.arm}' if args.arm else ''
+        say(f'record in another terminal: krang record -o {args.record}{arm_words}')
     say('send these in this order, with a hand on the emergency stop (ROS 2 Kilted and later; they are not monitored):')
     for path in [*(path for path, _ in files), *([args.output] if 1.0 in args.speeds else [])]:
         say(f'ros2 topic pub --once --yaml-file {path} {topic} trajectory_msgs/msg/JointTrajectory')
 
 
-def _player_of(robot: Robot, words: Sequence[str]) -> Player:
+def _player_of(robot: Robot, topic: str, words: Sequence[str]) -> Player:
     try:
         from ..nodes.trajectory_player import Player  # noqa: PLC0415 (only --send needs ROS)
     except ModuleNotFoundError as error:
         raise MissingError(error.name or 'rclpy', '--send', 'source ROS 2, or install requirements.txt') from None
-    return Player(robot.joint_names, words)
+    return Player(robot.joint_names, topic, words)
 
 
 def _drive_of(player: Player, robot: Robot, action: str) -> Drive | None:

@@ -10,9 +10,9 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..core.errors import ArgumentError, MissingError, listed
+from ..core.errors import MissingError, listed
 from ..live.robot_inputs import InputTopics
-from ..recordings.bag_writer import BagWriter
+from ..recordings.bag_writer import BagWriter, check_new_folder
 from .arm_option import add_arm, read_arm_file, write_arm_beside
 from .common import LiveLines, command_parser, guarded, number, say, say_error
 
@@ -28,6 +28,8 @@ FIRST_STATE_TIMEOUT = 10.0  # s: without joint states until then, they count as 
 JOINT_STATE = 'sensor_msgs/msg/JointState'
 LONGEST = 1e6  # s
 SHOW_PERIOD = 0.2  # s, of the table
+SETTLED = 1.0  # s from the first joint state: all parts of the joint states have come, as far as they come
+RUNNING = 'the recording runs'  # printed without a terminal, once the missing parts are known
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -59,13 +61,12 @@ class _Command:
         self._arm = read_arm_file(given.arm)
         self._expected = self._arm.robot.joint_names if self._arm else ()
         self._topics = self._arm.engine.inputs.topics if self._arm else InputTopics()
-        self._started, self._shown = time.monotonic(), 0.0
+        self._started, self._shown, self._running = time.monotonic(), 0.0, False
 
     def run(self) -> int:
         """Record; return the exit code."""
         folder: Path = self._given.output
-        if not folder.absolute().parent.is_dir():
-            raise ArgumentError(f'{folder.parent}: no such folder, must exist; make it with mkdir -p')
+        check_new_folder(folder)
         recorder_of = _recorder()
         also = [*self._given.topics, *self._topics.wrenches.values(), self._topics.imu]
         with (
@@ -103,6 +104,9 @@ class _Command:
         for name in [name for name, topic in recorder.topics.items() if topic.count and name not in self._announced]:
             self._announced.add(name)
             say(f'  {name}: recorded', flush=True)
+        if recorder.seconds > SETTLED and not self._running:
+            self._running = True
+            say(*(f'missing: {line}' for line in self._missing(recorder)), RUNNING, flush=True)
 
     def _table(self, recorder: Recorder) -> list[str]:
         now = time.monotonic()

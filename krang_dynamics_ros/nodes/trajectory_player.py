@@ -50,15 +50,18 @@ class Drive(Protocol):
 class Player:
     """A node that watches joint states while a drive moves the robot. Use it in a `with`."""
 
-    def __init__(self, joint_names: Sequence[str], ros_arguments: Sequence[str] = ()) -> None:
-        """`joint_names` are all joints of the robot; joint states may come in parts."""
+    def __init__(
+        self, joint_names: Sequence[str], joint_states: str = 'joint_states', ros_arguments: Sequence[str] = ()
+    ) -> None:
+        """`joint_names` are all joints of the robot; the messages on the topic `joint_states` may have some of them."""
         rclpy.init(args=list(ros_arguments), signal_handler_options=SignalHandlerOptions.NO)
         self.node: Node = rclpy.create_node('krang_excite', start_parameter_services=False)
         self._names, self._index = tuple(joint_names), {name: k for k, name in enumerate(joint_names)}
         self._q, self._dq = np.full((2, len(joint_names)), np.nan)
         self._stamp, self._arrival = 0, -np.inf
         self._fresh = False
-        self.node.create_subscription(JointState, 'joint_states', self._on_state, INPUT)
+        self._topic: str = self.node.resolve_topic_name(joint_states)
+        self.node.create_subscription(JointState, self._topic, self._on_state, INPUT)
         self._executor = EventsExecutor()
         self._executor.add_node(self.node)
 
@@ -93,10 +96,9 @@ class Player:
         while not np.isfinite(self._q).all():
             if time.monotonic() > end:
                 missing = [name for name, q in zip(self._names, self._q, strict=True) if not np.isfinite(q)]
-                topic = self.node.resolve_topic_name('joint_states')
                 raise KrangDynamicsError(
-                    f'{topic}: no position of {listed(missing)} within {DISCOVERY:g} s; must have all joints of the '
-                    'robot: start its driver, or remap the topic (--ros-args -r joint_states:=NAME)'
+                    f'{self._topic}: no position of {listed(missing)} within {DISCOVERY:g} s; must have all '
+                    'joints of the robot: start its driver, or remap the topic (--ros-args -r joint_states:=NAME)'
                 )
             self.spin()
         return dict(zip(self._names, self._q.tolist(), strict=True))

@@ -16,13 +16,20 @@ VERSION = 9  # of the bag's metadata, which Jazzy writes
 SECONDS = 2147483647  # rmw's infinity
 
 
+def check_new_folder(folder: Path) -> None:
+    """Refuse the path of a bag that exists, or whose parent does not exist."""
+    if folder.exists() or folder.is_symlink():
+        raise ArgumentError(f'{folder}: exists, must be a new folder; name another one, or remove it')
+    if not folder.absolute().parent.is_dir():
+        raise ArgumentError(f'{folder.parent}: no such folder, must exist; make it with mkdir -p')
+
+
 class BagWriter:
     """A new bag. Use it in a `with`: its end writes the index, without which the bag cannot be read."""
 
     def __init__(self, folder: Path) -> None:
         """Create the folder; `ArgumentError` if the path exists."""
-        if folder.exists() or folder.is_symlink():
-            raise ArgumentError(f'{folder}: exists, must be a new folder; name another one, or remove it')
+        check_new_folder(folder)
         self.folder, self._connections = folder, {}  # type: Path, dict[str, Any]
         self._types = typesys.get_typestore(typesys.Stores.ROS2_JAZZY)
         self._writer = rosbag2.Writer(folder, version=VERSION, storage_plugin=rosbag2.StoragePlugin.MCAP)

@@ -17,8 +17,11 @@ import pytest
 
 pytest.importorskip('rclpy', reason='rclpy is not installed: the nodes cannot run')
 
+from krang_dynamics_ros.cli import identify
+from krang_dynamics_ros.cli.record import RUNNING
 from krang_dynamics_ros.dynamics.trajectory import Spline, Trajectory
 from krang_dynamics_ros.nodes.trajectory_player import ActionDrive
+from krang_dynamics_ros.recordings.joint_bag import read_bag
 from krang_dynamics_ros.recordings.trajectory_file import read_trajectory
 from krang_dynamics_ros.robot.robot_file import load_robot
 
@@ -104,6 +107,42 @@ def test_a_motion_is_played_to_its_end_and_faster_from_its_start_again(number: i
     assert again.end() == 1
     assert 'ended, the robot does not move' in again.output
     robot.end()
+
+
+def test_it_records_while_it_plays(number: int, tmp_path: Path) -> None:
+    robot = simulator(number)
+    words = ('--send', 'simulator', '--duration', 4, '--speeds', 1, '-o', 'x.yaml', '--record', 'bag')
+    excite = Excite(number, *words, folder=tmp_path)
+    for question in (READY, PLAY):
+        excite.wait_for(question)
+        excite.press('\n')
+    assert excite.end() == 0, excite.output
+    started, recorded = excite.output.index(RUNNING), excite.output.index('recorded ')
+    assert started < excite.output.index(READY) < excite.output.index('played at 1') < recorded  # before, and after
+    assert '/joint_states: recorded' in excite.output[:started]
+    recording = read_bag(tmp_path / 'bag', JOINTS).recording
+    motion = read_trajectory(tmp_path / 'x.yaml')
+    columns = [recording.joint_names.index(name) for name in motion.joint_names]
+    begun = np.linalg.norm(recording.position[:, columns] - motion.position[0], axis=1).argmin()
+    played = recording.time[begun:] - recording.time[begun]
+    assert played[-1] > motion.duration
+    assert np.diff(recording.time).max() < 0.1  # no gap, also not while it waits for a key
+    reached = recording.position[-1, columns]
+    np.testing.assert_allclose(reached, motion.position[-1], atol=0.05)
+    assert recording.effort is not None
+    assert np.ptp(recording.effort, axis=0).min() > 0.1
+    assert identify.main([str(tmp_path / 'bag'), '-o', str(tmp_path / 'identified.yaml')]) == 0
+    assert load_robot(tmp_path / 'identified.yaml').joint_names == JOINTS
+    again = Excite(number, *words, '--overwrite', folder=tmp_path)
+    assert again.end() == 2
+    assert 'bag: exists, must be a new folder' in again.output  # before anything else
+    robot.end()
+
+
+def test_a_recording_without_sending_is_refused(number: int, tmp_path: Path) -> None:
+    excite = Excite(number, '--record', 'bag', folder=tmp_path)
+    assert excite.end() == 2
+    assert '--record: records what --send plays' in excite.output
 
 
 def test_a_key_stops_it_where_it_is(number: int, tmp_path: Path) -> None:
