@@ -7,7 +7,7 @@ import math
 import signal
 import sys
 from collections.abc import Iterable, Sequence
-from contextlib import nullcontext
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -235,8 +235,7 @@ def _plan_and_play(
     else:
         motion = _plan(arm, shapes, clearance, arguments)
     if drive and player:
-        with recording or nullcontext():
-            return _play(player, drive, arm, clearance, motion, arguments, recording)
+        return _play(player, drive, arm, clearance, motion, arguments, recording)
     if player:
         _write_steps(player, arm, clearance, motion, arguments)
     return 0
@@ -347,10 +346,12 @@ def _play(
     """Play a motion at each speed; the user confirms each step, and any key stops it."""
     for end in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(end, signal.default_int_handler)
-    with Keys() as keys:
+    with Keys() as keys, ExitStack() as until_played:
         for speed in args.speeds:
             slow = at_speed(motion, speed)
             way = _way(player, arm, clearance, motion, args)
+            if recording and not recording.running:  # the way to the start was found: the robot will move
+                until_played.enter_context(recording)
             steps = [('move to the start of the motion', way)] if way else []
             steps.append((f'play the motion at {speed:g} of its speed', slow))
             for step, trajectory in steps:

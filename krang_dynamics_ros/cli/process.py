@@ -131,7 +131,9 @@ def _lines(job: Job, summary: Summary, before: bool) -> Iterator[str]:
     if not summary.errors:
         yield f'  {summary.why_no_errors}'
         return
-    yield '  joint               RMS      mean |error|   RMS / std      (N m or N; largest RMS first)'
+    width = max(16, *(len(error.joint) for error in summary.errors))
+    head = f'{"joint":<{width}}{"RMS":>9}{"mean |error|":>15}{"RMS / std":>15}'
+    yield f'  {head}      (N m or N; largest RMS first)'
     for error in summary.errors:
         relative = f'{error.relative:.3f}' if error.relative < MAX_RELATIVE else '-'  # the effort is nearly constant
-        yield f'  {error.joint:<16}{error.rms:>9.3f}{error.mean_absolute:>15.3f}{relative:>15}'
+        yield f'  {error.joint:<{width}}{error.rms:>9.3f}{error.mean_absolute:>15.3f}{relative:>15}'

@@ -48,6 +48,11 @@ class RecordBeside:
         if code := self._end():
             raise KrangDynamicsError(f'krang record ended with exit code {code}: the recording is not whole')
 
+    @property
+    def running(self) -> bool:
+        """Whether the recording has begun."""
+        return self._running.is_set()
+
     def check(self) -> None:
         """Raise an error if the recording has ended."""
         if self._process.poll() is not None:

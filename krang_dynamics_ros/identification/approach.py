@@ -42,7 +42,8 @@ class Approach:
             if near := self._clearance.blocked(pose[None]):
                 raise KrangDynamicsError(
                     f'{name}: {" and ".join(near.names)} are {100 * near.distance:.1f} cm apart, too near; '
-                    'move the arm by hand or pendant, or ask for less clearance (--clearance)'
+                    'move the arm by hand or pendant (simulator_node: by start.names and start.positions), or ask for '
+                    'less clearance (--clearance)'
                 )
         if self._is_free(start, goal):
             return np.stack([start, goal])

@@ -135,6 +135,14 @@ class TestProcessAgain:
         assert len(rows) == 2
         assert float(rows[0][1]) > float(rows[1][1])
 
+    def test_the_columns_of_errors_are_below_their_names(self) -> None:
+        job = Job(Path('sim'), Path('out'), {})
+        errors = [JointError(name, 9, 1.5, 1.25, 2.0) for name in ('theta_1', 'left_shoulder_lift_joint')]
+        head, *rows = list(lines_of(job, Summary(errors=errors)))[-3:]
+        for name, value in (('RMS', '1.500'), ('mean |error|', '1.250'), ('RMS / std', '0.750')):
+            ends = {row.index(value) + len(value) for row in rows}
+            assert ends == {head.index(name) + len(name)}
+
 
 class TestNodeArguments:
     """A node takes help, an arm file, and ROS's arguments behind `--ros-args`."""
