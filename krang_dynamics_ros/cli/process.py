@@ -13,7 +13,7 @@ from ..live.parameter_file import read_parameters, unknown_parameters
 from ..processing.job import DEFAULT_TERMS, FORMATS, Job
 from ..processing.output_folder import check_folders, folder_for
 from ..processing.process import Result, attempt, on_a_cluster, on_this_machine
-from ..processing.summary import Summary
+from ..processing.summary import JointError, Summary
 from .arm_option import add_arm, arm_beside, read_arm_file
 from .common import add_overwrite, command_parser, guarded, note, number, progress_bar, say, say_error, whole_number
 
@@ -131,9 +131,14 @@ def _lines(job: Job, summary: Summary, before: bool) -> Iterator[str]:
     if not summary.errors:
         yield f'  {summary.why_no_errors}'
         return
-    width = max(16, *(len(error.joint) for error in summary.errors))
+    yield from error_table(summary.errors)
+
+
+def error_table(errors: Sequence[JointError]) -> Iterator[str]:
+    """Yield lines with the errors of joints, below a head."""
+    width = max(16, *(len(error.joint) for error in errors))
     head = f'{"joint":<{width}}{"RMS":>9}{"mean |error|":>15}{"RMS / std":>15}'
     yield f'  {head}      (N m or N; largest RMS first)'
-    for error in summary.errors:
+    for error in errors:
         relative = f'{error.relative:.3f}' if error.relative < MAX_RELATIVE else '-'  # the effort is nearly constant
         yield f'  {error.joint:<{width}}{error.rms:>9.3f}{error.mean_absolute:>15.3f}{relative:>15}'
