@@ -31,9 +31,10 @@ class RecordBeside:
         self._errors = tempfile.TemporaryFile('w+')  # noqa: SIM115 (closed in __exit__)
 
     def __enter__(self) -> RecordBeside:
-        self._process = subprocess.Popen(  # noqa: S603 (this interpreter, and our own program)
-            self._command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=self._errors, text=True
-        )
+        self._process = subprocess.Popen(  # noqa: S603 (our own program; a new session: Ctrl-C ends it once, by _end)
+            self._command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=self._errors, text=True,
+            start_new_session=True,
+        )  # fmt: skip
         self._relay = threading.Thread(target=self._print_output, daemon=True)
         self._relay.start()
         try:
@@ -45,7 +46,8 @@ class RecordBeside:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        if code := self._end():
+        code = self._end()
+        if code and kind is None:
             raise KrangDynamicsError(f'krang record ended with exit code {code}: the recording is not whole')
 
     @property
