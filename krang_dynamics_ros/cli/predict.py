@@ -71,7 +71,7 @@ def _print(robot: Robot, found: Prediction) -> None:
         print_errors(robot, names, ErrorTable.of(found, found.spread))
         return
     width, units = max(len(name) for name in (*names, 'joint')), joint_units(robot)
-    say('the robot is at rest: an error relative to the standard deviation is meaningless, so errors are absolute\n')
+    say('the robot is at rest: there is no relative error; errors are absolute\n')
     say(f'{"joint":<{width}}  {"RMSE":>10}')
     for name, rmse in zip(names, found.rmse, strict=True):
         say(f'{name:<{width}}  {rmse:10.4g} {units[name].effort}')

@@ -360,7 +360,7 @@ def test_no_compiler_a_broken_one_and_a_cache_that_cannot_be(
 ) -> None:
     robot = load_robot(FILES['arm_2r'])
     monkeypatch.setenv('CC', 'no-such-cc -x')
-    with pytest.raises(MissingError, match="C compiler 'no-such-cc -x', needed for backend compiled, is not on this"):
+    with pytest.raises(MissingError, match="C compiler 'no-such-cc -x', needed for backend compiled, is not installed"):
         dynamics_of(robot, backend='compiled')
     monkeypatch.setenv('CC', 'false')
     with pytest.raises(BuildError, match=r'false -std=c99 .*: exit code 1'):

@@ -242,8 +242,8 @@ def test_a_recording_that_stands_still_has_absolute_errors_only(tmp_path: Path) 
     np.savetxt(tmp_path / 'rest.csv', rows, delimiter=',', header=head, comments='')
     done = command('predict', 'rest.csv', '--robot', 'arm_2r', cwd=tmp_path)
     assert done.returncode == 0, done.stderr
-    assert 'the robot stands still' in done.stdout
-    assert 'mean' not in done.stdout
+    assert 'the robot is at rest' in done.stdout
+    assert 'raw' not in done.stdout  # no relative error, of no joint
     assert any(line.startswith('theta1') and line.endswith('N m') for line in done.stdout.splitlines())
     refused = command('identify', 'rest.csv', '--robot', 'arm_2r', cwd=tmp_path)
     assert refused.returncode == 2
@@ -285,7 +285,7 @@ def test_a_recording_of_another_robot_is_refused_by_name(tmp_path: Path) -> None
     (tmp_path / 'table.csv').write_text('time,elbow.position,elbow.effort\n0,1,1\n1,2,2\n')
     done = command('predict', 'table.csv', cwd=tmp_path)
     assert done.returncode == 2
-    assert "joint 'elbow' is not of robot krang" in done.stderr
+    assert "joint 'elbow' is not a joint of krang" in done.stderr
 
 
 def test_predict_compares_with_efforts_that_were_measured(tmp_path: Path) -> None:
@@ -295,7 +295,7 @@ def test_predict_compares_with_efforts_that_were_measured(tmp_path: Path) -> Non
     np.savetxt(tmp_path / 'dead.csv', rows, delimiter=',', header=head, comments='')
     done = command('predict', 'dead.csv', '--robot', 'arm_2r', cwd=tmp_path)
     assert done.returncode == 2
-    assert 'the effort of theta2 never changes, must be measured; --joints theta1 leaves it out' in done.stderr
+    assert 'the effort of theta2 never changes, must be measured; exclude it with --joints theta1' in done.stderr
     alone = ('--joints', 'theta1', '--fixed', 'theta2=0')
     assert command('predict', 'dead.csv', '--robot', 'arm_2r', *alone, cwd=tmp_path).returncode == 0
     twice = command('predict', 'dead.csv', 'dead.csv', '--robot', 'arm_2r', '-o', 'out.csv', cwd=tmp_path)
@@ -319,7 +319,7 @@ def test_rows_that_were_asked_for_all_count(tmp_path: Path) -> None:
     head = 'time,theta1.position,theta2.position,theta1.effort,theta2.effort'
     np.savetxt(tmp_path / 'made.csv', table, delimiter=',', header=head, comments='')
     done = command('predict', 'made.csv', '--robot', 'arm_2r', '--rows', '50:900', '-o', 'out.csv', cwd=tmp_path)
-    assert '850 rows, as asked' in done.stdout, done.stderr
+    assert '850 rows, as requested' in done.stdout, done.stderr
     time = np.loadtxt(tmp_path / 'out.csv', delimiter=',', skiprows=1)[:, 0]
     np.testing.assert_allclose(time, table[50:900, 0], atol=1e-6)
 

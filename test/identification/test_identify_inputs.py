@@ -279,4 +279,4 @@ def test_a_joint_that_slides_has_its_own_units(tmp_path: Path) -> None:
 def test_rows_that_were_asked_for_are_not_called_the_motion(tmp_path: Path) -> None:
     write_csv(made(), tmp_path / 'motion.csv')
     told = command('predict', 'motion.csv', '--robot', 'arm_2r', '--rows', '200:900', cwd=tmp_path).stdout
-    assert 'motion.csv: 700 rows, as asked\n' in told
+    assert 'motion.csv: 700 rows, as requested\n' in told

@@ -61,7 +61,7 @@ def accelerating(robot: Played, between: float, states: int = 400) -> Any:
         t = k * 2e-3
         robot.q, dq = 1.5 * t**2 + Q, np.full(17, 3 * t)
         effort = dynamics.inverse_dynamics(robot.q, dq, np.full(17, 3.0)) - between
-        torques = robot.hear(S + 2 * k * MS, dq, effort)
+        torques = robot.receive(S + 2 * k * MS, dq, effort)
         robot.engine.external.learn(torques)
         contact = robot.engine.external.contact(torques)
     return contact
@@ -83,10 +83,10 @@ def test_a_free_run_learns_what_acceleration_shows_apart(model: Model) -> None:
     external, effort = robot.engine.external, model.dynamics.Q(Q)
     robot.q = Q
     for k in range(300):
-        external.unexplained_torque(robot.hear(S + 2 * (k - 1000) * MS, np.zeros(17), effort))
+        external.unexplained_torque(robot.receive(S + 2 * (k - 1000) * MS, np.zeros(17), effort))
     external.begin_learning()
     for k in range(300, 300 + MIN_STATES):
-        external.learn(robot.hear(S + 2 * (k - 1000) * MS, np.zeros(17), effort))
+        external.learn(robot.receive(S + 2 * (k - 1000) * MS, np.zeros(17), effort))
     accelerating(robot, 2.0)
     learnt = external.end_learning()
     even, fast = (
@@ -106,7 +106,7 @@ def test_with_external_efforts_a_sensor_explains_at_once(model: Model) -> None:
         now, force = S + 2 * k * MS, rng.normal(scale=30, size=3)
         robot.engine.inputs.on_wrench('left', '', force, np.zeros(3), now, now)
         pushed = model.dynamics.wrench_torque(Q, [Wrench('R10l', force)])
-        rest = robot.engine.external.unexplained_torque(robot.hear(now, np.zeros(17), pushed))
+        rest = robot.engine.external.unexplained_torque(robot.receive(now, np.zeros(17), pushed))
         np.testing.assert_allclose(rest, np.zeros(17), atol=1e-9)
 
 
@@ -122,7 +122,7 @@ def test_after_any_silence_a_sensor_explains_nothing_before_the_low_pass_has_set
         if not begin <= k < begin + silence:
             robot.engine.inputs.on_wrench('left', '', force, np.zeros(3), now, now)
         effort = model.dynamics.Q(Q) - model.dynamics.wrench_torque(Q, [Wrench('R10l', force)])
-        torques = robot.hear(now, np.zeros(17), effort)
+        torques = robot.receive(now, np.zeros(17), effort)
         if external.unexplained_torque(torques) is not None:
             told_at.append(k)
     back = begin + silence

@@ -62,13 +62,12 @@ def test_damping_brakes_and_leaves_gravity_as_it_is(model: Model) -> None:
 def test_damping_never_enters_the_remainder(model: Model) -> None:
     arm = moved(guided(model), 0.4)
     arm.set(joints__q_2l__damping=0.5)
-    arm.set(total_terms=['gravity', 'stops'])
-    arm.set(total_terms=TERMS)
-    assert not arm.commands.remainder(arm.time).any()
-    arm.run(0.5)  # it has come back over the ramp
-    np.testing.assert_allclose(
-        excess(arm), 0.5 * arm.supervisor._terms.damping(arm.supervisor._latest.state)[ORDER], rtol=0.03
-    )
+    full = arm.supervisor._terms.damping(arm.supervisor._latest.state)[ORDER]
+    for terms, weight in ((['gravity', 'stops'], 0.5), (TERMS, 0.75)):  # it fades over the ramp, and comes back
+        arm.set(total_terms=terms)
+        assert not arm.commands.remainder(arm.time).any()
+        arm.run(abs(weight - arm.commands._weights['damping']))
+        np.testing.assert_allclose(excess(arm), weight * full, rtol=0.03)
 
 
 def test_commands_that_begin_at_efforts_begin_without_damping(model: Model) -> None:

@@ -266,7 +266,7 @@ def test_krang_and_c_are_the_default_and_the_parameters_can_stay_open(tmp_path: 
         (('export', 'nowhere.yaml'), 'nowhere.yaml: 1 fault'),
         (('export', '-o', '/proc/here'), '/proc/here: No such file or directory'),
         (('export', '-o', 'README.md'), 'README.md: File exists'),
-        (('formulas', 'config/krang.yaml'), "robot 'krang': 17 joints, must have at most 3; `export` takes any"),
+        (('formulas', 'config/krang.yaml'), "robot 'krang': 17 joints, must have at most 3; use `krang export`"),
         (('formulas', 'nowhere.yaml'), 'nowhere.yaml: 1 fault'),
     ],
 )
