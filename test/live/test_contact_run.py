@@ -54,9 +54,7 @@ def touched(engine: Engine, torques: Torques) -> bool:
 
 
 @pytest.mark.slow
-def test_ten_minutes_of_free_motion_give_no_contact_and_15_newton_do(
-    robot: Robot, rng: np.random.Generator
-) -> None:
+def test_ten_minutes_of_free_motion_give_no_contact_and_15_newton_do(robot: Robot, rng: np.random.Generator) -> None:
     learning = engine_of({})
     run = Run(robot, learning, rng)
     for torques in run.go_on(2):

@@ -56,9 +56,7 @@ def test_has_subscriber_follows_the_subscribers(node: Node) -> None:
     node.destroy_subscription(third)
 
 
-def test_ages_use_a_monotonic_clock_or_simulated_time(
-    node: Node, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_ages_use_a_monotonic_clock_or_simulated_time(node: Node, monkeypatch: pytest.MonkeyPatch) -> None:
     inputs = DynamicsInputs(node, engine_of({}), lambda torques, stamp: None)
     before = inputs.now()
     monkeypatch.setattr(time, 'time_ns', lambda: 5)
