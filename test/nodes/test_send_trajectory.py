@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import subprocess
 import sys
@@ -136,6 +137,31 @@ def test_it_records_while_it_plays(number: int, tmp_path: Path) -> None:
     again = Excite(number, *words, '--overwrite', folder=tmp_path)
     assert again.end() == 2
     assert 'bag: exists, must be a new folder' in again.output  # before anything else
+    robot.end()
+
+
+def test_without_its_recording_no_step_begins_and_what_ends_it_leaves_a_whole_bag(number: int, tmp_path: Path) -> None:
+    robot = simulator(number)
+    words = ('--send', 'simulator', '--duration', 4, '--speeds', 1, '-o', 'x.yaml')
+    ended = Excite(number, *words, '--record', 'bag', folder=tmp_path)
+    ended.wait_for(READY)
+    begun = positions(number)
+    (recorder,) = Path(f'/proc/{ended.process.pid}/task/{ended.process.pid}/children').read_text().split()
+    os.kill(int(recorder), signal.SIGKILL)
+    while Path(f'/proc/{recorder}/cmdline').read_bytes():  # empty when it is dead
+        time.sleep(0.02)
+    ended.press('\n')
+    assert ended.end() == 2
+    assert 'the recording ended before the motion' in ended.output
+    np.testing.assert_allclose(positions(number), begun, atol=1e-3)
+    stopped = Excite(number, *words, '--overwrite', '--record', 'other', folder=tmp_path)
+    stopped.wait_for(READY)
+    stopped.press('\n')
+    while np.abs(positions(number) - begun).max() < 0.02:  # it moves
+        assert stopped.process.poll() is None, stopped.output
+    stopped.process.send_signal(signal.SIGINT)
+    assert stopped.end() == 130
+    assert len(read_bag(tmp_path / 'other', JOINTS).recording) > 10
     robot.end()
 
 
