@@ -4,26 +4,21 @@ from __future__ import annotations
 
 import argparse
 import math
-import signal
 import sys
 from collections.abc import Iterable, Sequence
-from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..core.errors import ArgumentError, MissingError, unknown_name
+from ..core.errors import ArgumentError, unknown_name
 from ..core.files import whole_file
 from ..core.spatial import Array
-from ..dynamics.factory import dynamics_of
 from ..dynamics.trajectory import Spline, Trajectory
 from ..equations.regressor import with_fixed_joints
-from ..identification.approach import Approach, slow_motion
 from ..identification.clearance import MARGIN, Clearance, Near
 from ..identification.collision_shapes import Box, Shapes
 from ..identification.excitation import MIN_DURATION, PATH_STATES, Excitation, Search, run
-from ..identification.playing import SPEEDS, TOLERANCE, Following, at_speed
 from ..live.robot_inputs import InputTopics
 from ..recordings.bag_writer import check_new_folder
 from ..recordings.derivatives import SLOWEST
@@ -34,23 +29,21 @@ from ..robot.robot import Robot
 from ..robot.robot_file import load_robot, located
 from .arm_option import ArmFile, add_arm, read_arm_file
 from .common import (
-    Keys,
     add_overwrite,
     check_outputs,
     command_parser,
     guarded,
-    note,
     number,
     progress_bar,
     say,
-    say_error,
     whole_number,
 )
 from .record_beside import RecordBeside
 from .recorded import add_joints, moving_joints
+from .sending import NEAR, add_sending, drive_of, play, player_of, write_steps
 
 if TYPE_CHECKING:
-    from ..nodes.trajectory_player import Drive, Player
+    from ..nodes.trajectory_player import Player
 
 _DESCRIPTION = """\
 Plans a periodic motion whose efforts determine the parameters of a robot well: a Fourier series with a small condition
@@ -58,8 +51,6 @@ number, within the limits of position, velocity and effort. The motion keeps cle
 keep-out boxes, by the shapes and meshes of the robot (cables and people are not checked). Writes a
 trajectory_msgs/JointTrajectory in YAML. --run simulates it and writes a recording for `krang identify`; --send plays it
 on a robot, and --record records the robot meanwhile, for the same."""
-SIMULATOR = 'simulator'
-NEAR = 0.02  # rad or m: a joint this near to a position counts as at this position
 CHECK_EVERY = 0.005  # s, of a motion from a file
 
 
@@ -89,43 +80,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     )
     add_overwrite(parser)
     _add_clearance(parser)
-    _add_sending(parser)
+    add_sending(parser)
     words = list(sys.argv[1:] if argv is None else argv)
     at = words.index('--ros-args') if '--ros-args' in words else len(words)
     arguments = parser.parse_args(words[:at])
     return guarded(lambda: _excite(arguments, words[at:]))
-
-
-def _add_sending(parser: argparse.ArgumentParser) -> None:
-    group = parser.add_argument_group('playing it on a robot (docs/excitation.md)')
-    group.add_argument(
-        '--send',
-        default='',
-        metavar='ACTION',
-        help=f"action of the joint trajectory controller, or '{SIMULATOR}' for simulator_node",
-    )
-    group.add_argument(
-        '--record',
-        type=Path,
-        metavar='FOLDER',
-        help='record to this new folder while it plays, as `krang record` does: a bag for process and identify',
-    )
-    group.add_argument('--motion', type=Path, metavar='FILE', help='play this trajectory instead of a planned one')
-    group.add_argument(
-        '--speeds',
-        nargs='+',
-        default=list(SPEEDS),
-        type=number(0.01, 1.0),
-        metavar='X',
-        help=f'speeds relative to that of the motion, in this order (default: {" ".join(map(str, SPEEDS))})',
-    )
-    group.add_argument(
-        '--tolerance',
-        type=number(0.0),
-        default=TOLERANCE,
-        metavar='RAD',
-        help=f'maximum position error of a joint, rad or m (default: {TOLERANCE})',
-    )
 
 
 def _add_clearance(parser: argparse.ArgumentParser) -> None:
@@ -216,7 +175,7 @@ def _excite(arguments: argparse.Namespace, ros_arguments: Sequence[str]) -> int:
     topic = arm_file.engine.inputs.topics.joint_states if arm_file else InputTopics().joint_states
     recorded_arm = arm_file or ArmFile(Path(arguments.robot or robot.name), {'robot_file': arguments.robot})
     recording = RecordBeside(arguments.record, recorded_arm, ros_arguments, arguments.arm) if arguments.record else None
-    with _player_of(robot, topic, ros_arguments) as player:
+    with player_of(robot, topic, ros_arguments) as player:
         return _plan_and_play(robot, arguments, player, recording)
 
 
@@ -227,7 +186,7 @@ def _plan_and_play(
     moving: Sequence[str] = moving_joints(arguments, robot.joint_names)
     motion = read_trajectory(arguments.motion) if arguments.motion else None
     moving = motion.joint_names if motion else moving
-    drive = _drive_of(player, robot, arguments.send) if player else None
+    drive = drive_of(player, robot, arguments.send) if player else None
     arm = with_fixed_joints(robot, _fixed(robot, moving, arguments, player), moving)
     shapes, clearance = _clearance_of(arm, arguments)
     if motion:
@@ -235,9 +194,9 @@ def _plan_and_play(
     else:
         motion = _plan(arm, shapes, clearance, arguments)
     if drive and player:
-        return _play(player, drive, arm, clearance, motion, arguments, recording)
+        return play(player, drive, arm, clearance, motion, arguments, recording)
     if player:
-        _write_steps(player, arm, clearance, motion, arguments)
+        write_steps(player, arm, clearance, motion, arguments)
     return 0
 
 
@@ -332,96 +291,6 @@ def trajectory_of(excitation: Excitation, duration: float, rate: float) -> Traje
     """Return the motion from rest to rest, with points at a rate (Hz)."""
     time = np.arange(round(duration * rate) + 1) / rate
     return Trajectory.of(excitation.joint_names, time, *excitation.from_rest_to_rest(time, float(time[-1])))
-
-
-def _play(
-    player: Player,
-    drive: Drive,
-    arm: Robot,
-    clearance: Clearance,
-    motion: Trajectory,
-    args: argparse.Namespace,
-    recording: RecordBeside | None = None,
-) -> int:
-    """Play a motion at each speed; the user confirms each step, and any key stops it."""
-    for end in (signal.SIGTERM, signal.SIGHUP):
-        signal.signal(end, signal.default_int_handler)
-    with Keys() as keys, ExitStack() as until_played:
-        for speed in args.speeds:
-            slow = at_speed(motion, speed)
-            way = _way(player, arm, clearance, motion, args)
-            if recording and not recording.running:  # the way to the start was found: the robot will move
-                until_played.enter_context(recording)
-            steps = [('move to the start of the motion', way)] if way else []
-            steps.append((f'play the motion at {speed:g} of its speed', slow))
-            for step, trajectory in steps:
-                if not keys.confirm(f'{step}? It takes {trajectory.duration:.0f} s, and any key stops it.'):
-                    say('not confirmed: ended, the robot does not move')
-                    return 1
-                if recording:
-                    recording.check()
-                following = Following(trajectory, args.tolerance)
-                if why := player.play(trajectory, drive, following.fault, keys.pressed):
-                    say_error(f'stopped: {why}')
-                    return 1
-            say(f'played at {speed:g} of its speed', flush=True)
-    return 0
-
-
-def _way(
-    player: Player, arm: Robot, clearance: Clearance, motion: Trajectory, args: argparse.Namespace
-) -> Trajectory | None:
-    """Return a checked motion from the present pose to the start of the motion; None if the robot is there."""
-    pose = player.pose()
-    present = np.array([pose[name] for name in arm.joint_names])
-    if np.abs(present - motion.position[0]).max() < NEAR:
-        return None
-    with progress_bar(arm.name) as show:
-        way = Approach(arm, clearance, args.seed).path(present, motion.position[0], show)
-    return slow_motion(arm, way)
-
-
-def _write_steps(
-    player: Player | None, arm: Robot, clearance: Clearance, motion: Trajectory, args: argparse.Namespace
-) -> None:
-    """Write trajectories for a ROS command: the way to the start, and the motion at each speed."""
-    files = []
-    way = _way(player, arm, clearance, motion, args) if player else None
-    if way:
-        files.append((args.output.with_stem(f'{args.output.stem}_approach'), way))
-    files += [
-        (args.output.with_stem(f'{args.output.stem}_at_{x:g}'), at_speed(motion, x)) for x in args.speeds if x < 1
-    ]
-    for path, trajectory in files:
-        write_trajectory(path, trajectory)
-    topic = args.send.rpartition('/')[0] + '/joint_trajectory'
-    if args.record:
-        arm_words = f' --arm {args.arm}' if args.arm else ''
-        say(f'record in another terminal: krang record -o {args.record}{arm_words}')
-    say('send these in this order, with a hand on the emergency stop (ROS 2 Kilted and later; they are not monitored):')
-    for path in [*(path for path, _ in files), *([args.output] if 1.0 in args.speeds else [])]:
-        say(f'ros2 topic pub --once --yaml-file {path} {topic} trajectory_msgs/msg/JointTrajectory')
-
-
-def _player_of(robot: Robot, topic: str, words: Sequence[str]) -> Player:
-    try:
-        from ..nodes.trajectory_player import Player  # noqa: PLC0415 (only --send needs ROS)
-    except ModuleNotFoundError as error:
-        raise MissingError(error.name or 'rclpy', '--send', 'source ROS 2, or install requirements.txt') from None
-    return Player(robot.joint_names, topic, words)
-
-
-def _drive_of(player: Player, robot: Robot, action: str) -> Drive | None:
-    """Return the drive of the robot; None, with a warning, if the messages of the action are not installed."""
-    from ..nodes.trajectory_player import ActionDrive, SimulatorDrive  # noqa: PLC0415
-
-    if action == SIMULATOR:
-        return SimulatorDrive(player, dynamics_of(robot))
-    try:
-        return ActionDrive(player, action)
-    except MissingError as error:
-        note(str(error))
-        return None
 
 
 if __name__ == '__main__':
