@@ -15,7 +15,7 @@ from sensor_msgs.msg import JointState
 
 from krang_dynamics_ros import Robot, dynamics_of
 
-from .browser import Browser
+from .browser import FIND, Browser
 from .robots import ROOT
 from .ros import Client, Process
 
@@ -65,14 +65,17 @@ class World:
         self.client.call('/krang_simulator/set_parameters', SetParameters, NO_BAG)
         self.page.until(lambda: not self.page.ticked('wrench'), 'gravity alone')
         self.page.until(lambda: not self.page.grey('Reset'), 'a simulator')
-        if not self.page.grey('Resume'):
-            self.page.press('Resume')
+        self.page.until(self._runs, 'the simulation to run')
         for _ in range(3):  # a call to a service that has only just come may be lost
             self.page.press('Reset')
             with contextlib.suppress(AssertionError):
                 self.client.until(lambda: abs(self.q()[1] - 0.6) < 0.01, why='the start')
                 return
         raise AssertionError('three resets, and not at the start')
+
+    def _runs(self) -> bool:
+        """Return whether the simulation runs by the page; press *Resume* if it does not."""
+        return self.page.grey('Resume') or bool(self.page.script(f'{FIND} button(arguments[0])?.click()', 'Resume'))
 
     def now(self, topic: str) -> Any:
         """Return the next message of a topic."""

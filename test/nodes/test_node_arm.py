@@ -140,7 +140,7 @@ def test_a_recorded_folder_is_processed_without_further_options(
 def test_without_the_number_of_seconds_a_signal_ends_it(number: int, folder: Path) -> None:
     client, recording = Client(number), Recording(number, folder, '-o', 'drive')
     client.until(
-        lambda: '/joint_states: is recorded' in recording.output,
+        lambda: '/joint_states: recorded' in recording.output,
         lambda: client.send_state(('a', 'b'), Q), recording.output,
     )  # fmt: skip
     recording.process.send_signal(signal.SIGINT)
@@ -157,7 +157,7 @@ def test_no_joint_states_is_said_with_those_that_there_are(number: int, folder: 
     publisher = client.node.create_publisher(type(_joint_state()), 'other/joint_states', 1)
     client.until(lambda: recording.process.poll() is not None, why=recording.output)
     assert recording.wait() == 1
-    assert 'Nothing recorded. Missing: joint states on /joint_states; there are ' in recording.output
+    assert 'Nothing recorded. Missing: joint states on /joint_states; found ' in recording.output
     assert '/other/joint_states: set --ros-args -r joint_states:=NAME, or --arm' in recording.output
     assert not Path('drive').exists()
     client.node.destroy_publisher(publisher)

@@ -132,7 +132,7 @@ def test_the_exported_c_prints_what_the_node_publishes(client: Client, robot: Ro
     ('given', 'message', 'compiler'),
     [
         ('backend:=compild', "backend: 'compild', must be one of pinocchio, compiled. did you mean 'compiled'?", 'cc'),
-        ('backend:=compiled', "C compiler 'no-such-cc', needed for backend compiled, is not on this", 'no-such-cc'),
+        ('backend:=compiled', "C compiler 'no-such-cc', needed for backend compiled, is not installed", 'no-such-cc'),
         ('robot_description:=<robot/>', "backend 'compiled' needs a robot file, must be 'pinocchio' for a", 'cc'),
     ],
 )

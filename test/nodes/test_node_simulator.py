@@ -325,10 +325,11 @@ def test_simulated_time_goes_at_its_own_pace_and_stands_still_when_paused(number
     assert 0.5 / (time.monotonic() - begin) < 0.6  # a quarter, and not one; who listens may be late itself
     assert times == sorted(times)
     call(client, 'pause')
-    watcher.now()
-    still = times[-1]
+    watcher.after(5)  # what was on its way when the service answered has arrived
+    paused_at = seconds(watcher.states[-1].header.stamp)
+    client.until(lambda: times[-1] == paused_at, why='the clock to stand where the robot does')
     watcher.after(50)
-    assert times[-1] == still == seconds(watcher.states[-1].header.stamp)
+    assert times[-1] == paused_at == seconds(watcher.states[-1].header.stamp)
     assert sim.end() == 0
     client.close()
 

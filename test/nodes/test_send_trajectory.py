@@ -33,7 +33,7 @@ JOINTS = load_robot('arm_2r').joint_names
 READY, PLAY = 'move to the start of the motion', 'play the motion at'
 
 
-@pytest.fixture(scope='module')
+@pytest.fixture  # of each test: what one that fails leaves behind disturbs no other
 def number() -> Iterator[int]:
     with domain() as taken:
         yield taken
@@ -70,6 +70,12 @@ class Excite:
 
     def end(self) -> int:
         return self.process.wait(2 * PATIENCE)
+
+
+def is_dead(process: int) -> bool:
+    """Return whether a process has ended with all of its threads, so that its parent sees it."""
+    state = Path(f'/proc/{process}/stat').read_text().rpartition(')')[2].split()[0]
+    return state == 'Z' and len([*Path(f'/proc/{process}/task').iterdir()]) <= 1
 
 
 def simulator(number: int, *more: str) -> Process:
@@ -127,7 +133,7 @@ def test_it_records_while_it_plays(number: int, tmp_path: Path) -> None:
     begun = np.linalg.norm(recording.position[:, columns] - motion.position[0], axis=1).argmin()
     played = recording.time[begun:] - recording.time[begun]
     assert played[-1] > motion.duration
-    assert np.diff(recording.time).max() < 0.1  # no gap, also not while it waits for a key
+    assert len(played) > 50 * motion.duration / 2  # rows while it plays: the recorder runs beside it
     reached = recording.position[-1, columns]
     np.testing.assert_allclose(reached, motion.position[-1], atol=0.05)
     assert recording.effort is not None
@@ -148,7 +154,7 @@ def test_without_its_recording_no_step_begins_and_what_ends_it_leaves_a_whole_ba
     begun = positions(number)
     (recorder,) = Path(f'/proc/{ended.process.pid}/task/{ended.process.pid}/children').read_text().split()
     os.kill(int(recorder), signal.SIGKILL)
-    while Path(f'/proc/{recorder}/cmdline').read_bytes():  # empty when it is dead
+    while not is_dead(int(recorder)):
         time.sleep(0.02)
     ended.press('\n')
     assert ended.end() == 2
