@@ -145,7 +145,7 @@ class Calibration:
     @property
     def body(self) -> Inertia:
         """The body as a point mass: poses at rest do not determine its inertia about its centre of mass."""
-        return Inertia.about_com(self.mass, self.com, np.zeros((3, 3)))
+        return Inertia.point_mass(self.mass, self.com)
 
 
 def fit(

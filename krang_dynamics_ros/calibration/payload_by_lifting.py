@@ -144,7 +144,7 @@ class LiftedPayload:
     @property
     def body(self) -> Inertia:
         """The payload as a point mass: poses at rest do not determine its inertia about the centre of mass."""
-        return Inertia.about_com(self.mass, self.com, np.zeros((3, 3)))
+        return Inertia.point_mass(self.mass, self.com)
 
 
 def fit(poses: Sequence[Pose], joint_names: Sequence[str]) -> LiftedPayload:

@@ -47,6 +47,11 @@ class Inertia:
         return cls(float(param[0]), frozen(param[1:4]), frozen(symmetric(param[4:10])))
 
     @classmethod
+    def point_mass(cls, m: float, com: ArrayLike) -> Inertia:
+        """Return the inertia of a mass m (kg) at a point `com` (3, m) of the frame."""
+        return cls.about_com(m, com, np.zeros((3, 3)))
+
+    @classmethod
     def about_com(cls, m: float, com: ArrayLike, inertia: ArrayLike) -> Inertia:
         """Return the inertia of a body by its centre of mass: J = I_G - M S^ S^ (report, section 2.3).
 

@@ -9,7 +9,7 @@ from typing import Any
 from ..core.errors import ArgumentError, Fault, unknown_name
 from ..robot.adapted import Adaptation
 from ..robot.robot import Description, Robot
-from ..robot.robot_file import load_description, load_robot
+from ..robot.robot_file import load_description
 from ..robot.urdf_reader import read_description
 from ..robot.urdf_writer import urdf_text
 from .dynamics import Dynamics
@@ -54,11 +54,6 @@ def _dynamics(robot: Robot, urdf: str | None, backend: str, settings: dict[str, 
     from .compiled import CompiledDynamics  # noqa: PLC0415 (it loads all exporters)
 
     return CompiledDynamics(robot, urdf_text(robot), **settings)
-
-
-def load_urdf(robot_file: str | Path = '') -> str:
-    """Return the URDF of a robot file, by default of Krang."""
-    return urdf_text(load_robot(robot_file))
 
 
 @dataclass(frozen=True)

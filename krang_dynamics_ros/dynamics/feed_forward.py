@@ -238,7 +238,7 @@ class FeedForward:
         if excess := path.first_excess(1.0):
             raise LimitError(f'{excess}, even without additional payload')
         before = self._dynamics.payload
-        unit = Inertia.about_com(1.0, com, np.zeros((3, 3)))
+        unit = Inertia.point_mass(1.0, com)
         try:
             self._dynamics.payload = {**before, link: before.get(link, Inertia()) + unit}
             laden = self._path(trajectory, every)

@@ -284,7 +284,7 @@ class PinocchioModel:
         inertia that no rigid body can have raises `ArgumentError`, and the old payloads stay.
 
         Example:
-            >>> dynamics.payload = {'R10l': Inertia.about_com(1.5, com=(0, 0, 0.1), inertia=np.zeros((3, 3)))}
+            >>> dynamics.payload = {'R10l': Inertia.point_mass(1.5, com=(0, 0, 0.1))}
         """
         return MappingProxyType(self._payload)
 

@@ -137,7 +137,7 @@ class _Fit:
         given = np.zeros(10)  # of a point mass, about the origin of the link
         if k < 10 and self.phi[0] > 0:
             com = self.phi[1:4] / self.phi[0]
-            given[4:] = Inertia.about_com(self.phi[0], com, np.zeros((3, 3))).parameters[4:]
+            given[4:] = Inertia.point_mass(self.phi[0], com).parameters[4:]
         left = self._effort - self._Y @ given
         X = self._Y[..., :k]
         self.A = np.einsum('rji,j,rjk->ik', X, self._weight, X)

@@ -72,7 +72,7 @@ def is_of_firmware(name: str) -> bool:
 def payload_of_hand(settings: Settings | Mapping[str, Any], name: str, link: str) -> tuple[str, Inertia]:
     """Return the payload that is set in the firmware for a hand with this link: a body, and the link of its frame."""
     mass, com = (settings[f'{name}.robot_payload.{key}'] for key in ('mass', 'com'))
-    body = Inertia.about_com(mass, np.array(com, dtype=float), np.zeros((3, 3)))
+    body = Inertia.point_mass(mass, com)
     return settings[f'{name}.robot_flange'] or link, body
 
 
