@@ -8,13 +8,15 @@ from __future__ import annotations
 
 import sys
 from contextlib import suppress
+from functools import partial
 
 import rclpy
 from rclpy.executors import ExternalShutdownException
-from rclpy.experimental import EventsExecutor
 from rclpy.node import Node
 from rclpy.qos import QoSProfile, ReliabilityPolicy
 from sensor_msgs.msg import JointState
+
+from krang_dynamics_ros.nodes.run import run
 
 
 class Echo(Node):
@@ -28,11 +30,12 @@ class Echo(Node):
 
 
 def main() -> None:
-    """Run it."""
+    """Run it. In `rclpy.spin` the events executor calls nothing and ignores signals, hence the package's own loop."""
+    if '--raw' in sys.argv:
+        sys.exit(run(partial(Echo, True)))
     rclpy.init()
-    raw = '--raw' in sys.argv
     with suppress(KeyboardInterrupt, ExternalShutdownException):
-        rclpy.spin(Echo(raw), EventsExecutor() if raw else None)
+        rclpy.spin(Echo(False))
 
 
 if __name__ == '__main__':
