@@ -1,12 +1,15 @@
 """Hand guiding: the dynamics node with config/guiding.yaml, and a joystick's button as the switch that is held."""
 
-from launch.actions import DeclareLaunchArgument, Shutdown
+from launch.actions import DeclareLaunchArgument, OpaqueFunction, Shutdown
 from launch.substitutions import LaunchConfiguration
 from launch_ros.actions import Node
 from launch_ros.parameter_descriptions import ParameterValue
+from launch_ros.substitutions import ExecutableInPackage
 
+from krang_dynamics_ros.core.errors import ArgumentError
 from krang_dynamics_ros.core.files import share
-from launch import LaunchDescription
+from krang_dynamics_ros.nodes.launched_robot import launched_robot
+from launch import LaunchContext, LaunchDescription, LaunchDescriptionEntity
 
 
 def generate_launch_description() -> LaunchDescription:
@@ -20,29 +23,50 @@ def generate_launch_description() -> LaunchDescription:
             ),
             DeclareLaunchArgument('button', default_value='5', description='number of the button that is held'),
             DeclareLaunchArgument('namespace', default_value='', description='namespace of nodes and topics'),
-            # First, for launch leaves running what it has started when a package is missing.
-            Node(
-                package='joy',
-                executable='joy_node',
-                namespace=LaunchConfiguration('namespace'),
-                parameters=[{'autorepeat_rate': 20.0}],  # a switch that is silent for 0.2 s counts as released
-                output='screen',
-            ),
-            Node(
-                package='krang_dynamics_ros',
-                executable='dynamics_node',
-                namespace=LaunchConfiguration('namespace'),
-                parameters=[LaunchConfiguration('params_file'), {'guiding.hold_required': True}],
-                on_exit=Shutdown(reason='dynamics_node has ended'),
-                output='screen',
-            ),
-            Node(
-                package='krang_dynamics_ros',
-                executable='hold_switch_node',
-                namespace=LaunchConfiguration('namespace'),
-                parameters=[{'button': ParameterValue(LaunchConfiguration('button'), value_type=int)}],
-                on_exit=Shutdown(reason='hold_switch_node has ended'),
-                output='screen',
-            ),
+            OpaqueFunction(function=nodes),
         ]
+    )
+
+
+def nodes(context: LaunchContext) -> list[LaunchDescriptionEntity]:
+    """Return the nodes. Check first: when launch fails, it leaves the processes that it started running."""
+    asked = context.launch_configurations
+    if not asked['button'].isdecimal():
+        raise ArgumentError(f"button: '{asked['button']}', must be a whole number from 0, as in joy's `buttons`")
+    launched_robot(f'{asked["namespace"]}/krang_dynamics', asked['params_file'])
+    actions = [_joystick(), _dynamics(), _hold_switch()]
+    for action in actions:
+        ExecutableInPackage(package=action.node_package, executable=action.node_executable).perform(context)
+    return actions
+
+
+def _joystick() -> Node:
+    return Node(
+        package='joy',
+        executable='joy_node',
+        namespace=LaunchConfiguration('namespace'),
+        parameters=[{'autorepeat_rate': 20.0}],  # a switch that is silent for 0.2 s counts as released
+        output='screen',
+    )
+
+
+def _dynamics() -> Node:
+    return Node(
+        package='krang_dynamics_ros',
+        executable='dynamics_node',
+        namespace=LaunchConfiguration('namespace'),
+        parameters=[LaunchConfiguration('params_file'), {'guiding.hold_required': True}],
+        on_exit=Shutdown(reason='dynamics_node has ended'),
+        output='screen',
+    )
+
+
+def _hold_switch() -> Node:
+    return Node(
+        package='krang_dynamics_ros',
+        executable='hold_switch_node',
+        namespace=LaunchConfiguration('namespace'),
+        parameters=[{'button': ParameterValue(LaunchConfiguration('button'), value_type=int)}],
+        on_exit=Shutdown(reason='hold_switch_node has ended'),
+        output='screen',
     )

@@ -162,6 +162,8 @@ def test_the_demo_starts_simulator_node_and_page(tmp_path: Path, installed: Path
         ((RSP,), 'dynamics.launch.py rviz:=true', f"package '{RVIZ}' not found"),
         ((RVIZ,), 'demo.launch.py', f"package '{RSP}' not found"),
         ((RSP, RVIZ), 'guiding.launch.py', "package 'joy' not found"),
+        ((RSP, RVIZ), 'guiding.launch.py params_file:=nowhere.yaml', "'nowhere.yaml', must be a file"),
+        ((RSP, RVIZ), 'guiding.launch.py button:=x', "button: 'x', must be a whole number"),
         ((RSP, RVIZ), 'dynamics.launch.py robot_file:=nowhere.yaml', 'nowhere.yaml'),
         ((RSP, RVIZ), 'demo.launch.py robot_file:=nowhere.yaml', 'nowhere.yaml'),
         ((RSP, RVIZ), 'demo.launch.py robot_description_topic:=/arm', 'the simulator wants robot_file'),

@@ -7,8 +7,13 @@ from __future__ import annotations
 
 import ast
 import re
+import runpy
+import sys
 from collections.abc import Iterator, Mapping
+from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
+from unittest.mock import MagicMock
 
 import numpy as np
 import pytest
@@ -17,6 +22,7 @@ import yaml
 pytest.importorskip('rclpy', reason='rclpy is not installed: the parameters of the simulator are not known')
 
 from krang_dynamics_ros import Wrench, load_robot
+from krang_dynamics_ros.core.errors import KrangDynamicsError
 from krang_dynamics_ros.core.files import krang_file
 from krang_dynamics_ros.core.parameters import Settings
 from krang_dynamics_ros.dynamics.factory import load_model
@@ -132,6 +138,43 @@ def test_the_switch_of_guiding_comes_often_enough_and_is_required() -> None:
     rate = ast.literal_eval(nodes['joy_node']['parameters'])[0]['autorepeat_rate']
     assert rate >= 2 / HOLD_TIMEOUT
     assert "{'guiding.hold_required': True}" in nodes['dynamics_node']['parameters']
+
+
+@pytest.fixture
+def guiding_nodes(monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Return what guiding.launch.py starts its nodes with, a function of a context; `launch` is a stand-in."""
+    monkeypatch.setattr(sys, 'modules', {**sys.modules})
+    for name in ('', '.actions', '.substitutions'):
+        sys.modules[f'launch{name}'] = MagicMock()
+    for name in ('', '.actions', '.parameter_descriptions', '.substitutions'):
+        sys.modules[f'launch_ros{name}'] = MagicMock()
+    return runpy.run_path(str(ROOT / 'launch' / 'guiding.launch.py'))['nodes']
+
+
+@pytest.mark.parametrize(
+    ('file', 'button', 'reason'),
+    [
+        (None, '5', 'must be a file'),
+        ('- a list', '5', 'must be a mapping'),
+        ('/**: {ros__parameters: {robot_file: nowhere.urdf}}', '5', r'nowhere\.urdf'),
+        ('/**: {ros__parameters: {robot_file: ""}}', '-1', "button: '-1', must be a whole number"),
+        ('/**: {ros__parameters: {robot_file: ""}}', '3', ''),
+    ],
+)
+def test_guiding_under_launch_reads_its_file_before_anything_starts(
+    guiding_nodes: Any, tmp_path: Path, file: str | None, button: str, reason: str
+) -> None:
+    path = tmp_path / 'guiding.yaml'
+    if file is not None:
+        path.write_text(file)
+    arguments = {'params_file': str(path), 'button': button, 'namespace': ''}
+    context = SimpleNamespace(launch_configurations=arguments)
+    if not reason:
+        assert len(guiding_nodes(context)) == 3
+        return
+    with pytest.raises(KrangDynamicsError, match=reason):
+        guiding_nodes(context)
+    assert not sys.modules['launch_ros.actions'].Node.called  # type: ignore[attr-defined]
 
 
 def test_the_demo_under_launch_is_that_of_make_run() -> None:
