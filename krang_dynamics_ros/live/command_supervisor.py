@@ -150,7 +150,8 @@ class CommandSupervisor:
             commands.sum_limits = np.where(bounded, urdf, np.inf)
             commands.rates = parameters.rates(settings)
             commands.guiding_rates = parameters.rates(settings, parameters.GUIDING_RATE)
-            self._guiding.limit_efforts(self.joints.order, np.minimum(commands.limits, commands.sum_limits))
+            limits, speeds = np.minimum(commands.limits, commands.sum_limits), settings['command_velocity_limits']
+            self._guiding.follow_commands(self.joints.order, limits, commands.all_rates, np.array(speeds))
         self._scale = parameters.command_scales(settings, commands.joint_names)
         if not commands.idle and self._latest is not None:
             torques = Torques(self._terms, self._latest.state.with_new_wrenches())

@@ -121,6 +121,8 @@ class Guiding:
             if x and x.lower is not None and x.upper is not None and x.lower < x.upper:
                 self._stops.lower[k], self._stops.upper[k] = x.lower, x.upper
         self._effort = np.array([(x.effort if x else None) or 0.0 for x in limits])
+        self._speed = np.array([(x.velocity if x else None) or np.inf for x in limits])
+        self._rate, self._fastest = np.full(len(limits), np.inf), self._speed  # of commands: rate and velocity limits
         settings.declare(SETTINGS)
         for name, defaults in zip(self._names, joint_defaults(model), strict=True):
             settings.declare(of_joint(name, defaults))
@@ -148,10 +150,14 @@ class Guiding:
         stops.stiffness, stops.damping = settings['stops.stiffness'], settings['stops.damping']
         stops.effort = self._effort.copy()
 
-    def limit_efforts(self, order: Array, limits: Array) -> None:
-        """Limit the stops to the limits of commands: `limits` (k) of the joints `order` (k)."""
-        self._stops.effort = self._effort.copy()
-        self._stops.effort[order] = limits
+    def follow_commands(self, order: Array, limits: Array, rates: Array, speeds: Array) -> None:
+        """Limit the stops to the limits of commands: those of the joints `order` (k), all (k).
+
+        `limits` in N m (N), `rates` in N m/s (N/s), `speeds` in rad/s (m/s; 0: none).
+        """
+        self._stops.effort, self._rate, self._fastest = self._effort.copy(), self._rate.copy(), self._speed.copy()
+        self._stops.effort[order], self._rate[order] = limits, rates
+        self._fastest[order] = np.minimum(self._speed[order], np.where(speeds > 0, speeds, np.inf))
 
     def status(self) -> tuple[str, str, Mapping[str, Any]]:
         """Return level, message and values for diagnostics; clear the list of joints that came too fast."""
@@ -174,10 +180,28 @@ class Guiding:
         unknown = [name for name, x in zip(self._names, self._stops.effort, strict=True) if not x]
         if unknown and 'stops' in used:
             words.append(f'no stops, for no effort limit is known: {", ".join(unknown[:5])}')
+        if 'stops' in used and loop.known:
+            words += self._slow_rates()
         level = 'warning' if words else 'ok'
         if reduced:
             words.append(f'reduced, for commands come late: {", ".join([*reduced][:5])}')
         return level, '; '.join(words) or 'on', values
+
+    def _slow_rates(self) -> list[str]:
+        """Return a message for each joint whose `command_rate_limits` is too slow for its stop.
+
+        Within the time in which a joint crosses its margin, its torque must be able to rise to its limit. A stop that
+        rises more slowly pushes on when the joint comes back: at a quarter of that rate it gives energy.
+        """
+        stops, own = self._stops, np.maximum(self.loop.inertias.own, 1e-9)
+        with np.errstate(divide='ignore', invalid='ignore'):
+            speed = np.minimum(self._fastest, stops.margins * np.sqrt(stops.wanted[0] / own))
+            needed = np.where(np.isfinite(stops.margins), stops.effort * speed / stops.margins, 0.0)
+        return [
+            f'{self._names[k]} has command_rate_limits {self._rate[k]:.4g}, too slow for its stop at {speed[k]:.3g}: '
+            f'must be at least {needed[k]:.4g}, or 0'
+            for k in np.flatnonzero(self._rate < 0.99 * needed)
+        ]
 
     def _reduced(self) -> dict[str, str]:
         """Return, by joint, the coefficients that are reduced."""

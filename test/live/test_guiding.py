@@ -266,3 +266,25 @@ def test_diagnostics_name_the_margin_that_a_fast_joint_takes(model: Model) -> No
     assert level == 'warning'
     assert words.startswith('q_2l came to its stop at 6, which takes a margin of ')
     assert arm.engine.guiding.status()[0] == 'ok'
+
+
+@pytest.mark.parametrize('case', range(20))
+def test_diagnostics_name_the_rate_limit_that_a_stop_takes(model: Model, case: int) -> None:
+    rng = np.random.default_rng(case)
+    joint, share = int(rng.integers(7)), float(rng.uniform(0.4, 0.95))
+    limits = model.robot.moving_joints[ORDER[joint]].limits
+    assert limits
+    speed = float(rng.uniform(0.2, 1.0))  # slower than the stop of any joint is made for
+    needed = limits.effort * speed / 0.15  # within the margin at that speed
+    speeds, slow, enough = [0.0] * 7, [0.0] * 7, [0.0] * 7
+    speeds[joint], slow[joint], enough[joint] = speed, share * needed, 1.01 * needed
+    arm = moved(guided(model, command_velocity_limits=speeds, command_rate_limits=slow), 0.0)
+    level, words, _ = arm.engine.guiding.status()
+    assert level == 'warning'
+    assert words.startswith(f'{JOINTS[joint]} has command_rate_limits {slow[joint]:.4g}, too slow for its stop')
+    assert f'must be at least {needed:.4g}' in words
+    for rates in (enough, [0.0] * 7):
+        arm = moved(guided(model, command_velocity_limits=speeds, command_rate_limits=rates), 0.0)
+        assert arm.engine.guiding.status()[0] == 'ok'
+    arm = moved(guided(model, total_terms=['gravity', 'damping'], command_rate_limits=slow), 0.0)
+    assert arm.engine.guiding.status()[0] == 'ok', 'there is no stop'

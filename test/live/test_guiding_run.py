@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
@@ -35,7 +35,9 @@ class Thrown(NamedTuple):
     depth: float  # rad into the margin
 
 
-def thrown(rate: float, delays: tuple[int, int], joint: int, rng: np.random.Generator, rotors: float = 1.0) -> Thrown:
+def thrown(
+    rate: float, delays: tuple[int, int], joint: int, rng: np.random.Generator, rotors: float = 1.0, **given: Any
+) -> Thrown:
     """Throw a joint at its stop as fast as the margin is made for, at most at the velocity limit."""
     known = arm(FRICTION, rotors)
     real, dynamics, side = off_by(known, 0.1, rng), dynamics_of(known), rng.choice([-1, 1])
@@ -47,7 +49,7 @@ def thrown(rate: float, delays: tuple[int, int], joint: int, rng: np.random.Gene
     inertia, left = dynamics.A(q)[joint, joint], (limits.effort or 0.0) - abs(dynamics.Q(q)[joint])
     speed = min(0.99 * np.sqrt(left * MARGIN / inertia), limits.velocity or 0.0)
     q[joint] -= side * 0.3
-    guided = Guided(known, real, q.tolist(), rate, delays, total_terms=['gravity', 'stops']).begin()
+    guided = Guided(known, real, q.tolist(), rate, delays, total_terms=['gravity', 'stops'], **given).begin()
     guided.sim.dq = np.zeros(3)
     guided.sim.dq[joint] = side * speed
     guided.run(0.8)
@@ -71,6 +73,18 @@ def test_a_joint_thrown_at_its_stop_does_not_touch_it_and_comes_back_slowly(
         assert not found.touched, found
         assert found.speed_left <= 0.7, found
         assert found.work <= 0.01, found
+
+
+@pytest.mark.parametrize('joint', range(3))
+def test_a_stop_takes_energy_at_the_rate_limit_that_diagnostics_ask_for_and_gives_it_far_below(
+    joint: int, rng: np.random.Generator
+) -> None:
+    asked = np.array([150.0, 150.0, 60.0]) * 3.0 / MARGIN  # to the limit, within the margin at the velocity limit
+    found = thrown(1000, (0, 1), joint, rng, command_rate_limits=asked.tolist())
+    assert not found.touched
+    assert found.speed_left <= 0.7
+    assert found.work <= 0.01
+    assert thrown(1000, (0, 1), joint, rng, command_rate_limits=(asked / 5).tolist()).work > 0.01
 
 
 def random_pushes(rng: np.random.Generator, force: float = 30.0) -> Push:
