@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..core.spatial import Array
+from ..dynamics.factory import Model
 from .state_checks import Check
 
 MIN_SIGNED_SHARE = 0.1  # of a joint's limit: friction alone can turn the sign of a smaller effort
@@ -83,6 +84,32 @@ COMMAND_CHECKS = (
     MEASURED_EFFORT, POSITION, START_TRAVEL, OBEDIENCE, WRENCH_SHARE, PAYLOAD, MISSING, SILENCE, OTHERS, CONTROLLER,
     SPEED, HOLD, GUIDED_WRENCH,
 )  # fmt: skip
+
+
+class JointData:
+    """Limits of all joints (n) and the indices of the commanded joints (k)."""
+
+    def __init__(self, model: Model, joints: Sequence[str]) -> None:
+        moving, self.names = model.robot.moving_joints, model.dynamics.joint_names
+        self.order = np.array([self.names.index(name) for name in joints], dtype=int)
+        limits = [joint.limits for joint in moving]
+        self.effort = np.array([limit.effort or 0.0 if limit else 0.0 for limit in limits])
+        ends = [(limit.lower, limit.upper) if limit else (None, None) for limit in limits]
+        self.endless = np.array([lower is None or lower == upper for lower, upper in ends])
+        self.bounds = np.array(
+            [(-np.inf, np.inf) if free else end for free, end in zip(self.endless, ends, strict=True)], dtype=float
+        ).reshape(-1, 2).T  # fmt: skip
+        self.sliding = np.array([joint.kind == 'prismatic' for joint in moving])
+        self._turns = (self.endless & ~self.sliding)[self.order]
+
+    def unit(self, k: int) -> str:
+        """Return the unit of a joint's torque or force."""
+        return 'N' if self.sliding[k] else 'N m'
+
+    def moved(self, q: Array, start: Array) -> Array:
+        """Return the travel of the commanded joints (k) from `start` (n) to q (n), modulo 2 pi if continuous."""
+        way = (q - start)[self.order]
+        return np.asarray(np.where(self._turns, (way + np.pi) % (2 * np.pi) - np.pi, way))
 
 
 def unmeasured(measured: Array, limits: Array) -> bool:

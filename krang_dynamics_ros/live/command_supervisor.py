@@ -10,23 +10,24 @@ import numpy as np
 from ..core.errors import ArgumentError
 from ..core.parameters import Settings, named
 from ..core.spatial import Array
-from ..core.wrench import Load, Wrench
 from ..dynamics.factory import Model
 from ..dynamics.state import State
-from ..dynamics.terms import TERMS, Torques
+from ..dynamics.terms import Torques
 from . import command_checks as checks
 from . import parameters
+from .command_checks import JointData
+from .command_contributions import CommandContributions
 from .commands import Commands, Stage
 from .controller_watch import ControllerWatch, Endpoint
 from .firmware import FirmwareTorque, is_of_firmware
-from .guiding import Guiding, HoldSwitch, conflict
+from .guiding import Guiding, HoldSwitch
 from .payloads import PayloadSpec
 from .robot_inputs import RobotInputs, known_joint
+from .start_checks import StartChecks
 
 Clock = Callable[[], float]  # seconds
 Measured = Callable[[State], Array | None]
 ENABLE = 'effort_commands/enable'
-HELD_PERIODS = 3.0  # maximum age of guiding torques: a damper that is held for longer is no damper
 NOTHING_SENT = 'this node has sent nothing yet, so the present command of the controller is not known'
 
 
@@ -36,32 +37,6 @@ class CommandStatus(NamedTuple):
     level: str
     message: str
     values: dict[str, str]
-
-
-class JointData:
-    """Limits of all joints (n) for the checks, and the indices of the commanded joints (k)."""
-
-    def __init__(self, model: Model, joints: Sequence[str]) -> None:
-        moving, self.names = model.robot.moving_joints, model.dynamics.joint_names
-        self.order = np.array([self.names.index(name) for name in joints], dtype=int)
-        limits = [joint.limits for joint in moving]
-        self.effort = np.array([limit.effort or 0.0 if limit else 0.0 for limit in limits])
-        ends = [(limit.lower, limit.upper) if limit else (None, None) for limit in limits]
-        self.endless = np.array([lower is None or lower == upper for lower, upper in ends])
-        self.bounds = np.array(
-            [(-np.inf, np.inf) if free else end for free, end in zip(self.endless, ends, strict=True)], dtype=float
-        ).reshape(-1, 2).T  # fmt: skip
-        self.sliding = np.array([joint.kind == 'prismatic' for joint in moving])
-        self._turns = (self.endless & ~self.sliding)[self.order]
-
-    def unit(self, k: int) -> str:
-        """Return the unit of a joint's torque or force."""
-        return 'N' if self.sliding[k] else 'N m'
-
-    def moved(self, q: Array, start: Array) -> Array:
-        """Return the travel of the commanded joints (k) from `start` (n) to q (n), modulo 2 pi if continuous."""
-        way = (q - start)[self.order]
-        return np.asarray(np.where(self._turns, (way + np.pi) % (2 * np.pi) - np.pi, way))
 
 
 class CommandSupervisor:
@@ -82,8 +57,8 @@ class CommandSupervisor:
         firmware: FirmwareTorque | None = None,
     ) -> None:
         """`measured` returns the measured drive torques (n; N m, N) of a state; None if efforts mean other torques."""
-        self._settings, self._dynamics, self._inputs, self._terms = settings, model.dynamics, inputs, guiding.terms
-        self._measured, self.clock, self._firmware, self._guiding = measured, clock, firmware, guiding
+        self._settings, self._inputs, self._guiding, self._terms = settings, inputs, guiding, guiding.terms
+        self._measured, self.clock = measured, clock
         self.arrivals: Clock = clock
         self.stamps: Clock = clock  # clock of this machine, for the check of the stamps
         names = [known_joint(model, 'command_joints', name) for name in named(settings['command_joints'])]
@@ -96,16 +71,14 @@ class CommandSupervisor:
         self._no_test = [0.0] * len(settings['command_test'])
         settings.update({'command_enabled': False, 'command_test': self._no_test})
         self.watch = ControllerWatch(settings['command_controller'])
-        self.controller_joints: dict[str, tuple[str, ...] | None] = {}  # parameter `joints` by node; None: it has none
         self._others: Sequence[str] = ()
         self._latest: Torques | None = None
         self._at = self._arrived = -np.inf  # arrival of its state, by both clocks
-        self._known_at: dict[str, float] = {}  # time of the last value of each contribution
-        self._known: dict[str, Array] = {}
         self._start: Array | None = None  # positions (n) when commands began to rise from zero
         self._ever = self._enabled = False  # enabled at least once; last value of the parameter
-        self._firmware_known = True  # whether the firmware torque is known at the latest state
-        self.scaled: dict[str, float] = {}  # factor of each hand whose wrench is scaled
+        dynamics, commands = model.dynamics, self.commands
+        self.contributions = CommandContributions(settings, dynamics, self.joints, commands, guiding, firmware)
+        self.start_checks = StartChecks(settings, dynamics, inputs, self.joints, commands, self.hold, firmware)
         settings.require(self._check)
         settings.on_change(self._apply)
 
@@ -123,22 +96,12 @@ class CommandSupervisor:
         if changed and not self.commands.idle:
             raise ArgumentError(f'{changed[0]} cannot change while commands are sent; disable first')
         if not self.commands.idle:
-            self._refuse_lost_gravity(values)
-            if why := conflict(values['total_terms']):
-                raise ArgumentError(why)
+            self.start_checks.check_terms(values)
         if self.commands.joint_names and self._fresh(self.clock()) and self._latest is not None:
             for hand in self._inputs.hands:
                 new = PayloadSpec.by(values, hand)
                 if new != PayloadSpec.by(self._settings, hand):
-                    self._refuse_heavy(hand, new, self._latest.state.q)
-
-    def _refuse_heavy(self, hand: str, payload: PayloadSpec, q: Array) -> None:
-        """Raise `ArgumentError` if a joint cannot hold the weight of a payload at a pose (n)."""
-        link = self._inputs.hands[hand].link
-        weight = self._dynamics.weights(q, [Load(link, payload.body(f'{hand}.payload'), '', '')])[0]
-        torque = self._dynamics.wrench_torque(q, [Wrench.of(link, weight, '', '')])
-        if why := checks.too_heavy(self.joints.names, torque, self.joints.effort):
-            raise ArgumentError(f'{hand}.payload: {payload.mass:g} kg is too heavy here: {why}')
+                    self.start_checks.check_payload(hand, new, self._latest.state.q)
 
     def _apply(self) -> None:
         commands, settings = self.commands, self._settings
@@ -155,7 +118,7 @@ class CommandSupervisor:
         self._scale = parameters.command_scales(settings, commands.joint_names)
         if not commands.idle and self._latest is not None:
             torques = Torques(self._terms, self._latest.state.with_new_wrenches())
-            commands.replace(self.clock(), *self._contributions(torques, self.clock()))
+            commands.replace(self.clock(), *self.contributions.of(torques, self.clock()))
         was, self._enabled = self._enabled, settings['command_enabled']
         if was and not self._enabled:
             commands.disable(self.clock())
@@ -168,8 +131,8 @@ class CommandSupervisor:
         self._latest, self._at, self._arrived = torques, now, self.arrivals()
         if self.commands.idle:
             return None
-        contributions = self._contributions(torques, now)
-        self._follow_firmware(torques.state)
+        contributions = self.contributions.of(torques, now)
+        self.contributions.update_firmware(torques.state)
         self._watch(now, new_state=True)
         return self._sent(self.commands.update(now, *contributions))
 
@@ -183,14 +146,6 @@ class CommandSupervisor:
         held = held if held <= timeout else 0.0  # a recording
         low_pass = 1 / (2 * np.pi * states.velocity_cutoff) if states.velocity_cutoff else 0.0
         return float(min(max(behind, 0.0) + max(held, 0.0), timeout) + low_pass)
-
-    def _follow_firmware(self, state: State) -> None:
-        """Update the firmware torque of the commands for a state."""
-        if self._firmware is not None and self._firmware.adds_anything:
-            torque = self._firmware.torque(state.q, state.dq)
-            self._firmware_known = torque is not None and bool(np.isfinite(torque @ torque))
-            if torque is not None and self._firmware_known:
-                self.commands.robot = torque[self.joints.order]
 
     def tick(self) -> Array | None:
         """Return the command (k; in units of the controller) to send now, or None; call it at least every 10 ms."""
@@ -221,57 +176,6 @@ class CommandSupervisor:
         if not self.commands.live and any(self._settings['command_test']):
             self._settings.update({'command_test': self._no_test})
 
-    def _contributions(self, torques: Torques, now: float) -> tuple[dict[str, Array], dict[str, Array], list[str]]:
-        """Return the contributions to the total (k) by name, the guiding torques (k) by name, and which of these fade.
-
-        A term without a value now keeps its last one; a guiding term does not. A guiding term that was removed from the
-        total is computed at the present state until it has faded.
-        """
-        order = self.joints.order
-        contributions: dict[str, Array] = {}
-        guiding: dict[str, Array] = {}
-        names = named(self._settings['total_terms'])
-        fading = [name for name in self.commands.guided if name not in names]
-        for name in (*names, *fading):
-            if name == 'wrench':
-                contributions |= self._wrench_contributions(torques.state)
-            elif TERMS[name].guiding:
-                torque = self._friction(torques) if name == 'friction' else torques.term(name)
-                if torque is not None:
-                    guiding[name], self._known_at[name] = torque[order], now
-            elif (torque := torques.term(name)) is not None:
-                contributions[name], self._known_at[name] = torque[order], now
-            elif name in self._known:
-                contributions[name] = self._known[name]
-        if any(self._settings['command_test']):
-            contributions['command_test'] = np.array(self._settings['command_test'])
-        self._known = contributions
-        if guiding:
-            self.commands.guiding_hold = HELD_PERIODS * self._guiding.loop.period
-        return contributions, guiding, fading
-
-    def _friction(self, torques: Torques) -> Array | None:
-        """Return the friction torque (n) that commands give back, without the part that the firmware gives."""
-        given, friction = torques.friction_given(), torques.term('friction')
-        if given is None or friction is None or self._firmware is None:
-            return given
-        left = self._firmware.friction_left(friction, self._dynamics.viscous * torques.state.velocity)
-        ours = given - (friction - left)
-        return np.where(ours * given > 0, ours, 0.0)
-
-    def _wrench_contributions(self, state: State) -> dict[str, Array]:
-        """Return the torque (k) of each hand's wrench, scaled as a whole if it exceeds a joint's limit."""
-        contributions, self.scaled = {}, {}
-        for hand, wrench in state.wrenches_by_hand().items():
-            torque = self._dynamics.wrench_torque(state.q, [wrench])
-            if not np.isfinite(torque @ torque):
-                continue
-            factor = checks.scaled_share(torque, self.joints.effort)
-            if factor < 1:
-                self.scaled[hand] = factor
-            contributions[f'wrench {hand}'] = factor * torque[self.joints.order]
-        return contributions
-
     # Faults --------------------------------------------------------------------------------------------------------
 
     def fail(self, why: str) -> None:
@@ -296,8 +200,7 @@ class CommandSupervisor:
             return f'effort_commands are published by {" and ".join(self._others)} too; stop all publishers but one'
         return (
             self._silence(now)
-            or self._missing_term()
-            or self._firmware_fault()
+            or self.contributions.fault(None if self._latest is None else self._latest.state, self._at)
             or self._too_fast()
             or self._inputs.checks.fault(int(self.arrivals() * 1e9))
         )
@@ -320,26 +223,12 @@ class CommandSupervisor:
         age = f'no complete joint state for {now - self._at:.2g} s'
         return f'{age}, must be at most {self._settings["state_timeout"]:g} s{which}'
 
-    def _missing_term(self) -> str:
-        """Return a message if a term of the total has had no value for longer than `state_timeout`, or ''."""
-        earliest = self._at - self._settings['state_timeout']
-        terms = [name for name in named(self._settings['total_terms']) if name != 'wrench']
-        unknown = [name for name in terms if self._known_at.get(name, -np.inf) < earliest]
-        if not unknown or self._latest is None:
-            return ''
-        if self._latest.state.dq is None and any(TERMS[name].needs_velocity for name in unknown):
-            return f'torque/total is not known: no velocities for {", ".join(unknown)}'
-        return f'torque/total is not known: no finite numbers for {", ".join(unknown)}'
-
     def _too_fast(self) -> str:
         limits = self._settings['command_velocity_limits']
         if not any(limits) or self._latest is None or self._latest.state.velocities is None:
             return ''
         velocity = self._latest.state.velocities[self.joints.order]
         return checks.too_fast(self.commands.joint_names, velocity, np.array(limits))
-
-    def _firmware_fault(self) -> str:
-        return '' if self._firmware_known else 'torque/robot is not known: no velocities or no finite numbers'
 
     def _drive_fault(self, now: float) -> str:
         """Return a message if a joint moves or measures effort against its commands, or ''."""
@@ -368,22 +257,22 @@ class CommandSupervisor:
         """Enable commands; return the notes for the person, or raise `ArgumentError` with the reason of the refusal."""
         if self.commands.live:
             return 'enabled already'
-        now, commands = self.clock(), self.commands
-        self._refuse_impossible()
-        endpoint = self._endpoint(now)
-        torques = self._known_torques(now)
-        self._refuse_implausible(torques.state)
-        total, *_ = self._contributions(torques, now)
+        now, commands, start = self.clock(), self.commands, self.start_checks
         again = commands.stage is Stage.FALLING
-        measured, note = (None, '') if again else self._measured_start(torques.state, total)
+        start.check_settings(now)
+        endpoint = self.watch.choose_for(commands.joint_names, now, falling=again)
+        torques = self._known_torques(now)
+        start.check_state(torques.state, int(self.stamps() * 1e9))
+        total, *_ = self.contributions.of(torques, now)
+        measured, note = (None, '') if again else start.initial_effort(self._measured(torques.state), total)
         commands.enable(now, total, measured)
         from_zero = self._start is not None if again else measured is None
         self._start = torques.state.q.copy() if from_zero else None
-        self._obedience = checks.Obedience(commands.joint_names, self._reference)
+        self._obedience = checks.Obedience(commands.joint_names, start.reference)
         self._ever, self._released = True, ''
         self.watch.bind(endpoint)
         self._mirror()
-        notes = [note, self._joints_note(endpoint), self._gravity_note(torques)]
+        notes = [note, self.watch.joints_note(endpoint), start.gravity_note(torques)]
         return '; '.join(filter(None, [f'enabled for {endpoint.node}', *notes]))
 
     def disable(self) -> str:
@@ -392,97 +281,16 @@ class CommandSupervisor:
         self._mirror()
         return 'disabled'
 
-    def _refuse_impossible(self) -> None:
-        names = self.commands.joint_names
-        if not self._settings['command_allowed']:
-            raise ArgumentError('command_allowed is false: nothing may enable commands')
-        if not names:
-            raise ArgumentError('no joints to command: set command_joints, and start again')
-        self._refuse_lost_gravity(self._settings)
-        if why := conflict(self._settings['total_terms']) or self.hold.fault(self.clock()):
-            raise ArgumentError(why)
-        limits = self._settings['command_limits']
-        if unknown := [name for name, limit in zip(names, limits, strict=True) if not limit > 0]:
-            raise ArgumentError(f'no effort limit is known for {", ".join(unknown)}; set command_limits')
-
-    def _refuse_lost_gravity(self, values: Mapping[str, Any] | Settings) -> None:
-        """Raise `ArgumentError` if commands would be without gravity where the firmware adds it: -Q would be sent."""
-        adds_gravity = self._firmware is not None and 'gravity' in self._firmware.adds
-        if adds_gravity and 'gravity' not in values['total_terms']:
-            raise ArgumentError(
-                'robot.adds contains gravity, total_terms does not: commands would cancel the gravity compensation; '
-                'put gravity in both or in neither'
-            )
-
-    def _endpoint(self, now: float) -> Endpoint:
-        endpoint, bound = self.watch.choose(now), self.watch.bound
-        if self.commands.stage is Stage.FALLING and bound is not None and endpoint.gid != bound.gid:
-            raise ArgumentError(f'commands still fall for {bound.node}; enable for {endpoint.node} when they are off')
-        joints = self.controller_joints.get(endpoint.node)
-        if joints is not None and joints != self.commands.joint_names:
-            raise ArgumentError(
-                f'{endpoint.node} has joints [{", ".join(joints)}], command_joints is '
-                f'[{", ".join(self.commands.joint_names)}]: must be the same, in the same order'
-            )
-        return endpoint
-
-    def _gravity_note(self, torques: Torques) -> str:
-        """Return a note on joints where the gravity torque of the firmware differs from ours, or ''."""
-        gravity = torques.term('gravity')
-        if self._firmware is None or gravity is None:
-            return ''
-        limits = self.joints.effort.copy()
-        limits[self.joints.order] = self._reference
-        differences = self._firmware.gravity_difference(torques.state.q, gravity, limits)
-        names = [f'{self.joints.names[k]} {x:+.1f} {self.joints.unit(k)}' for k, x in differences.items()]
-        return f"the robot's own gravity torque differs from ours: {', '.join(names)}" if names else ''
-
-    def _joints_note(self, endpoint: Endpoint) -> str:
-        known = self.controller_joints.get(endpoint.node) is not None
-        return '' if known else 'the order of its joints could not be checked: it has no parameter `joints`'
-
     def _known_torques(self, now: float) -> Torques:
         latest = self._latest
         if latest is not None and self._fresh(now):
-            self._contributions(latest, now)  # updates the terms that are requested now
-            self._follow_firmware(latest.state)
+            self.contributions.of(latest, now)  # updates the terms that are requested now
+            self.contributions.update_firmware(latest.state)
         if why := self._fault(now):
             raise ArgumentError(why)
         if latest is None:
             raise ArgumentError(self._silence(now))
         return latest
-
-    def _refuse_implausible(self, state: State) -> None:
-        if why := self._outside(state):
-            raise ArgumentError(why)
-        why = self._inputs.checks.clock_fault(int(self.stamps() * 1e9))
-        if why and self._settings['state_clock'] == 'same':
-            raise ArgumentError(why)
-        for hand in self._inputs.hands:
-            self._refuse_heavy(hand, PayloadSpec.by(self._settings, hand), state.q)
-
-    def _outside(self, state: State) -> str:
-        return checks.outside_limits(self.joints.names, state.q, self.joints.bounds, self.joints.sliding)
-
-    @property
-    def _reference(self) -> Array:
-        """Limits (k) for the comparison of efforts: those of the URDF, or `command_limits` where it has none."""
-        urdf = self.joints.effort[self.joints.order]
-        return np.asarray(np.where(urdf > 0, urdf, self._settings['command_limits']))
-
-    def _measured_start(self, state: State, total: Mapping[str, Array]) -> tuple[Array | None, str]:
-        """Return the efforts (k) to start from (None: zero), and a note for the answer of the service."""
-        effort = self._measured(state)
-        if self._settings['command_start'] == 'zero' or effort is None or np.isnan(effort[self.joints.order]).all():
-            return None, 'from zero'
-        measured, limits = effort[self.joints.order], self._reference
-        if checks.unmeasured(measured, limits):
-            return None, 'from zero: efforts are not measured, or brakes hold the joints'
-        names = self.commands.joint_names
-        needed = np.sum([*total.values()], axis=0) if total else np.zeros(len(names))
-        if why := checks.implausible_effort(names, measured, needed, limits):
-            raise ArgumentError(why)
-        return np.where(np.isnan(measured), self.commands.robot, measured), 'from the measured efforts'
 
     # Other events --------------------------------------------------------------------------------------------------
 
@@ -519,7 +327,7 @@ class CommandSupervisor:
 
     def on_controller_joints(self, node: str, joints: tuple[str, ...] | None) -> None:
         """Store the parameter `joints` of a controller's node (None: it has none); fail if it differs from ours."""
-        self.controller_joints[node] = joints
+        self.watch.joints[node] = joints
         bound = self.watch.bound
         if joints is not None and bound is not None and bound.node == node and joints != self.commands.joint_names:
             self.fail(f'{node} has joints [{", ".join(joints)}], must be equal to command_joints')
@@ -557,7 +365,7 @@ class CommandSupervisor:
 
     def _why_off(self) -> str:
         try:
-            self._refuse_impossible()
+            self.start_checks.check_settings(self.clock())
         except ArgumentError as error:
             return f'{error}; '
         return ''
@@ -570,7 +378,8 @@ class CommandSupervisor:
         found += [f'{name} is slowed by its rate limit, cause: {cause}' for name, cause in commands.slowed.items()]
         if commands.idle:
             return found
-        found += [f'wrench {hand} is scaled to {factor:.2f}: limits' for hand, factor in self.scaled.items()]
-        if self._latest is not None and (why := self._outside(self._latest.state)):
+        scaled = self.contributions.scaled.items()
+        found += [f'wrench {hand} is scaled to {factor:.2f}: limits' for hand, factor in scaled]
+        if self._latest is not None and (why := self.start_checks.outside_limits(self._latest.state)):
             found.append(why)
         return [*found, *self._inputs.checks.warnings()]

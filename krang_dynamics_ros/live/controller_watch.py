@@ -40,6 +40,7 @@ class ControllerWatch:
         self.name = name
         self.endpoints: dict[str, Endpoint] = {}
         self.bound: Endpoint | None = None  # that commands are or were enabled for, until they are enabled again
+        self.joints: dict[str, tuple[str, ...] | None] = {}  # parameter `joints` by node; None: it has none
         self._seen: dict[str, float] = {}  # time at which each endpoint appeared
         self._allowed: frozenset[str] = frozenset()  # GIDs that were present when commands were enabled
         self._present = False  # whether the bound endpoint is present
@@ -70,8 +71,29 @@ class ControllerWatch:
     def _known_or_old(self, endpoint: Endpoint, now: float) -> bool:
         return bool(endpoint.node) or now - self._seen[endpoint.gid] >= NAME_TIMEOUT
 
-    def choose(self, now: float) -> Endpoint:
-        """Return the endpoint to enable commands for, or raise `ArgumentError` with the names of the subscribers."""
+    def choose_for(self, joint_names: tuple[str, ...], now: float, *, falling: bool) -> Endpoint:
+        """Return the endpoint to enable commands of these joints for, or raise `ArgumentError` with the reason.
+
+        Commands that fall can rise again only for the endpoint that they fall for.
+        """
+        endpoint, bound = self._choose(now), self.bound
+        if falling and bound is not None and endpoint.gid != bound.gid:
+            raise ArgumentError(f'commands still fall for {bound.node}; enable for {endpoint.node} when they are off')
+        joints = self.joints.get(endpoint.node)
+        if joints is not None and joints != joint_names:
+            raise ArgumentError(
+                f'{endpoint.node} has joints [{", ".join(joints)}], command_joints is '
+                f'[{", ".join(joint_names)}]: must be the same, in the same order'
+            )
+        return endpoint
+
+    def joints_note(self, endpoint: Endpoint) -> str:
+        """Return a note if the order of the joints of an endpoint is not known, or ''."""
+        known = self.joints.get(endpoint.node) is not None
+        return '' if known else 'the order of its joints could not be checked: it has no parameter `joints`'
+
+    def _choose(self, now: float) -> Endpoint:
+        """Return the only controller, or raise `ArgumentError` with the names of the subscribers."""
         unknown = [e for e in self.endpoints.values() if not self._known_or_old(e, now)]
         if unknown:
             raise ArgumentError(f'{NAMELESS} subscribes to effort_commands: try again within {NAME_TIMEOUT:g} s')

@@ -808,7 +808,7 @@ def test_a_wrench_is_scaled_for_all_joints_that_it_loads_and_not_only_for_the_co
     arm = Arm(model, total_terms=['gravity', 'wrench'], command_joints=['q_7l', 'q_1l']).on()
     force = np.array([3e3, 3e3, 3e3])
     arm.run(3.0, wrench=lambda k: force)
-    factor = arm.supervisor.scaled['left']
+    factor = arm.supervisor.contributions.scaled['left']
     wrench = arm.engine.inputs.hands['left']
     link = wrench.link
     whole = arm.engine.dynamics.wrench_torque(arm.q, [Wrench.of(link, np.concatenate([force, np.zeros(3)]), '', '')])
@@ -915,7 +915,7 @@ def test_a_test_torque_is_zero_after_every_end(model: Model, end: str) -> None:
     assert arm.settings['command_test'] == [0.0] * 7
     arm.supervisor.enable()
     arm.run(0.5)
-    assert 'command_test' not in arm.supervisor._contributions(arm.supervisor._latest, arm.time)
+    assert 'command_test' not in arm.supervisor.contributions.of(arm.supervisor._latest, arm.time)
 
 
 def test_a_test_torque_is_refused_while_commands_are_off_or_beyond_its_range(model: Model) -> None:
