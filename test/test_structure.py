@@ -102,11 +102,12 @@ def test_no_two_modules_import_each_other() -> None:
     list(TopologicalSorter({name: imports_of(name)[0] for name in MODULES}).static_order())
 
 
-def test_three_modules_know_pinocchio_nodes_know_ros_and_the_page_knows_viser() -> None:
+def test_only_the_backend_imports_pinocchio_only_nodes_ros_and_only_the_page_viser() -> None:
     outside = {name: imports_of(name)[1] for name in MODULES}
     assert {name for name, others in outside.items() if 'pinocchio' in others} == {
         'dynamics/pinocchio_model',
         'dynamics/dynamics',
+        'dynamics/kinematics',
     }
     assert {name.split('/')[0] for name, others in outside.items() if others & ROS} == {'nodes'}
     assert {name.split('/')[0] for name, others in outside.items() if 'viser' in others} == {'page'}

@@ -11,7 +11,8 @@ from numpy.typing import ArrayLike
 from ..core.errors import ArgumentError, SingularityError
 from ..core.spatial import Array
 from ..core.wrench import DIRECTIONS
-from .dynamics import Dynamics, Frame
+from .dynamics import Dynamics
+from .kinematics import Frame
 
 SINGULAR = 1e-8  # smallest over largest mobility, below which M_x has fewer than about eight correct digits
 
