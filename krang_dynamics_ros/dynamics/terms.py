@@ -149,7 +149,7 @@ class Terms:
 
     def finite(self, name: str, torque: Array | None) -> Array | None:
         """Return a torque (n), or None if its numbers or their squares are not finite; the reason goes to `faults`."""
-        if torque is None or math.isfinite(torque @ torque):
+        if torque is None or math.isfinite(torque.dot(torque)):
             return torque
         k = int(np.argmax(np.where(np.isnan(torque), np.inf, np.abs(torque))))
         self.faults[name] = f'{torque[k]:.3g} for {self._joint_names[k]}, must be finite, and its square too'

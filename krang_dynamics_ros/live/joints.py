@@ -17,6 +17,8 @@ from .position_velocity import next_velocity
 from .state_checks import JointBounds, RefusedSamples, StateChecks, seconds_between
 from .timeline import NEVER, Delay, Timeline
 
+MAX_SQUARES = MAX_QUANTITY**2  # a smaller sum of squares has no number that is too large, and no NaN
+
 
 class Layout(NamedTuple):
     """Indices of the joints of a message."""
@@ -40,6 +42,7 @@ class JointTable:
         self.joint_names = tuple(joint_names)
         self.timeout = timeout
         self.numbers: Array = np.full((columns, len(self.joint_names)), np.nan)
+        self._columns = tuple(self.numbers)  # views: iterating over the matrix would make new ones each time
         self.refusals = Refusals()
         self.timeline = Timeline()
         self.timeline.on_reset(self.forget)
@@ -81,7 +84,7 @@ class JointTable:
 
     def within(self, quantity: str, values: Array, layout: Layout, *, may_be_unknown: bool = False) -> bool:
         """Return whether numbers of a message are finite and not too large; note a refusal if not. NaN is unknown."""
-        if values @ values <= MAX_QUANTITY:  # fast test of all; the tests below find the fault
+        if values.dot(values) <= MAX_SQUARES:  # fast test of all; the tests below find the fault
             return True
         good = np.abs(values) <= MAX_QUANTITY
         if may_be_unknown:
@@ -102,7 +105,7 @@ class JointTable:
 
     def _put(self, layout: Layout, columns: Sequence[Array], stamp: int, now: int) -> None:
         self.timeline.advance(stamp, now)
-        for column, values in zip(self.numbers, columns, strict=True):
+        for column, values in zip(self._columns, columns, strict=True):
             column[layout.ours] = values
         self._stamp[layout.ours], self._arrival[layout.ours] = stamp, now
         self._whole_at = now if layout.whole else NEVER
@@ -171,12 +174,12 @@ class JointStates(JointTable):
     @property
     def moving(self) -> bool:
         """Whether every joint's velocity is known."""
-        return not math.isnan(self.velocity @ self.velocity)
+        return not math.isnan(self.velocity.dot(self.velocity))
 
 
 def _known(effort: Array) -> Array:
     """Return efforts, with NaN for those that are not finite or too large."""
-    return effort if effort @ effort <= MAX_QUANTITY else np.where(np.abs(effort) <= MAX_QUANTITY, effort, np.nan)
+    return effort if effort.dot(effort) <= MAX_SQUARES else np.where(np.abs(effort) <= MAX_QUANTITY, effort, np.nan)
 
 
 class JointTorques(JointTable):
@@ -308,7 +311,7 @@ class JointTracker(JointStates):
     def _follows(self, layout: Layout, columns: Columns, stamp: int, now: int) -> bool:
         """Return whether the steps from the samples before are plausible; note a refusal if not."""
         moved = columns[0] - self.position[layout.ours]
-        if moved @ moved <= self._max_squared_step and not self._refused.any and not self.checks.compares:
+        if moved.dot(moved) <= self._max_squared_step and not self._refused.any and not self.checks.compares:
             return True  # fast test
         ours = layout.ours
         seconds = seconds_between((self._stamp[ours], self._arrival[ours]), stamp, now)

@@ -232,6 +232,7 @@ READERS: dict[str, Callable[[Read, str, bytes, int], Message]] = {
 
 HEAD = 12  # offset of the frame and the names
 QUANTITIES = ('position', 'velocity', 'effort')
+DOUBLE = np.dtype('<f8')
 
 
 class _Column(NamedTuple):
@@ -245,7 +246,9 @@ class _Layout(NamedTuple):
     head: bytes  # frame and names
     names: tuple[str, ...]
     columns: tuple[_Column, ...]  # positions, velocities, efforts
-    numbers: np.dtype[np.void]  # the same columns as fields of the whole message, read at once
+    start: int  # offset of the first number
+    doubles: int  # from there to the last number; between two columns lies the size of the second, as one double
+    slices: tuple[slice, ...]  # the columns in these doubles
 
 
 class JointStateReader:
@@ -322,18 +325,23 @@ def _layout(raw: bytes, frame: str, names: Sequence[str], columns: Sequence[Arra
         end = start + 8 * size
     if end > len(raw):
         return None
-    fields: Any = {
-        'names': QUANTITIES,
-        'formats': [('<f8', (column.size,)) for column in table],
-        'offsets': [column.start for column in table],
-        'itemsize': len(raw),
-    }
-    layout = _Layout(head, tuple(names), tuple(table), np.dtype(fields))
+    layout = _Layout(head, tuple(names), tuple(table), *_doubles(table))
     found = _numbers(raw, layout, 0)
     same = found is not None and all(
         np.array_equal(x, y, equal_nan=True) for x, y in zip(found[1:4], columns, strict=True)
     )
     return layout if same else None
+
+
+def _doubles(columns: Sequence[_Column]) -> tuple[int, int, tuple[slice, ...]]:
+    """Return the offset and number of the doubles that hold all columns, and the columns' slices."""
+    filled = [column for column in columns if column.size]
+    if not filled:
+        return 0, 0, (slice(0),) * len(columns)
+    start, last = filled[0].start, filled[-1]
+    firsts = [(column.start - start) // 8 if column.size else 0 for column in columns]
+    slices = tuple(slice(first, first + column.size) for first, column in zip(firsts, columns, strict=True))
+    return start, (last.start - start) // 8 + last.size, slices
 
 
 def _aligned(offset: int, size: int) -> int:
@@ -346,10 +354,11 @@ def _numbers(raw: bytes, layout: _Layout, arrival: int) -> JointStateMessage | N
     for column in layout.columns:
         if raw[column.head] != column.head_bytes:
             return None
-    numbers = np.frombuffer(raw, layout.numbers)[0]
+    numbers = np.frombuffer(raw, DOUBLE, layout.doubles, layout.start)
+    position, velocity, effort = layout.slices
     second, nanosecond = struct.unpack_from('<iI', raw, STAMP)
     stamp = stamp_from(second, nanosecond)
-    return JointStateMessage(layout.names, numbers['position'], numbers['velocity'], numbers['effort'], stamp, arrival)
+    return JointStateMessage(layout.names, numbers[position], numbers[velocity], numbers[effort], stamp, arrival)
 
 
 def _column(table: NDArray[np.uint8], start: int, kind: str, count: int) -> Any:

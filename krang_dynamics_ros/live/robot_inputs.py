@@ -119,7 +119,7 @@ class RobotInputs:
         """Return the state with numbers (3, n) at a time (ns), with the wrenches for the stamp of a joint state."""
         q, velocities, effort = numbers
         wrenches = LazyWrenches(lambda: contact_wrenches(self.hands.values(), self._weigh(q), stamp, now))
-        dq = velocities if math.isfinite(velocities @ velocities) else None
+        dq = velocities if math.isfinite(velocities.dot(velocities)) else None
         base = None if self.base is None else self.base.at(stamp and time)
         return State(q, dq, wrenches, effort, time, velocities, parts, base)
 

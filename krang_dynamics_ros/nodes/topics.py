@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from array import array
 from collections.abc import Callable, Sequence
 from struct import Struct
@@ -110,7 +111,7 @@ class TorqueTopic(Topic):
     def send(self, torque: Array, stamp: int) -> None:
         """Publish torques (n), with the stamp (ns) of their joint state; joints with NaN are omitted."""
         template = self._all_joints
-        if np.isnan(torque @ torque):
+        if math.isnan(torque.dot(torque)):
             known = np.flatnonzero(~np.isnan(torque))
             template, torque = self._template([self._names[k] for k in known]), torque[known]
         self._publisher.publish(template.filled(torque, stamp))
