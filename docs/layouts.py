@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 from xml.etree import ElementTree as ET
@@ -17,9 +17,9 @@ from krang_dynamics_ros.robot.robot import Robot
 from krang_dynamics_ros.robot.robot_file import load_robot
 
 FOLDER = Path(__file__).parents[1] / 'layouts'
-COLORS = ('#1f77b4', '#d62728', '#1ac938', '#ff7f0e', '#9467bd', '#17becf', '#bcbd22', '#f14cc1')
+COLORS = ('#1f77b4', '#d62728', '#1ac938', '#ff7f0e', '#9467bd', '#17becf', '#bcbd22', '#f14cc1', '#8c564b')
 STREAMER = 'ROS2 Topic Subscriber'  # PlotJuggler's name of its ROS 2 source
-PER_PLOT = 8  # curves, as many as there are colours
+PER_PLOT = 9  # curves, as many as there are colours
 
 
 class Curve(NamedTuple):
@@ -51,12 +51,19 @@ def parts(names: Sequence[str]) -> list[Sequence[str]]:
     return [names[k : k + PER_PLOT] for k in range(0, len(names), PER_PLOT)]
 
 
+def without_zeros(terms: Iterable[str], robot: Robot) -> list[str]:
+    """Return the terms that can be other than zero: not those of springs or couplings that the robot does not have."""
+    has = {'spring': any(joint.spring for joint in robot.moving_joints), 'coupling': bool(robot.couplings)}
+    return [term for term in terms if has.get(term, True)]
+
+
 # PlotJuggler ----------------------------------------------------------------------------------------------------------
 
 
 def live(robot: Robot) -> dict[str, list[Plot]]:
     """Return tabs for the topics of the node, live or from a bag."""
     tabs: dict[str, list[Plot]] = {}
+    terms = ('total', *without_zeros(SUMMED, robot))
     for group, names in groups(robot).items():
         tabs[group] = [
             Plot(title, [Curve(f'/{topic}/{name}/effort', name) for name in part])
@@ -65,8 +72,7 @@ def live(robot: Robot) -> dict[str, list[Plot]]:
                                  ('external, N m', 'torque/external'))
         ]  # fmt: skip
         tabs[f'{group}, by term'] = [
-            Plot(f'{name}, N m', [Curve(f'/torque/{term}/{name}/effort', term) for term in ('total', *SUMMED)])
-            for name in names[:4]
+            Plot(f'{name}, N m', [Curve(f'/torque/{term}/{name}/effort', term) for term in terms]) for name in names[:4]
         ]
     tabs['hands'] = [
         Plot(f'{hand}, {title}', [Curve(f'/wrench/{hand}/{kind}/wrench/{part}/{axis}', axis) for axis in 'xyz'])
@@ -141,9 +147,10 @@ def foxglove(robot: Robot) -> dict[str, Any]:
         ]
         for group, names in groups(robot).items()
     }
+    terms = ('total', *without_zeros(SUMMED, robot))
     first = max(groups(robot).values(), key=len)[:2]
     tabs['by term'] = [
-        Plot(f'{name}, N m', [Curve(f'/torque/{term}.effort[{indices[name]}]', term) for term in ('total', *SUMMED)])
+        Plot(f'{name}, N m', [Curve(f'/torque/{term}.effort[{indices[name]}]', term) for term in terms])
         for name in first
     ]
     tabs['hands'] = [
@@ -211,7 +218,7 @@ def _stacked(ids: Sequence[str]) -> Any:
 
 def files(robot: Robot) -> dict[str, str]:
     """Return each file's name and content."""
-    topics = ['/joint_states', '/torque/total', *(f'/torque/{term}' for term in TERMS)]
+    topics = ['/joint_states', '/torque/total', *(f'/torque/{term}' for term in without_zeros(TERMS, robot))]
     topics += [f'/wrench/{hand}/{kind}' for hand in robot.end_effectors for kind in ('compensated', 'estimated')]
     return {
         'plotjuggler.xml': plotjuggler(live(robot), topics),

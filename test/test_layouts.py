@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from typing import Any
 from xml.etree import ElementTree as ET
 
@@ -11,6 +12,7 @@ import pytest
 
 from docs.layouts import COLORS, PER_PLOT, STREAMER, files
 from krang_dynamics_ros import Robot, load_robot
+from krang_dynamics_ros.robot.drive import Coupling, Spring
 
 from .robots import FILES, ROOT
 from .test_ros_files import topics
@@ -145,3 +147,14 @@ def test_every_robot_has_layouts(name: str) -> None:
     robot = load_robot(FILES[name])
     text = '\n'.join(files(robot).values())
     assert all(joint in text for joint in robot.joint_names)
+
+
+def test_springs_and_couplings_are_shown_for_a_robot_that_has_them() -> None:
+    robot = load_robot('arm_2r')
+    for term in ('spring', 'coupling'):
+        assert f'/torque/{term}' not in '\n'.join(files(robot).values())
+    springs = tuple(replace(joint, spring=Spring(1.0, 0.0)) for joint in robot.joints)
+    pair = Coupling(robot.joint_names, 1, 0.1, 0.0, 0.05)  # type: ignore[arg-type]
+    for name, text in files(replace(robot, joints=springs, couplings=(pair,))).items():
+        for term in ('spring', 'coupling'):
+            assert (f'/torque/{term}' in text) == (name != 'plotjuggler_process.xml')

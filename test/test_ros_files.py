@@ -37,6 +37,7 @@ def test_the_nodes_document_lists_the_contract() -> None:
     assert set(topics()) == {
         'joint_states', 'wrench/left', 'wrench/right', 'imu', 'torque/gravity', 'torque/coriolis', 'torque/friction',
         'torque/wrench', 'torque/total', 'torque/robot', 'torque/damping', 'torque/stops', 'guiding/hold',
+        'torque/spring', 'torque/coupling',
         'effort_commands', 'dynamics/inertia', 'dynamics/coriolis', 'center_of_mass',
         'robot_description', '/diagnostics', 'wrench/left/compensated', 'wrench/right/compensated',
         'payload/left', 'payload/right', 'torque/external', 'wrench/left/estimated', 'wrench/right/estimated',

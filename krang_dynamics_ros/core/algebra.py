@@ -93,3 +93,8 @@ def cos(x: Any) -> Any:
 def sin(x: Any) -> Any:
     """Return sin x, by the method of a symbol or by NumPy."""
     return x.sin() if hasattr(x, 'sin') else np.sin(x)
+
+
+def tanh(x: Any) -> Any:
+    """Return tanh x, by the method of a symbol or by NumPy."""
+    return x.tanh() if hasattr(x, 'tanh') else np.tanh(x)

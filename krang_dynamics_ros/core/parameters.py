@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -48,6 +48,7 @@ class ParameterSpec:
     least: float | None = None
     most: float | None = None
     choices: tuple[str, ...] = ()  # of a text, or of the entries of a list
+    refused: Mapping[str, str] = field(default_factory=dict)  # values that users may expect to be choices, and why not
     default_text: str = ''  # for the documents, where the default depends on the robot
     count: int | None = None  # number of entries of a list
     once: bool = False  # whether the entries of a list must differ
@@ -75,7 +76,9 @@ class ParameterSpec:
         for item in items:
             if self.choices and item not in self.choices and not (item == '' and isinstance(self.default, list)):
                 hint = did_you_mean(str(item), self.choices)
-                raise ArgumentError(f"{self.name}: '{item}', must be one of {', '.join(self.choices)}. {hint}".strip())
+                reason = f'{self.refused[item]}; ' if item in self.refused else ''
+                allowed = f'{reason}must be one of {", ".join(self.choices)}'
+                raise ArgumentError(f"{self.name}: '{item}', {allowed}. {hint if not reason else ''}".strip())
         if allowed := self._violated(items):
             raise ArgumentError(f'{self.name}: {items if isinstance(self.default, list) else value}, must be {allowed}')
         self._check_types(items)

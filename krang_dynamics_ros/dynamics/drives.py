@@ -192,13 +192,13 @@ class Drive:
         return np.asarray(effort - self._offset)
 
     def spring_torque(self, q: Array) -> Array:
-        """Return the torque (n) that overcomes the springs."""
-        return spring_torque(self._springs, q) if self.has_springs else np.zeros(self.n)
+        """Return the torque (..., n) that holds the springs at q (..., n)."""
+        return spring_torque(self._springs, q) if self.has_springs else np.zeros_like(q)
 
     def spring_energy(self, q: Array) -> float:
         """Return the energy of the springs, J."""
         return spring_energy(self._springs, q) if self.has_springs else 0.0
 
     def coupled_friction(self, dq: Array) -> Array:
-        """Return the torque (n) that overcomes the coupled friction."""
-        return self.coupled.torque(dq) if self.has_couplings else np.zeros(self.n)
+        """Return the torque (..., n) that overcomes the coupled friction at dq (..., n)."""
+        return self.coupled.torque(dq) if self.has_couplings else np.zeros_like(dq)

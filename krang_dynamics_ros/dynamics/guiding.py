@@ -213,6 +213,10 @@ class FrictionGiven:
         smooth = friction + model.coulomb * (direction - coulomb(dq, model.coulomb_velocity))
         return np.where(self.gain == 1, friction, self.gain * smooth)
 
+    def of_coupling(self, state: State) -> Array:
+        """Return the part (n) of `torque/coupling` that is given back: of each pair, the smaller gain of its joints."""
+        return self._dynamics.drive.coupled.shared(state.velocity, self.gain, SMOOTH)
+
     def _intent(self, state: State) -> Array:
         """Return how far (n, -1 to 1) a push at standstill shows that a joint is to move.
 

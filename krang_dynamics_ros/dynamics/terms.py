@@ -104,6 +104,18 @@ ALL = (
         needs_velocity=True, guiding=True,
     ),
     Term(
+        'spring', 'a cos q + b sin q', 'the torque that holds springs and counterbalances of the robot file', '#ca8a04',
+        lambda dynamics: lambda state: dynamics.drive.spring_torque(state.q),
+        lambda dynamics: lambda rows: dynamics.drive.spring_torque(rows.q),
+    ),
+    Term(
+        'coupling', 'W^T (v W dq + c tanh(W dq / w))', 'the torque that overcomes coupled friction of the robot file',
+        '#9f1239',
+        lambda dynamics: lambda state: dynamics.drive.coupled_friction(state.velocity),
+        lambda dynamics: lambda rows: dynamics.drive.coupled_friction(rows.dq),
+        needs_velocity=True, guiding=True,
+    ),
+    Term(
         'wrench', 'J^T f', 'the joint torque with which the robot APPLIES the wrenches', '#c026d3',
         lambda dynamics: lambda state: dynamics.wrench_torque(state.q, state.wrenches),
         lambda dynamics: lambda rows: dynamics.wrench_torques(rows.q, rows.wrenches),
@@ -125,6 +137,13 @@ ALL = (
 )  # fmt: skip
 TERMS: dict[str, Term] = {term.name: term for term in ALL}
 SUMMED = tuple(term.name for term in ALL if term.summed)  # names allowed in `total_terms`
+_READING = 'is a property of measured efforts, and no torque that the robot needs'
+NEVER_SUMMED = {  # names that `total_terms` must not have, and why
+    **dict.fromkeys(('offset', 'effort_offset'), f'the offset of an effort {_READING}'),
+    **dict.fromkeys(('share', 'load', 'load_share'), f'the load share of a drive {_READING}'),
+    'load_friction': f'friction that grows with the load {_READING}',
+    'external': 'the torque of the world is an estimate, which the robot must not answer with itself',
+}
 
 
 class Terms:
@@ -175,19 +194,19 @@ class Torques:
             self._known[name] = torque if TERMS[name].partial else self._terms.finite(name, torque)
         return self._known[name]
 
-    def friction_given(self) -> Array | None:
-        """Return what the total gives back of friction, or None if it cannot be known."""
-        friction, given = self.term('friction'), self._terms.friction_given
-        return given.of(friction, self.state) if given.partly and friction is not None else friction
+    def given(self, name: str) -> Array | None:
+        """Return what the total contains of a term, or None if unknown: of friction and coupling the given share."""
+        torque, back = self.term(name), self._terms.friction_given
+        if torque is None or not back.partly or name not in ('friction', 'coupling'):
+            return torque
+        return back.of(torque, self.state) if name == 'friction' else back.of_coupling(self.state)
 
     def total(self, names: Collection[str]) -> Array | None:
         """Return the sum of terms (zero for an empty list), or None if a term is unknown."""
         total = np.zeros(self._terms.n)
         for name in names:
-            torque = self.term(name)
+            torque = self.given(name)
             if torque is None:
                 return None
-            if name == 'friction' and self._terms.friction_given.partly:
-                torque = self._terms.friction_given.of(torque, self.state)
             total += torque
         return total

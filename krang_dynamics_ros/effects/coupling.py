@@ -9,13 +9,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
+from ..core.algebra import tanh
 from ..core.spatial import Array
 from ..robot.drive import Coupling
 
 VELOCITY = 0.05  # rad/s, over which the Coulomb part changes its sign
+
+
+def along(combined: Any, viscous: Any, coulomb: Any, velocity: Any) -> Any:
+    """Return v W dq + c tanh(W dq / velocity) for `combined` = W dq, of numbers, arrays or symbols."""
+    return viscous * combined + coulomb * tanh(combined / velocity)
 
 
 @dataclass(frozen=True)
@@ -57,8 +64,16 @@ class CoupledFriction:
 
     def torque(self, dq: Array) -> Array:
         """Return the torque that the motors must give against it (..., n) at velocities (..., n)."""
-        combined = dq @ self.W.T
-        return np.asarray((self._viscous * combined + self._coulomb * np.tanh(combined / self._over)) @ self.W)
+        return np.asarray(along(dq @ self.W.T, self._viscous, self._coulomb, self._over) @ self.W)
+
+    def shared(self, dq: Array, share: Array, width: float) -> Array:
+        """Return a share of the torque (n): of each pair, the smaller of its joints' shares (n, 0 to 1).
+
+        Where it is below 1, the Coulomb part changes its sign over at least `width` (rad/s), and so is never more.
+        """
+        of_pair = np.where(self.W != 0, share, 1.0).min(axis=1)
+        over = np.where(of_pair < 1, np.maximum(self._over, width), self._over)
+        return np.asarray((of_pair * along(dq @ self.W.T, self._viscous, self._coulomb, over)) @ self.W)
 
     def slope(self, dq: Array) -> Array:
         """Return d torque / d dq (n, n) at velocities (n), which is symmetric and never negative."""

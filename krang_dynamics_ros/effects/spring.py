@@ -4,13 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
+from ..core.algebra import cos, sin
 from ..core.spatial import Array
 from ..robot.drive import Spring
 from ..robot.robot import Joint
 from .effect import JointMotion
+
+
+def against_spring(cosine: Any, sine: Any, q: Any) -> Any:
+    """Return the torque cosine cos q + sine sin q that the motor gives, of numbers, arrays or symbols."""
+    return cosine * cos(q) + sine * sin(q)
 
 
 @dataclass(frozen=True)
@@ -40,4 +47,4 @@ def spring_energy(springs: Sequence[Spring | None], q: Array) -> float:
 def spring_torque(springs: Sequence[Spring | None], q: Array) -> Array:
     """Return the torque that the motors must give (..., n) against the springs of all joints."""
     cosine, sine = np.array([(s.cosine, s.sine) if s else (0.0, 0.0) for s in springs]).reshape(-1, 2).T
-    return np.asarray(cosine * np.cos(q) + sine * np.sin(q))
+    return np.asarray(against_spring(cosine, sine, q))

@@ -52,7 +52,7 @@ class CommandContributions:
             if name == 'wrench':
                 contributions |= self._wrenches(torques.state)
             elif TERMS[name].guiding:
-                torque = self._friction(torques) if name == 'friction' else torques.term(name)
+                torque = self._friction(torques) if name == 'friction' else torques.given(name)
                 if torque is not None:
                     guiding[name], self._known_at[name] = torque[order], now
             elif (torque := torques.term(name)) is not None:
@@ -68,7 +68,7 @@ class CommandContributions:
 
     def _friction(self, torques: Torques) -> Array | None:
         """Return the friction torque (n) that commands give back, without the part that the firmware gives."""
-        given, friction = torques.friction_given(), torques.term('friction')
+        given, friction = torques.given('friction'), torques.term('friction')
         if given is None or friction is None or self._firmware is None:
             return given
         left = self._firmware.friction_left(friction, self._dynamics.viscous * torques.state.velocity)

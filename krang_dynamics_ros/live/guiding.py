@@ -67,7 +67,8 @@ def of_joint(name: str, defaults: JointDefaults) -> list[ParameterSpec]:
             default_text='half of the velocity limit, or 0.5 (0.1)',
         ),
         ParameterSpec(
-            f'joints.{name}.friction_gain', 1.0, 'share of `torque/friction` that the total gives back; 1: all of it; '
+            f'joints.{name}.friction_gain', 1.0, 'share of `torque/friction` that the total gives back, and of '
+            '`torque/coupling` the smaller share of both joints; 1: all of it; '
             f'with damping or stops at most {MAX_GAIN:g}', live=True, least=0.0, most=1.0,
         ),
     ]  # fmt: skip
@@ -134,8 +135,12 @@ class Guiding:
             return self._efforts.scaled(state)
         if state.effort is not None and self._efforts.source == 'joint':
             torque = self._efforts.torque(state)
-            return None if torque is None else self._dynamics.Q(state.q) - torque
+            return None if torque is None else self._held(state.q) - torque
         return -self._dynamics.wrench_torque(state.q, state.wrenches) if len(state.wrenches) else None
+
+    def _held(self, q: Array) -> Array:
+        """Return the torque (n) that holds weight and springs."""
+        return self._dynamics.Q(q) + self._dynamics.drive.spring_torque(q)
 
     def _of_all(self, key: str) -> Array:
         return np.array([self._settings[f'joints.{name}.{key}'] for name in self._names])

@@ -13,7 +13,7 @@ from ..core.parameters import BASE_LINK, NONE, ROBOT_FILE, ParameterSpec, Settin
 from ..core.spatial import Array
 from ..dynamics.dynamics import Dynamics
 from ..dynamics.factory import BACKENDS, Model, load_model
-from ..dynamics.terms import SUMMED
+from ..dynamics.terms import NEVER_SUMMED, SUMMED
 from ..robot.adapted import SPECS as ADAPTATION
 from ..robot.drive import Presliding
 from .position_velocity import SPECS as VELOCITY
@@ -160,7 +160,7 @@ def settings(model: Model) -> list[ParameterSpec]:
         ),
         ParameterSpec(
             'total_terms', ['gravity'], 'terms that are added up in `torque/total`; an empty list gives zero torque',
-            live=True, choices=SUMMED, once=True,
+            live=True, choices=SUMMED, refused=NEVER_SUMMED, once=True,
         ),
         ParameterSpec(
             'state_timeout', 0.1, "maximum age of a joint's data, s; older data counts as missing",

@@ -84,7 +84,8 @@ def _last_segment(waiting: States, before: int) -> Iterator[Segment]:
         yield Segment(waiting, slice(before, len(waiting)))
 
 
-OF_GAMMA = ('gravity', 'coriolis', 'friction', 'wrench')  # in addition to A ddq
+OF_GAMMA = ('gravity', 'coriolis', 'friction', 'spring', 'coupling', 'wrench')  # in addition to A ddq
+RUBS = ('friction', 'coupling')  # not in a reading behind the gear
 BATCH = 128  # states
 MIN_STATES = 8  # of a movement, for accelerations
 
@@ -112,7 +113,7 @@ SMOOTH = (
 )
 INERTIA = Column('inertia', 'N m', 'N', 'A(q) ddq, on the smooth motion')
 SOURCES = {
-    'motor': 'Gamma = A ddq + C dq + Q + friction + J^T f, on the smooth motion',
+    'motor': 'Gamma = A ddq + C dq + Q + friction + springs + J^T f, on the smooth motion',
     'joint': 'reading of a sensor behind the gear: Gamma without friction and rotors, on the smooth motion',
 }
 SOURCES['external'] = SOURCES['motor']
@@ -169,7 +170,7 @@ class Computer:
         found = {name: self._term(name, core, core) for name in self._terms}
         inertia = self._inertia(smooth.q, ddq)
         behind = self._efforts.source == 'joint'  # the gear: without friction and rotors
-        terms = [self._term(name, smooth, core) for name in OF_GAMMA if not (behind and name == 'friction')]
+        terms = [self._term(name, smooth, core) for name in OF_GAMMA if not (behind and name in RUBS)]
         model = sum(terms, inertia - self._dynamics.rotor_inertia * ddq if behind else inertia)
         return found | {'inertia': inertia, 'model': model}
 

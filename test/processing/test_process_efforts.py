@@ -14,6 +14,8 @@ from krang_dynamics_ros import dynamics_of, load_robot
 from krang_dynamics_ros.processing.job import Job
 from krang_dynamics_ros.processing.process import process
 from krang_dynamics_ros.processing.summary import Summary
+from krang_dynamics_ros.robot.drive import Coupling, Spring
+from krang_dynamics_ros.robot.robot_writer import robot_text
 
 from ..bags import BEGIN, joint_state, write_bag
 from ..robots import ROOT
@@ -59,6 +61,27 @@ def test_the_error_is_in_newton_metres(tmp_path: Path, source: str, scale: tuple
     assert (b'behind the gear' in about(tmp_path, 'theta1.model')[b'meaning']) == (source == 'joint')
     text = (tmp_path / 'out' / 'report.html').read_text()
     assert ('sensors behind the gears' in text) == (source == 'joint')
+
+
+@pytest.mark.parametrize('source', ['motor', 'joint'])
+def test_springs_and_coupled_friction_are_in_the_model(tmp_path: Path, source: str) -> None:
+    """Both drives hold springs; a sensor behind the gear feels no friction, coupled or not."""
+    file, robot = tmp_path / 'sprung.yaml', load_robot(SETTINGS['robot_file'])
+    joints = tuple(replace(joint, spring=Spring(9.0, 4.0)) for joint in robot.joints)
+    robot = replace(robot, joints=joints, couplings=(Coupling(NAMES, -1, 1.5, 6.0, 0.05),))
+    file.write_text(robot_text(robot))
+    drive = dynamics_of(robot).drive
+
+    def sprung() -> Iterator[tuple[str, int, Any]]:
+        for topic, stamp, message in states((1.0, 1.0), source):
+            q, dq, effort = map(np.array, (message.position, message.velocity, message.effort))
+            effort += drive.spring_torque(q) + (drive.coupled_friction(dq) if source == 'motor' else 0.0)
+            yield topic, stamp, joint_state(stamp, NAMES, q, dq, effort)
+
+    bag, settings = write_bag(tmp_path / 'bag', sprung()), {**SETTINGS, **DRIVE, 'effort_source': source}
+    for k, (name, within) in enumerate(((file, True), (SETTINGS['robot_file'], False))):
+        summary = process(Job(bag, tmp_path / f'out {k}', {**settings, 'robot_file': str(name)}))
+        assert [error.relative < 0.01 for error in summary.errors] == [within, within]
 
 
 def test_the_efforts_stand_in_the_table_as_they_were_recorded_so_it_can_be_read_again(tmp_path: Path) -> None:
