@@ -53,7 +53,7 @@ def parts(names: Sequence[str]) -> list[Sequence[str]]:
 
 def without_zeros(terms: Iterable[str], robot: Robot) -> list[str]:
     """Return the terms that can be other than zero: not those of springs or couplings that the robot does not have."""
-    has = {'spring': any(joint.spring for joint in robot.moving_joints), 'coupling': bool(robot.couplings)}
+    has = {'spring': bool(robot.springs), 'coupling': bool(robot.couplings)}
     return [term for term in terms if has.get(term, True)]
 
 

@@ -25,7 +25,7 @@ FOLDERS: dict[str, set[str]] = {
     'robot': {'core'},
     'effects': {'core', 'robot'},
     'equations': {'core', 'robot'},
-    'symbolic': {'core', 'robot', 'equations'},
+    'symbolic': {'core', 'robot', 'effects', 'equations'},
     'dynamics': {'core', 'robot', 'effects', 'symbolic'},
     'live': {'core', 'robot', 'dynamics'},
     'recordings': {'core', 'robot', 'dynamics', 'live'},

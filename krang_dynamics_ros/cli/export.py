@@ -23,8 +23,9 @@ from .common import (
 )
 
 _DESCRIPTION = """\
-Writes A, C, C dq, Q, A ddq + C dq + Q, J^T f, friction, E and U of a robot as functions of q, dq, ddq, wrenches f and
-parameters p: C99 without dependencies, MATLAB and Octave functions, a Python module, or CasADi files."""
+Writes A, C, C dq, Q, A ddq + C dq + Q, J^T f, friction, springs, coupled friction, E and U of a robot as functions of
+q, dq, ddq, wrenches f and parameters p: C99 without dependencies, MATLAB and Octave functions, a Python module, or
+CasADi files."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:

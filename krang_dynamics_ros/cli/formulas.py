@@ -11,15 +11,17 @@ from ..symbolic.formulas import formulas, sympy
 from .common import command_parser, guarded, loaded, note_friction, progress_bar
 
 _DESCRIPTION = """\
-Prints A, C dq, Q, J^T f and friction of a small robot as formulas with the symbols of its file, for comparison with a
-textbook. F and M are the force and moment that a hand applies, in the axes of the base and about the origin of the
-hand. A letter with another meaning in the file gets a prime."""
+Prints A, C dq, Q, J^T f, friction and springs of a small robot as formulas with the symbols of its file, for comparison
+with a textbook. F and M are the force and moment that a hand applies, in the axes of the base and about the origin of
+the hand. A letter with another meaning in the file gets a prime."""
 _LEFT = {
     'A': 'A(q)',
     'coriolis_torque': 'C(q, dq) dq',
     'Q': 'Q(q)',
     'wrench_torque': 'J^T f',
     'friction_torque': 'friction',
+    'spring_torque': 'springs',
+    'coupling_torque': 'coupling',
 }
 
 

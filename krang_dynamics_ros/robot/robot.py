@@ -261,6 +261,11 @@ class Robot:
         return self._on_coordinates(lambda joint: joint.viscous, np.square)
 
     @property
+    def springs(self) -> dict[str, Spring]:
+        """Springs by name of the joint."""
+        return {joint.name: joint.spring for joint in self.moving_joints if joint.spring}
+
+    @property
     def friction_beyond_report(self) -> tuple[str, ...]:
         """Names of the joints whose friction has a form beyond eq. 17."""
         return tuple(joint.name for joint in self.moving_joints if joint.friction.beyond_report)

@@ -36,7 +36,7 @@ from .expressions import Symbols, identifier
 
 FLAGS = ('-std=c99', '-O2', '-shared', '-fPIC')
 FOLDER = 'krang_dynamics_ros'
-SOURCES = ('core', 'robot', 'equations', 'symbolic')  # folders whose modules determine the C
+SOURCES = ('core', 'robot', 'effects', 'equations', 'symbolic')  # folders whose modules determine the C
 
 
 def load_library(robot: Robot) -> ctypes.PyDLL:

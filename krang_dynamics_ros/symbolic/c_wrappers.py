@@ -91,7 +91,7 @@ void hand_wrenches_in_place(double *w) {{
 def array_slices(robot: Robot) -> dict[str, slice]:
     """Return the slices of all arguments, and of the output behind them, in the common array."""
     n, hands = robot.n, 6 * len(robot.hands)
-    sizes = {'q': n, 'dq': n, 'ddq': n, 'f': hands, 'p': setting_slices(robot)['payload'].stop}
+    sizes = {'q': n, 'dq': n, 'ddq': n, 'f': hands, 'p': max(x.stop for x in setting_slices(robot).values())}
     sizes |= {'measured': 5 * n, 'dt': 1, 'rho': 1, 'path': 9 * n}  # of the mean over a step
     sizes |= {'torque': n, 'damping': 1}  # of the wrenches on hands
     sizes |= {'J': hands * n, 'L': hands * hands, 'inverse': hands * hands, 'y': hands}

@@ -41,11 +41,11 @@ def python_files(symbols: Symbols, name: str) -> Iterator[tuple[str, str]]:
         value = by_row[0] if quantity in ('E', 'U') else f'[{", ".join(by_row)}]'
         arguments = ', '.join(what.inputs)
         body = '\n'.join([*lines, f'    return {value}'])
-        functions.append(f'def {quantity}({arguments}):\n    """{what.meaning}, eq. {what.equation}"""\n{body}\n')
+        functions.append(f'def {quantity}({arguments}):\n    """{what.description}"""\n{body}\n')
     numbers = ', '.join(map(repr, symbols.values.tolist()))
     functions.append(f'def parameters():\n    """the robot file\'s parameters"""\n    return [{numbers}]\n')
     quoted = comment.replace('\\', r'\\').replace('"', r'\"')
-    yield f'{name}.py', '\n\n'.join([f'"""{quoted}\n"""\n\nfrom math import cos, sin\n', *functions])
+    yield f'{name}.py', '\n\n'.join([f'"""{quoted}\n"""\n\nfrom math import {", ".join(symbols.calls)}\n', *functions])
 
 
 def matlab_files(symbols: Symbols, name: str) -> Iterator[tuple[str, str]]:
@@ -63,8 +63,7 @@ def matlab_files(symbols: Symbols, name: str) -> Iterator[tuple[str, str]]:
         arguments = ', '.join(what.inputs)
         yield (
             f'{name}_{quantity}.m',
-            f'function {quantity} = {name}_{quantity}({arguments})\n'
-            f'% {what.meaning}, eq. {what.equation}\n%\n{comment}\n{body}\nend\n',
+            f'function {quantity} = {name}_{quantity}({arguments})\n% {what.description}\n%\n{comment}\n{body}\nend\n',
         )
     numbers = '; '.join(map(repr, symbols.values.tolist()))
     yield (

@@ -19,7 +19,7 @@ _HEADER = """\
  * Letters and equation numbers are those of M. Zafar, "Equations Of Motion of Krang on Fixed Wheels" (2015).
  * Units: m, kg, s, rad, N, N m. Matrices by rows. No array may overlap another.
  *
- * Real time: no allocation, no state, no loop, no branch; the only calls are sin and cos of <math.h>. A function
+ * Real time: no allocation, no state, no loop, no branch; the only calls are {calls} of <math.h>. A function
  * takes the same steps for every state and is thread-safe.
  *
  *     {compile}
@@ -134,6 +134,7 @@ def _header(symbols: Symbols, name: str) -> str:
         f=symbols.f.numel(),
         p=symbols.p.numel(),
         compile=compile_line(name),
+        calls='sin, cos and tanh' if 'tanh' in symbols.calls else 'sin and cos',
         **{what: _comment(rows) for what, rows in tables(symbols).items()},
         guard=f'{name.upper()}_H',
         declarations='\n\n'.join(_declarations(symbols, name)),
@@ -142,7 +143,7 @@ def _header(symbols: Symbols, name: str) -> str:
 
 def _declarations(symbols: Symbols, name: str) -> Iterator[str]:
     for quantity, what in QUANTITIES.items():
-        yield f'/* {what.meaning}, eq. {what.equation} */\n{_prototype(symbols.function(quantity))};'
+        yield f'/* {what.description} */\n{_prototype(symbols.function(quantity))};'
     yield f"/* the robot file's parameters */\n{_parameters(symbols, name)};"
     yield f'/* SHA-256 of the functions: which robot, which numbers */\n{_identity(name)};'
 

@@ -18,6 +18,8 @@ from typing import Any, NamedTuple
 from ..core.algebra import dot, plus
 from ..core.errors import unknown_name
 from ..core.optional import optional
+from ..effects.coupling import along
+from ..effects.spring import against_spring
 from ..equations.bodies import carried_bodies, carried_momenta
 from ..equations.frames import IDENTITY, all_in_base, all_local, positions, rates
 from ..equations.lagrangian import KE, PE, total_KE, velocities
@@ -81,11 +83,16 @@ class FreeJoints:
 
 
 class Quantity(NamedTuple):
-    """A quantity that functions compute: its arguments, its meaning, and its equation in the report."""
+    """A quantity that functions compute: its arguments, its meaning, and its equation in the report, if it has one."""
 
     inputs: tuple[str, ...]
     meaning: str
-    equation: str
+    equation: str = ''
+
+    @property
+    def description(self) -> str:
+        """Meaning and equation, for comments."""
+        return f'{self.meaning}, eq. {self.equation}' if self.equation else self.meaning
 
 
 QUANTITIES = {
@@ -96,6 +103,8 @@ QUANTITIES = {
     'inverse_dynamics': Quantity(('q', 'dq', 'ddq', 'p'), 'A ddq + C dq + Q', '3'),
     'wrench_torque': Quantity(('q', 'f', 'p'), 'J^T f, the joint torques that apply the wrenches f', '16'),
     'friction_torque': Quantity(('dq', 'p'), 'F_v dq + F_c sign(dq)', '17'),
+    'spring_torque': Quantity(('q', 'p'), 'a cos q + b sin q, the joint torques that hold the springs'),
+    'coupling_torque': Quantity(('dq', 'p'), 'W^T (v W dq + c tanh(W dq / w)), the joint torques of coupled friction'),
     'E': Quantity(('q', 'dq', 'p'), 'kinetic energy, rotors included', '11'),
     'U': Quantity(('q', 'p'), 'potential energy', '15'),
 }
@@ -118,6 +127,11 @@ class Symbols:
         self._q_of, self._dq_of = ({name: x[k] for k, name in enumerate(robot.joint_names)} for x in (self.q, self.dq))
         self._local = all_local(self._open.robot, self._q_of)
         self._moving = velocities(self._open.robot, self._local, self._dq_of)
+
+    @property
+    def calls(self) -> tuple[str, ...]:
+        """Mathematical functions that the quantities call."""
+        return ('cos', 'sin', 'tanh') if self._open.couplings else ('cos', 'sin')
 
     @cached_property
     def E(self) -> Any:
@@ -165,6 +179,25 @@ class Symbols:
     def friction_torque(self) -> Any:
         """F_v dq + F_c sign(dq), eq. 17."""
         return self._open.viscous * self.dq + self._open.coulomb * casadi.sign(self.dq)
+
+    @cached_property
+    def spring_torque(self) -> Any:
+        """The torque of every joint that holds its spring."""
+        torque = casadi.SX(self.robot.n, 1)
+        for name, (cosine, sine) in self._open.springs.items():
+            torque[self.robot.joint_names.index(name)] = against_spring(cosine, sine, self._q_of[name])
+        return torque
+
+    @cached_property
+    def coupling_torque(self) -> Any:
+        """Coupled friction W^T (v W dq + c tanh(W dq / velocity)) of all pairs."""
+        torque = casadi.SX(self.robot.n, 1)
+        for pair, viscous, coulomb in self._open.couplings:
+            first, second = (self.robot.joint_names.index(name) for name in pair.joints)
+            part = along(self.dq[first] + pair.sign * self.dq[second], viscous, coulomb, pair.velocity)
+            torque[first] += part
+            torque[second] += pair.sign * part
+        return torque
 
     @cached_property
     def A(self) -> Any:

@@ -45,6 +45,7 @@ class FileTerms:
             *[sympy.S.Zero] * (len(TEN) * len(robot.hands)),
             *(self._lengths[name] for name in open_lengths(robot)),
             *self._inertias(),
+            *self._springs(), *self._couplings(),
         ]  # fmt: skip
 
     def _symbol(self, name: str, what: str = '') -> Any:
@@ -83,6 +84,15 @@ class FileTerms:
     def _coulomb(self) -> list[Any]:
         found = {joint.name: self._if(joint.friction.coulomb, f'F_c{k}') for k, joint, _ in self._joints()}
         return self._on_coordinates(found, abs)
+
+    def _springs(self) -> Iterator[Any]:
+        springs = self.robot.springs.values()
+        for k, spring in zip(_indices(len(springs)), springs, strict=True):
+            yield from (self._if(spring.cosine, f'a{k}'), self._if(spring.sine, f'b{k}'))
+
+    def _couplings(self) -> Iterator[Any]:
+        for k, pair in zip(_indices(len(self.robot.couplings)), self.robot.couplings, strict=True):
+            yield from (self._if(pair.viscous, f'v{k}'), self._if(pair.coulomb, f'c{k}'))
 
     def _on_coordinates(self, found: dict[str, Any], share: Callable[[Any], Any]) -> list[Any]:
         """Return the symbols (n) of the coordinates, each with the share of the joints that follow it."""
@@ -128,7 +138,7 @@ def _indices(count: int) -> list[str]:
 
 casadi, sympy = optional('casadi', 'symbols'), optional('sympy', 'formulas')
 MAX_JOINTS = 3  # more take minutes, and the formulas fill pages
-SHOWN = ('A', 'coriolis_torque', 'Q', 'wrench_torque', 'friction_torque')
+SHOWN = ('A', 'coriolis_torque', 'Q', 'wrench_torque', 'friction_torque', 'spring_torque', 'coupling_torque')
 _ARITHMETIC: dict[str, Callable[..., Any]] = {
     '+': operator.add,
     '-': operator.sub,
@@ -142,7 +152,10 @@ _ARITHMETIC: dict[str, Callable[..., Any]] = {
 
 
 def formulas(robot: Robot, progress: Callable[[str], None] | None = None) -> dict[str, Any]:
-    """Return A, C dq, Q, J^T f and friction as SymPy's matrices; `progress` gets each name first."""
+    """Return `SHOWN` as SymPy's matrices, without springs or coupled friction that a robot does not have.
+
+    `progress` gets each name first.
+    """
     if robot.n > MAX_JOINTS:
         raise ArgumentError(
             f"robot '{robot.name}': {robot.n} joints, must have at most {MAX_JOINTS}; use `krang export`"
@@ -155,7 +168,8 @@ def formulas(robot: Robot, progress: Callable[[str], None] | None = None) -> dic
         for x in _in_hand(wrench, _run(_axes(symbols, link), inputs))
     ]
     simplified = {}
-    for quantity in SHOWN:
+    has = {'spring_torque': bool(robot.springs), 'coupling_torque': bool(robot.couplings)}
+    for quantity in [name for name in SHOWN if has.get(name, True)]:
         if progress:
             progress(quantity)
         raw = _run(symbols.function(quantity), inputs)

@@ -23,6 +23,7 @@ OPERATIONS = {  # our names by CasADi's
     'OP_SQ': 'square',
     'OP_SIN': 'sin',
     'OP_COS': 'cos',
+    'OP_TANH': 'tanh',
     'OP_SIGN': 'sign',
     'OP_FABS': 'absolute',
     'OP_LT': '<',
@@ -65,6 +66,7 @@ TEMPLATES = {
     'square': '{0} * {0}',
     'sin': 'sin({})',
     'cos': 'cos({})',
+    'tanh': 'tanh({})',
 }
 
 

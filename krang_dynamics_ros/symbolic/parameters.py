@@ -3,7 +3,7 @@
 The symbols are the robot's parameters p. With `settings` they are the numbers that can be set at any time: gravity,
 rotor inertia, friction and the payload of each hand (zero in the robot file). With `all`, also the report's ten
 inertial parameters of each link and the named lengths. A, C and Q are linear in the inertial parameters (section
-5.1), those of a payload included.
+5.1), those of a payload included. Springs and coupled friction come last, for the joints that have them.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from ..core.errors import unknown_name
 from ..core.inertia import Inertia
 from ..core.optional import optional
 from ..core.spatial import Array
+from ..robot.drive import Coupling, Spring
 from ..robot.robot import Joint, Link, Robot, units_of
 
 casadi = optional('casadi', 'symbols')
@@ -48,6 +49,8 @@ class SymbolicRobot:
     rotor_inertia: Any
     viscous: Any
     coulomb: Any
+    springs: dict[str, tuple[Any, Any]]  # coefficients of cos q and sin q by joint
+    couplings: list[tuple[Coupling, Any, Any]]  # with v and c
 
     @property
     def values(self) -> Array:
@@ -59,6 +62,7 @@ def setting_slices(robot: Robot) -> dict[str, slice]:
     """Return the slices of the settings in p; `payload` has ten numbers per hand, in the order of `robot.hands`."""
     sizes = {'gravity': 3, 'rotor_inertia': robot.n, 'viscous': robot.n, 'coulomb': robot.n}
     sizes['payload'] = len(TEN) * len(robot.hands)
+    sizes |= {'spring': 2 * len(robot.springs), 'coupling': 2 * len(robot.couplings)}
     ends = accumulate(sizes.values())
     return {name: slice(end - size, end) for (name, size), end in zip(sizes.items(), ends, strict=True)}
 
@@ -66,7 +70,11 @@ def setting_slices(robot: Robot) -> dict[str, slice]:
 def setting_values(robot: Robot) -> Array:
     """Return the numbers of the robot file for the settings, in their order in p; the payloads are zero."""
     nothing = np.zeros(len(TEN) * len(robot.hands))
-    return np.concatenate([robot.gravity, robot.rotor_inertia, robot.viscous, robot.coulomb, nothing])
+    springs = [x for spring in robot.springs.values() for x in (spring.cosine, spring.sine)]
+    couplings = [x for pair in robot.couplings for x in (pair.viscous, pair.coulomb)]
+    return np.concatenate(
+        [robot.gravity, robot.rotor_inertia, robot.viscous, robot.coulomb, nothing, springs, couplings]
+    )
 
 
 def open_lengths(robot: Robot) -> list[str]:
@@ -91,10 +99,12 @@ def symbolic(robot: Robot, leave_open: str = 'settings') -> SymbolicRobot:
         lengths = {name: table.symbol(name, robot.lengths[name], 'length, m') for name in open_lengths(robot)}
         joints = tuple(replace(joint, position=_position(joint, robot, lengths)) for joint in joints)
         links = tuple(replace(link, inertia=table.inertia(link)) if link.inertia.m else link for link in links)
+    springs = {name: table.spring(name, spring) for name, spring in robot.springs.items()}
+    couplings = [(pair, *table.coupling(pair)) for pair in robot.couplings]
     open_robot = replace(robot, gravity=_array(gravity), joints=joints, links=links)
     for link, body in carried:
         open_robot = open_robot.carrying({link: body})
-    return SymbolicRobot(open_robot, tuple(table.rows), casadi.vertcat(*table.symbols), Ia, Fv, Fc)
+    return SymbolicRobot(open_robot, tuple(table.rows), casadi.vertcat(*table.symbols), Ia, Fv, Fc, springs, couplings)
 
 
 class _Table:
@@ -130,6 +140,18 @@ class _Table:
         """Add the ten parameters of a hand's payload (zero), about the origin and in the axes of its link."""
         return self._ten(f'payload_{hand}', Inertia(), f'the payload on {link}')
 
+    def spring(self, joint: str, spring: Spring) -> tuple[Any, Any]:
+        """Add the two coefficients of a joint's spring."""
+        cosine = self.symbol(f'Sc_{joint}', spring.cosine, f'spring, times cos q of {joint}, N m')
+        return cosine, self.symbol(f'Ss_{joint}', spring.sine, f'spring, times sin q of {joint}, N m')
+
+    def coupling(self, pair: Coupling) -> tuple[Any, Any]:
+        """Add the two coefficients of a coupled friction."""
+        first, second = pair.joints
+        of = f'{first}{"+" if pair.sign > 0 else "-"}{second}'
+        viscous = self.symbol(f'Wv_{of}', pair.viscous, f'coupled viscous friction of {of}, N m s/rad')
+        return viscous, self.symbol(f'Wc_{of}', pair.coulomb, f'coupled Coulomb friction of {of}, N m')
+
     def _ten(self, suffix: str, inertia: Inertia, of: str) -> Inertia:
         m, *rest = [
             self.symbol(f'{letters}_{suffix}', x, f'{meaning} of {of}, {unit}')
@@ -141,8 +163,7 @@ class _Table:
 
 def _missing_effects(joint: Joint) -> str:
     """Return a warning for a joint with effects beyond the friction of eq. (17), which the symbols do not contain."""
-    friction = '; this joint has friction beyond eq. (17), which is NOT in here' if joint.friction.beyond_report else ''
-    return friction + ('; this joint has a spring, which is NOT in here' if joint.spring else '')
+    return '; this joint has friction beyond eq. (17), which is NOT in here' if joint.friction.beyond_report else ''
 
 
 def _position(joint: Joint, robot: Robot, symbols: dict[str, Any]) -> Any:

@@ -237,9 +237,9 @@ def test_the_line_that_is_printed_imports_it_whatever_the_robots_name(name: str,
 
 @pytest.mark.parametrize(('to', 'count', 'next_step'), [
     ('c', 3, 'gcc -std=c99 -O2 pr_robot_example.c pr_robot.c -lm -o pr_robot_example'),
-    ('matlab', 10, 'p = pr_robot_parameters(); A = pr_robot_A(q, p)'),
+    ('matlab', 12, 'p = pr_robot_parameters(); A = pr_robot_A(q, p)'),
     ('python', 1, 'import pr_robot; pr_robot.A(q, pr_robot.parameters())'),
-    ('casadi', 10, "A = casadi.Function.load('pr_robot_A.casadi'); A(q, p)"),
+    ('casadi', 12, "A = casadi.Function.load('pr_robot_A.casadi'); A(q, p)"),
 ])  # fmt: skip
 def test_the_command_names_the_files_and_what_to_do_next(to: str, count: int, next_step: str, tmp_path: Path) -> None:
     assert to in FORMATS
