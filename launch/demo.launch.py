@@ -9,7 +9,9 @@ from launch_ros.parameter_descriptions import ParameterValue
 
 from krang_dynamics_ros.core.errors import ArgumentError
 from krang_dynamics_ros.core.files import share
-from krang_dynamics_ros.nodes.launched_robot import launched_robot
+from krang_dynamics_ros.live.parameter_file import flat
+from krang_dynamics_ros.nodes.launched_robot import launched_robot, parameters_in
+from krang_dynamics_ros.nodes.simulator.parameters import shared
 from launch import LaunchContext, LaunchDescription, LaunchDescriptionEntity
 
 DYNAMICS = runpy.run_path(str(share('launch', 'dynamics.launch.py')))
@@ -52,7 +54,8 @@ def _refuse(context: LaunchContext) -> None:
 
 def _simulator(context: LaunchContext) -> list[LaunchDescriptionEntity]:
     asked = context.launch_configurations
-    robot = launched_robot(f'{asked["namespace"]}/krang_dynamics', asked['params_file'], asked['robot_file'])
+    dynamics = f'{asked["namespace"]}/krang_dynamics'
+    robot = launched_robot(dynamics, asked['params_file'], asked['robot_file'])
     known = {name: value for name, value in robot.parameters.items() if name in ('robot_file', 'base_link')}
     own = {name: ParameterValue(value, value_type=str) for name, value in known.items()}
     return [
@@ -62,6 +65,7 @@ def _simulator(context: LaunchContext) -> list[LaunchDescriptionEntity]:
             namespace=LaunchConfiguration('namespace'),
             parameters=[
                 LaunchConfiguration('params_file'),
+                shared(dict(flat(parameters_in(asked['params_file'], dynamics)))),
                 own,
                 {'publish_clock': LaunchConfiguration('use_sim_time')},
             ],

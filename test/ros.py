@@ -150,9 +150,15 @@ class Client:
     def spin(self, seconds: float = 0.01) -> None:
         self.executor.spin_once(timeout_sec=seconds)
 
-    def until(self, condition: Callable[[], Any], doing: Callable[[], Any] | None = None, why: str = '') -> Any:
+    def until(
+        self,
+        condition: Callable[[], Any],
+        doing: Callable[[], Any] | None = None,
+        why: str = '',
+        seconds: float = PATIENCE,
+    ) -> Any:
         """Spin until a condition holds; do something again and again meanwhile."""
-        deadline = time.monotonic() + PATIENCE
+        deadline = time.monotonic() + seconds
         while time.monotonic() < deadline:
             if doing:
                 doing()
@@ -160,7 +166,7 @@ class Client:
                 if result := condition():
                     return result
                 self.spin(0.005)
-        raise AssertionError(f'nothing came in {PATIENCE} s: {why or condition}')
+        raise AssertionError(f'nothing came in {seconds} s: {why or condition}')
 
     def listen(self, *topics: str) -> None:
         for topic in topics:

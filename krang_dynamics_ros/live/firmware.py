@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -17,7 +17,7 @@ from ..robot.adapted import SPECS as ADAPTATION
 from ..robot.adapted import Adaptation
 from ..robot.robot_file import load_description
 from ..robot.urdf_reader import read_description
-from .wrenches import RemovedWeight, WrenchInput
+from .wrenches import RemovedWeight
 
 EARTH = (0.0, 0.0, -9.81)  # m/s^2, upright
 UNSURE_SHARE = 0.1  # of a joint's effort limit: a larger difference of two gravity torques is reported
@@ -76,10 +76,17 @@ def payload_of_hand(settings: Settings | Mapping[str, Any], name: str, link: str
     return settings[f'{name}.robot_flange'] or link, body
 
 
+class Sensor(Protocol):
+    """A wrist sensor, real or simulated, on a link."""
+
+    link: str
+    removed: RemovedWeight | None
+
+
 class CompensatedReadings:
     """Sets for each hand the weight that the firmware subtracts from readings (`<hand>.sensor.compensated`)."""
 
-    def __init__(self, settings: Settings, links: Sequence[str], hands: Mapping[str, WrenchInput]) -> None:
+    def __init__(self, settings: Settings, links: Collection[str], hands: Mapping[str, Sensor]) -> None:
         """`links` are those of the robot; the parameters are declared already."""
         self._settings, self._links, self._hands = settings, links, hands
         settings.require(self._check)
@@ -103,10 +110,12 @@ class FirmwareTorque:
     """The torque of the firmware, by the parameters."""
 
     def __init__(self, settings: Settings, joint_names: Sequence[str], urdf: str, hands: Mapping[str, str]) -> None:
-        """`urdf` is the model of a firmware without `robot.description`; `hands` are the hands' links by name."""
+        """`urdf` is the model of a firmware without `robot.description`; `hands` are the hands' links by name.
+
+        The parameters of the hands (`of_hand`) are declared already.
+        """
         self._settings, self._hands, self._n = settings, hands, len(joint_names)
         settings.declare(SETTINGS)
-        settings.declare([spec for name in hands for spec in of_hand(name)])
         self.adds = tuple(named(settings['robot.adds']))
         self._flanges = {name: settings[f'{name}.robot_flange'] for name in hands}
         self._firmware = self._model(urdf, joint_names) if self.adds else None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -46,7 +46,7 @@ def read_parameters(path: Path, node: str = NODE) -> dict[str, Any]:
         raise ParameterFileError(str(path), faults)
     found: dict[str, Any] = {}
     for name in ours:
-        found |= dict(_flat(sections[name], ''))
+        found |= dict(flat(sections[name]))
     return found
 
 
@@ -130,10 +130,11 @@ def _example_name(section: str, node: str) -> str:
     return '/'.join((*spaces, node))
 
 
-def _flat(section: Mapping[str, Any], above: str) -> Iterator[tuple[str, Any]]:
+def flat(section: Mapping[str, Any], above: str = '') -> Iterator[tuple[str, Any]]:
+    """Yield the full names of nested parameters, such as `left.link`, with their values."""
     for name, value in section.items():
         if isinstance(value, dict):
-            yield from _flat(value, f'{above}{name}.')
+            yield from flat(value, f'{above}{name}.')
         else:
             yield f'{above}{name}', value
 
@@ -147,11 +148,17 @@ def read_arm(path: Path) -> dict[str, Any]:
     return values
 
 
-def arm_arguments(path: Path) -> list[str]:
-    """Return the command-line arguments that give an arm file to a ROS node."""
-    robot_file = read_arm(path).get('robot_file', '')
-    own = ['-p', f'robot_file:={json.dumps(robot_file)}'] if robot_file else []
-    return ['--ros-args', '--params-file', str(path), *own, '--']
+Shared = Callable[[Mapping[str, Any]], Mapping[str, Any]]
+"""Returns those parameters of the dynamics node that another node has too."""
+
+
+def arm_arguments(path: Path, shared: Shared | None = None) -> list[str]:
+    """Return the command-line arguments that give an arm file to a ROS node, with what it shares with `NODE`."""
+    values = read_arm(path)
+    own = {'robot_file': values['robot_file']} if values.get('robot_file') else {}
+    given = own | dict(shared(values) if shared else {})
+    words = [word for name, value in given.items() for word in ('-p', f'{name}:={json.dumps(value)}')]
+    return ['--ros-args', '--params-file', str(path), *words, '--']
 
 
 def unknown_parameters(given: Mapping[str, Any]) -> list[str]:

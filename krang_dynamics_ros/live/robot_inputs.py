@@ -17,7 +17,7 @@ from ..core.wrench import WrenchFrame, WrenchRows
 from ..dynamics.factory import Model
 from ..dynamics.state import LazyWrenches, Parts, State
 from ..robot.robot import Limits, Robot
-from . import parameters
+from . import firmware, parameters
 from .base import base_input
 from .imu import pitch
 from .joints import JointTracker
@@ -60,7 +60,8 @@ class RobotInputs:
     def _hand(self, name: str) -> WrenchInput:
         links = self._model.dynamics.link_names
         link = self._model.end_effectors.get(name, name if name in links else '')
-        values = self._settings.declare(parameters.of_end_effector(name, link, self._settings['sense']))
+        specs = parameters.of_end_effector(name, link, self._settings['sense'])
+        values = self._settings.declare([*specs, *firmware.of_hand(name)])
         link = values[f'{name}.link']
         if link not in links:
             raise unknown_name(f'{name}.link: link', link, links)

@@ -12,7 +12,7 @@ from typing import NoReturn
 from ..core.errors import KrangDynamicsError
 from ..core.parameters import ParameterSpec
 from ..core.text import shown_lines
-from ..live.parameter_file import arm_arguments
+from ..live.parameter_file import Shared, arm_arguments
 
 ROS, END = '--ros-args', '--'
 WIDTH = 110  # characters of a line of help
@@ -28,8 +28,9 @@ class _Parser(argparse.ArgumentParser):
 
 
 def node_arguments(
-    node: str, description: str, specs: Callable[[], Sequence[ParameterSpec]], words: Sequence[str] | None = None
-) -> list[str]:
+    node: str, description: str, specs: Callable[[], Sequence[ParameterSpec]], words: Sequence[str] | None = None,
+    shared: Shared | None = None,
+) -> list[str]:  # fmt: skip
     """Return the arguments for ROS; end with help or with exit code 2.
 
     Args:
@@ -37,6 +38,7 @@ def node_arguments(
         description: what the node does.
         specs: returns the parameters that help lists.
         words: the command line without the program's name; None: that of this process.
+        shared: returns what the node uses of an arm file's parameters of the dynamics node.
     """
     given = list(sys.argv[1:] if words is None else words)
     own, of_ros = _split(given)
@@ -48,7 +50,7 @@ def node_arguments(
     if rest:
         parser.error(_refusal(node, rest))
     try:
-        return [*(arm_arguments(known.arm) if known.arm else ()), *of_ros]
+        return [*(arm_arguments(known.arm, shared) if known.arm else ()), *of_ros]
     except KrangDynamicsError as error:
         parser.error(str(error))
     except OSError as error:

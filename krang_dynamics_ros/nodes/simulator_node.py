@@ -26,7 +26,7 @@ from ..core.parameters import named
 from ..core.spatial import Array, frozen
 from ..core.text import shown_lines
 from ..core.wrench import Wrench
-from ..live.firmware import FirmwareTorque
+from ..live.firmware import CompensatedReadings, FirmwareTorque
 from ..live.messages import SECOND, stamp_of
 from ..live.parameters import command_scales
 from ..robot.adapted import SPECS as ADAPTATION
@@ -43,7 +43,7 @@ from .parameters import NodeSettings, warn_of_unknown
 from .run import run
 from .simulator.diagnostics import SimulatorHealth
 from .simulator.hands import SimulatorHands
-from .simulator.parameters import PARAMETERS, command_scale, documented, gravity_of
+from .simulator.parameters import PARAMETERS, command_scale, documented, effort_scale, gravity_of, shared
 from .topics import INPUT
 
 COMMANDS = QoSProfile(depth=1)  # reliable, as the effort controllers of ros2_control listen
@@ -64,6 +64,7 @@ class SimulatorNode(Node):
         simulation = self.robot.simulation
         self._hands = SimulatorHands(self, self._values, simulation)
         self._add_firmware()
+        self._effort_units = self._declared_effort_units()
         warn_of_unknown(self)
         self._random = np.random.default_rng()
         self._followers = Followers(simulation.robot)
@@ -121,6 +122,15 @@ class SimulatorNode(Node):
         if firmware.adds_anything:
             self.robot.firmware = firmware
             self.get_logger().info(f'its firmware adds {listed(firmware.adds)} to every command')
+        CompensatedReadings(self._values, self.robot.simulation.dynamics.link_names, self._hands.wrists)
+
+    def _declared_effort_units(self) -> Array:
+        """Return N m (N) per unit of the published effort (n)."""
+        names = self.robot.simulation.robot.joint_names
+        units = self._values.declare([effort_scale(name) for name in names])
+        if zero := [name for name, unit in units.items() if not unit]:
+            raise ArgumentError(f'{listed(zero)}: 0, must not be 0')
+        return np.array([*units.values()])
 
     def _friction(self) -> str:
         units = {'viscous': 'N m s/rad', 'coulomb': 'N m', 'coulomb_share': 'of the effort limit'}
@@ -214,7 +224,8 @@ class SimulatorNode(Node):
         motor = self._values['effort'] == 'motor'
         effort = self.robot.given if motor else joint_effort(self.robot.simulation, contacts)
         noise = self._values['effort_noise']
-        return effort + noise * self._random.normal(size=len(effort)) if noise else effort
+        effort = effort + noise * self._random.normal(size=len(effort)) if noise else effort
+        return np.asarray(effort / self._effort_units)
 
     def _stamp(self) -> Time:
         now = self.robot.now if self._ticker else int(self.get_clock().now().nanoseconds)
@@ -227,7 +238,7 @@ class SimulatorNode(Node):
 
 def main(args: Sequence[str] | None = None) -> int:
     """Run the node; `args` are the command-line arguments, by default those of this process."""
-    return run(SimulatorNode, node_arguments('simulator_node', _DESCRIPTION, documented, args))
+    return run(SimulatorNode, node_arguments('simulator_node', _DESCRIPTION, documented, args, shared))
 
 
 if __name__ == '__main__':

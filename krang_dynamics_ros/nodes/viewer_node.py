@@ -23,7 +23,7 @@ from ..robot.mesh_files import MeshFiles
 from ..robot.urdf_reader import read_description
 from .arguments import node_arguments
 from .endpoints import publishers, subscribers
-from .page.clients import DynamicsClient, SimulatorClient
+from .page.clients import DynamicsClient, HandSensor, SimulatorClient
 from .page.controls import PageControls
 from .page.listener import DescriptionListener, HealthListener, PolledTopics, RobotListener
 from .page.pulls import PullTopic
@@ -66,7 +66,7 @@ class ViewerNode(Node):
         self._robot: RobotListener | None = None
         self._description = DescriptionListener(self, lambda: self._robot is not None and self._robot.alive)
         self._health_of = HealthListener(self)
-        self._drawn: tuple[str, dict[str, str], tuple[float, ...]] = ('', {}, UP)
+        self._drawn: tuple[str, dict[str, HandSensor], tuple[float, ...]] = ('', {}, UP)
         self._simulator, self._obeyed = SimulatorClient(self), False
         self._controls = PageControls(self, self._dynamics, self._simulator, self.page.notify)
         self._next_picture = 0.0
@@ -111,12 +111,12 @@ class ViewerNode(Node):
             self._drawn = new
             self._draw(*new)
 
-    def _draw(self, urdf: str, hands: dict[str, str], up: tuple[float, ...]) -> None:
+    def _draw(self, urdf: str, hands: dict[str, HandSensor], up: tuple[float, ...]) -> None:
         try:
             robot = read_description(urdf).robot
             dynamics = Dynamics(robot)
-            known = {hand: link for hand, link in hands.items() if link in robot.link_of}
-            self.page.draw(robot, dynamics, known, np.array(up))
+            known = {name: hand for name, hand in hands.items() if hand.link in robot.link_of}
+            self.page.draw(robot, dynamics, {name: hand.link for name, hand in known.items()}, np.array(up))
         except KrangDynamicsError as error:
             self.get_logger().error(f'robot_description: {error}')
             return

@@ -187,6 +187,19 @@ class Figure:
             corners.append(origin + drawn.corners @ rotation.T)
         return np.concatenate(corners)
 
+    def depth(self, link: str, together: Collection[str]) -> float:
+        """Return how deep the origin of a link is in the shapes (boxes about them) of links that move with it, m."""
+        point = self.pose_of(link)[1]
+        inside = [0.0]
+        for drawn in self.visual:
+            if drawn.link in together:
+                rotation, origin = self.pose_of(drawn.link)
+                low, high = drawn.corners.min(axis=0), drawn.corners.max(axis=0)
+                local = rotation.T @ (point - origin)
+                if (low <= local).all() and (local <= high).all():
+                    inside.append(float((high - low).min()) / 2)
+        return max(inside)
+
     @property
     def size(self) -> float:
         """Diagonal of the robot (m), as drawn now."""

@@ -48,9 +48,16 @@ def _across(direction: Array) -> Array:
 
 
 RADIUS = 0.07  # m: maximum of the ball
+OUT = 1.2  # radius of a ball, of the depth of its centre
 BALL, PULLED, IDLE = (255, 140, 26), (220, 60, 20), (150, 150, 150)
 WRENCH, ESTIMATE = (192, 38, 211), (101, 163, 13)  # colours of the columns `wrench` and `external`
 BESIDE = 0.09  # m: from the arrow of the sensor to that of the estimate
+
+
+def ball_radius(size: float, depth: float) -> float:
+    """Return the radius (m) of a ball on a robot of a size (m), `depth` (m) deep in a shape that it sticks out of."""
+    usual = min(RADIUS, 0.04 * size)
+    return min(max(usual, OUT * depth), 2 * usual)
 
 
 class Hand:
@@ -58,12 +65,12 @@ class Hand:
 
     def __init__(
         self, scene: viser.SceneApi, dynamics: Dynamics, name: str, link: str, pulls: Pulls,
-        *, size: float, gripped: Callable[[str], None],
+        *, radius: float, gripped: Callable[[str], None],
     ) -> None:  # fmt: skip
-        """Draw it; `size` (m) is that of the robot; `gripped` is called with the link when a drag starts."""
+        """Draw it with a ball of this radius (m); `gripped` is called with the link when a drag starts."""
         self.name, self.link = name, link
         self._dynamics, self._pulls, self._gripped = dynamics, pulls, gripped
-        self._radius = min(RADIUS, 0.04 * size)
+        self._radius = radius
         self._grip: Array = np.zeros(3)  # from the pointer to the centre of the ball
         self._ball = scene.add_icosphere(
             f'/hands/{name}', radius=self._radius, color=IDLE, opacity=0.85, cast_shadow=False

@@ -23,7 +23,7 @@ from ..simulation.pulls import Pull, pull_wrench
 from . import snapshot as texts
 from .camera import Views, to_camera
 from .figure import Figure
-from .hands import Hand
+from .hands import Hand, ball_radius
 from .overlays import Overlays
 from .panel import Controls, HandMaker, LoadFolder, Panel, groups_of, leaves, limits_of, movers
 from .pulls import Pulls, Touch
@@ -129,17 +129,23 @@ class Page:
         self._begin()
         scene.configure_default_lights(cast_shadow=True)
         self._pulls = Pulls()
-        self._figure = Figure(scene, robot, dynamics, self._meshes, up)
+        self._figure = figure = Figure(scene, robot, dynamics, self._meshes, up)
         self._mover, self._over = movers(robot), ''
-        self._add_panels(robot, self._figure, hands, next(iter(grips.values()), ''))
-        self._touch = Touch(scene, self._figure, self._pulls, self._on_link, self._torques.suggest)
+        self._add_panels(robot, figure, hands, next(iter(grips.values()), ''))
+        gripped = self._torques.suggest
+        self._touch = Touch(scene, figure, self._pulls, self._on_link, gripped)
         self._hands = [
-            Hand(scene, dynamics, name, link, self._pulls, size=self._figure.size, gripped=self._torques.suggest)
+            Hand(scene, dynamics, name, link, self._pulls, radius=self._radius(figure, link), gripped=gripped)
             for name, link in grips.items()
         ]
         self._seen = False  # whether its joint positions are known
-        self._look_at_it(self._figure)
+        self._look_at_it(figure)
         self._views.fold_when_narrow(self._torques.side)
+
+    def _radius(self, figure: Figure, link: str) -> float:
+        """Return the radius of the ball on a link, m."""
+        together = [other for other, mover in self._mover.items() if mover == self._mover.get(link)]
+        return ball_radius(figure.size, figure.depth(link, together))
 
     def _add_panels(self, robot: Robot, figure: Figure, hands: Mapping[str, str], plotted: str) -> None:
         """Add the panels, from top to bottom; the plot starts with joints that move the link `plotted`."""

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from krang_dynamics_ros import Robot, dynamics_of
+from krang_dynamics_ros import Robot, dynamics_of, load_robot
 from krang_dynamics_ros.core.errors import ArgumentError
 from krang_dynamics_ros.page.camera import FIELD, Window, frame_of, framed, to_camera
 from krang_dynamics_ros.page.panel import groups_of, leaves, limits_of, movers
@@ -33,6 +33,8 @@ from krang_dynamics_ros.robot.known_arms import finger_joints
 from krang_dynamics_ros.robot.mesh_files import MAX_MESH_BYTES, MeshFiles, read_mesh
 from krang_dynamics_ros.robot.robot import Limits
 from krang_dynamics_ros.robot.urdf_reader import read_description
+
+from ..robots import FILES
 
 TREE = """<robot name="tree"><link name="base"/>{}</robot>"""
 LINK = """<link name="{0}"><inertial><mass value="1"/>
@@ -378,6 +380,16 @@ def test_a_link_without_a_shape_is_a_ball_and_a_stick_to_each_joint_on_it(server
     assert sorted(one.link for one in drawn.visual) == ['a', 'a', 'a', 'b', 'base', 'base', 'c']
     for one in drawn.visual:
         one.handle.on_click(lambda _: None)  # refused for what is not in the scene any more
+
+
+def test_a_ball_sticks_out_of_the_body_that_its_hand_is_in(server: Any) -> None:
+    figure, hands = (pytest.importorskip(f'krang_dynamics_ros.page.{name}') for name in ('figure', 'hands'))
+    robot = load_robot(FILES['arm_2r'])  # its hand is the middle of a ball of 45 mm
+    drawn = figure.Figure(server.scene, robot, dynamics_of(robot), MeshFiles(), np.array([0.0, 0.0, 1.0]))
+    assert drawn.depth('tip', ['link2', 'tip']) == pytest.approx(0.045)
+    assert drawn.depth('tip', ['link1']) == 0
+    assert hands.ball_radius(0.8, 0.045) > 0.045 > hands.ball_radius(0.8, 0.0)
+    assert hands.ball_radius(0.8, 10.0) < 0.1
 
 
 @pytest.mark.parametrize(('joint', 'low'), [('0 0 0.3', (-0.01, -0.01, 0.0)), ('0 -0.3 0', (-0.01, -0.4, -0.01))])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from itertools import pairwise
 
 import numpy as np
@@ -12,6 +13,14 @@ from krang_dynamics_ros import Inertia, Lagrangian, Robot, Wrench, load_robot
 from krang_dynamics_ros.core.errors import ArgumentError, SimulationError
 from krang_dynamics_ros.equations.frames import positions as all_positions
 from krang_dynamics_ros.equations.frames import rates
+from krang_dynamics_ros.live.wrenches import (
+    MomentAbout,
+    RemovedWeight,
+    Sense,
+    WrenchInput,
+    WristSensor,
+    contact_wrenches,
+)
 from krang_dynamics_ros.robot.drive import Friction, Motor, Presliding
 from krang_dynamics_ros.robot.robot import Limits
 from krang_dynamics_ros.robot.urdf_reader import read_description
@@ -285,6 +294,26 @@ def test_a_wrist_reads_contact_the_weight_beyond_it_and_its_bias(robot: Robot, r
     read = wrist.reading(sim, [contact], rng)
     np.testing.assert_allclose(read, bias + weight + sim.dynamics.wrench_at_link(Q, contact), atol=1e-12)
     assert not np.any(SimulatedWrist('R10l').reading(sim, [empty], rng))
+
+
+@pytest.mark.parametrize('sense', ['applied_by_robot', 'applied_on_robot'])
+@pytest.mark.parametrize(('frame', 'about'), [('', 'frame'), ('R9l', 'frame'), ('R9l', 'hand')])
+@pytest.mark.parametrize('compensated', [False, True])
+def test_the_node_finds_the_contact_in_the_reading_of_any_simulated_wrist(
+    robot: Robot, rng: np.random.Generator, sense: Sense, frame: str, about: MomentAbout, compensated: bool
+) -> None:
+    sim, contact = Simulation(robot, Q), Wrench('R10l', (3.0, 4.0, 5.0), (0.1, 0.2, 0.3), axes='R0')
+    tool, payload, bias = random_body(rng), random_body(rng), rng.normal(size=6)
+    removed = RemovedWeight('R8l', random_body(rng), np.array([1.0, 2.0, -9.0])) if compensated else None
+    point = frame if about == 'frame' else ''
+    wrist = SimulatedWrist('R10l', tool, payload, bias.tolist(), (0.0, 0.0), frame, point, sense, removed)
+    read = wrist.reading(sim, [contact], rng)
+    links, sensor = sim.dynamics.link_names, WristSensor.of(bias, tool.m, tool.com)
+    hand = WrenchInput('left', 'R10l', sense, about, links=links, sensor=sensor, payload=payload, removed=removed)
+    assert hand.update(frame or 'R10l', read[:3].tolist(), read[3:].tolist(), 1, 1)
+    (found,) = contact_wrenches([hand], partial(sim.dynamics.weights, Q), 1, 1).values()
+    by_robot = sim.dynamics.wrench_at_link(Q, found)
+    np.testing.assert_allclose(by_robot, -sim.dynamics.wrench_at_link(Q, contact), atol=1e-9)
 
 
 def test_the_noise_of_a_wrist_is_what_was_asked_for(robot: Robot, rng: np.random.Generator) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from rcl_interfaces.srv import GetParameters, SetParametersAtomically
 from rclpy.client import Client
@@ -15,6 +15,7 @@ from std_srvs.srv import Trigger
 
 from ...core.parameters import NONE, named
 from ...live.controller_watch import NAMELESS
+from ...live.wrenches import Sense
 
 SERVICE_TIMEOUT = 4.0  # s for an answer
 
@@ -129,14 +130,22 @@ class ParametersOf:
         self._calls.forget(self._set)
 
 
+class HandSensor(NamedTuple):
+    """The link of a hand, the topic of its readings, and the side that applies the wrench in them."""
+
+    link: str
+    topic: str
+    sense: Sense
+
+
 class DynamicsClient:
-    """Parameters of the dynamics node: the links of its hands, gravity, total terms and payloads."""
+    """Parameters of the dynamics node: its hands with their sensors, gravity, total terms and payloads."""
 
     def __init__(self, node: Node, name: str) -> None:
         self._calls = Calls(node)
         self._parameters = ParametersOf(self._calls, name)
         self._pending = False
-        self.hands: dict[str, str] | None = None
+        self.hands: dict[str, HandSensor] | None = None
         self.terms: list[str] | None = None
         self.gravity: list[float] = []  # m/s^2, in the base's axes
         self.payloads: dict[str, float] = {}  # kg, by hand
@@ -168,12 +177,13 @@ class DynamicsClient:
             return
         for hand in hands:
             self._calls.expect(Trigger, _zero(hand))
-        names = [f'{hand}.{key}' for key in ('link', 'payload.mass') for hand in hands]
+        names = [f'{hand}.{key}' for hand in hands for key in ('link', 'wrench_topic', 'sense', 'payload.mass')]
         self._ask(names, lambda values: self._on_hands(hands, values))
 
     def _on_hands(self, hands: list[str], values: list[Any]) -> None:
-        self.hands = dict(zip(hands, values[: len(hands)], strict=True))
-        self.payloads = dict(zip(hands, values[len(hands) :], strict=True))
+        of_each = dict(zip(hands, (values[k : k + 4] for k in range(0, len(values), 4)), strict=True))
+        self.hands = {hand: HandSensor(*sensor) for hand, (*sensor, _) in of_each.items()}
+        self.payloads = {hand: mass for hand, (*_, mass) in of_each.items()}
 
     def choose_terms(self, terms: Sequence[str], done: Done) -> None:
         """Set `total_terms`."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -21,10 +21,11 @@ from ...core.wrench import Wrench
 from ...dynamics.dynamics import Dynamics
 from ...live.joints import JointStates, JointTorques
 from ...live.messages import wrench_of
-from ...live.wrenches import WrenchInput
+from ...live.wrenches import Sense, WrenchInput
 from ...page.snapshot import LEVELS, LatestMessages, Line
 from ...page.torques import ALWAYS, OBSERVED
 from ..endpoints import publishers
+from .clients import HandSensor
 
 
 class PolledTopics:
@@ -152,6 +153,7 @@ class DescriptionListener:
 
 
 FRESH = 0.5  # s: older data is not shown
+OPPOSITE: dict[Sense, Sense] = {'applied_by_robot': 'applied_on_robot', 'applied_on_robot': 'applied_by_robot'}
 PARTS = 10  # messages: a state may come in parts from several publishers
 NOTHING = np.empty(0)
 
@@ -160,22 +162,26 @@ class RobotListener:
     """Joint states, torques and wrenches of a robot, read on request."""
 
     def __init__(
-        self, topics: PolledTopics, dynamics: Dynamics, hands: dict[str, str], joint_states: str = 'joint_states'
+        self, topics: PolledTopics, dynamics: Dynamics, hands: Mapping[str, HandSensor], joint_states: str
     ) -> None:
         names = dynamics.joint_names
         self._states, self._state_topic = JointStates(names, FRESH), topics.subscribe(JointState, joint_states, PARTS)
         self._drawn = np.zeros(len(names))  # an unknown joint is drawn at its last position
         self._torques = {term: JointTorques(names, FRESH) for term in ALWAYS}
         self._torque_topics = {term: topics.subscribe(JointState, f'torque/{term}') for term in self._torques}
-        self._links, self._link_of = frozenset(dynamics.link_names), hands
+        self._links, self._of_hands = frozenset(dynamics.link_names), hands
         self._hands = self._sensors()
-        self._wrench_topics = [topics.subscribe(WrenchStamped, f'wrench/{name}') for name in hands]
+        self._wrench_topics = [topics.subscribe(WrenchStamped, hand.topic) for hand in hands.values()]
         self._topics, self._names = topics, names
         self._estimates: list[WrenchInput] = []  # estimated wrenches, handled like readings
         self._estimate_topics: list[PolledTopic] = []
 
     def _sensors(self) -> list[WrenchInput]:
-        return [WrenchInput(name, link, timeout=FRESH, links=self._links) for name, link in self._link_of.items()]
+        """Return inputs whose wrenches are those of the world: `WrenchInput` gives those of the robot."""
+        return [
+            WrenchInput(name, hand.link, OPPOSITE[hand.sense], timeout=FRESH, links=self._links)
+            for name, hand in self._of_hands.items()
+        ]
 
     def observe(self, enabled: bool) -> None:
         """Subscribe to external torques and estimated wrenches, or unsubscribe: they are computed for subscribers."""
@@ -186,7 +192,7 @@ class RobotListener:
             self._torque_topics[OBSERVED] = self._topics.subscribe(JointState, f'torque/{OBSERVED}')
             self._estimates = self._sensors()
             self._estimate_topics = [
-                self._topics.subscribe(WrenchStamped, f'wrench/{name}/estimated') for name in self._link_of
+                self._topics.subscribe(WrenchStamped, f'wrench/{name}/estimated') for name in self._of_hands
             ]
             return
         for topic in (self._torque_topics.pop(OBSERVED), *self._estimate_topics):

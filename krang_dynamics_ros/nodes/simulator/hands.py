@@ -28,7 +28,7 @@ from .parameters import end_effectors_of, of_hand, wrist
 
 
 class SimulatorHands:
-    """Topics `pull`, `push`, `push/<hand>` and `wrench/<hand>`, and the parameters of each hand."""
+    """Topics `pull`, `push`, `push/<hand>` and `<hand>.wrench_topic`, and the parameters of each hand."""
 
     def __init__(self, node: Node, settings: Settings, simulation: Simulation) -> None:
         self._node, self._settings, self._simulation = node, settings, simulation
@@ -39,7 +39,7 @@ class SimulatorHands:
         self._pulls: dict[str, tuple[float, list[Pull]]] = {}  # by link: arrival (s) and pulls
         node.create_subscription(PolygonStamped, 'pull', self._on_pull, INPUT)
         self._sensors: dict[str, Publisher] = {}
-        self._wrists: dict[str, SimulatedWrist] = {}
+        self.wrists: dict[str, SimulatedWrist] = {}  # by hand
         settings.declare([end_effectors_of(simulation.robot)])
         for name in named(settings['end_effectors']):
             self._add(name)
@@ -49,12 +49,15 @@ class SimulatorHands:
     def _add(self, name: str) -> None:
         """Add a hand: its parameters, whose declaration calls `_apply`, and its topics."""
         self._names.add(name)
-        link = self._settings.declare(of_hand(name, self._default_link(name)))[f'{name}.link']
+        values = self._settings.declare(of_hand(name, self._default_link(name)))
+        link, frame = values[f'{name}.link'], values[f'{name}.sensor.frame']
         if link not in self._links:
             raise unknown_name(f'{name}.link: link', link, self._links)
+        if frame and frame not in self._links:
+            raise unknown_name(f'{name}.sensor.frame: link', frame, self._links)
         hand = self._new_input(name, link)
         self._node.create_subscription(WrenchStamped, f'push/{name}', partial(self._on_push, hand), INPUT)
-        self._sensors[name] = self._node.create_publisher(WrenchStamped, f'wrench/{name}', 10)
+        self._sensors[name] = self._node.create_publisher(WrenchStamped, values[f'{name}.wrench_topic'], 10)
         self._hands.append(hand)
 
     def _default_link(self, name: str) -> str:
@@ -83,9 +86,9 @@ class SimulatorHands:
         for name in named(self._settings['end_effectors']):
             if name not in self._names:
                 self._add(name)
-        self._wrists = {hand.name: wrist(self._settings, hand.name, hand.link) for hand in self._hands}
+        self.wrists |= {hand.name: wrist(self._settings, hand.name, hand.link) for hand in self._hands}
         carried: dict[str, Inertia] = {}
-        for hand in self._wrists.values():
+        for hand in self.wrists.values():
             carried[hand.link] = carried.get(hand.link, Inertia()) + hand.payload
         self._simulation.dynamics.payload = carried
 
@@ -130,6 +133,6 @@ class SimulatorHands:
 
     def publish(self, contacts: Sequence[Wrench], stamp: Time) -> None:
         """Publish the readings of the sensors for these contacts, wrenches of the WORLD."""
-        for name, sensor in self._wrists.items():
+        for name, sensor in self.wrists.items():
             read = sensor.reading(self._simulation, contacts, self._random)
-            self._sensors[name].publish(wrench_message(sensor.link, stamp, read.tolist()))
+            self._sensors[name].publish(wrench_message(sensor.axes or sensor.link, stamp, read.tolist()))

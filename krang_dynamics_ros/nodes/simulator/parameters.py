@@ -4,19 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, get_args
 
 from ...core.errors import ArgumentError
 from ...core.inertia import Inertia
 from ...core.limits import MAX_QUANTITY
-from ...core.parameters import BASE_LINK, NONE, ROBOT_FILE, ParameterSpec, Settings
+from ...core.parameters import BASE_LINK, NONE, ROBOT_FILE, ParameterSpec, Settings, named
+from ...live import firmware
 from ...live.parameters import JOINT_STATES_TOPIC, command_scale_of, of_payload, of_tool
 from ...live.payloads import PayloadSpec
-from ...live.wrenches import WristSensor
+from ...live.wrenches import MOMENTS_ABOUT, SENSES, WristSensor
 from ...robot.adapted import SPECS as ADAPTATION
 from ...robot.robot import Robot
 from ...robot.robot_file import load_robot
-from ...simulation.sensors import SimulatedWrist
+from ...simulation.sensors import EffortSource, SimulatedWrist
 
 PARAMETERS = (
     ROBOT_FILE,
@@ -44,7 +45,7 @@ PARAMETERS = (
     ParameterSpec('start.positions', [0.0], 'their start positions, rad or m'),
     ParameterSpec(
         'effort', 'joint', 'effort in `joint_states`: torque behind the gear, or torque of the motors, before '
-        'rotors, friction and brakes', live=True, choices=('joint', 'motor'),
+        'rotors, friction and brakes', live=True, choices=get_args(EffortSource),
     ),
     ParameterSpec(
         'effort_noise', 0.0, 'standard deviation of each effort, N m', live=True, least=0.0, most=MAX_QUANTITY,
@@ -67,6 +68,18 @@ def of_hand(name: str, link: str) -> list[ParameterSpec]:
         ParameterSpec(
             f'{name}.link', link, 'its link', default_text='`R10l` for left, `R10r` for right; or the link of this name'
         ),
+        ParameterSpec(f'{name}.wrench_topic', f'wrench/{name}', 'topic of its wrist sensor'),
+        ParameterSpec(
+            f'{name}.sense', 'applied_on_robot', 'side that applies the wrench that its sensor reads', choices=SENSES
+        ),
+        ParameterSpec(
+            f'{name}.moment_about', MOMENTS_ABOUT[0], "point of the moment that it reads: origin of `sensor.frame`, or "
+            "of the hand's link", choices=MOMENTS_ABOUT,
+        ),
+        ParameterSpec(f'{name}.sensor.frame', '', "link in whose axes its sensor reads; empty: the hand's"),
+        ParameterSpec(
+            f'{name}.sensor.compensated', False, 'whether the firmware subtracts the weight of `<hand>.robot_payload`',
+        ),
         ParameterSpec(
             f'{name}.sensor.bias', [0.0] * 6, 'reading of its sensor without any load, N and N m', live=True, count=6,
         ),
@@ -76,7 +89,29 @@ def of_hand(name: str, link: str) -> list[ParameterSpec]:
         ),
         *of_tool(name),
         *of_payload(name),
+        *firmware.of_hand(name),
     ]  # fmt: skip
+
+
+EFFORTS: tuple[str, ...] = get_args(EffortSource)
+
+
+def effort_scale(name: str) -> ParameterSpec:
+    """Return the parameter of the unit in which the effort of a joint is published."""
+    return ParameterSpec(
+        f'joints.{name}.effort_scale', 1.0, 'N m (N) per unit of `effort`, as in the dynamics node; not 0',
+        least=-MAX_QUANTITY, most=MAX_QUANTITY,
+    )  # fmt: skip
+
+
+def shared(arm: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the simulator's parameters from an arm's parameters of the dynamics node: hands, firmware, efforts."""
+    names = named(arm.get('end_effectors', ()))
+    specs = [*firmware.SETTINGS, *(spec for name in names for spec in of_hand(name, ''))]
+    ours = {'end_effectors', *(spec.name for spec in specs)}
+    found = {name: value for name, value in arm.items() if name in ours or name.endswith('.effort_scale')}
+    source = arm.get('effort_source')
+    return found | ({'effort': source} if source in EFFORTS else {})
 
 
 def gravity_of(robot: Robot) -> ParameterSpec:
@@ -97,13 +132,18 @@ def documented() -> list[ParameterSpec]:
     """Return every parameter once, for the documents."""
     robot = load_robot()
     of_robot = [gravity_of(robot), end_effectors_of(robot)]
-    return [*PARAMETERS, *of_robot, *of_hand('<hand>', ''), command_scale('<joint>')]
+    return [*PARAMETERS, *of_robot, *of_hand('<hand>', ''), command_scale('<joint>'), effort_scale('<joint>')]
 
 
 def wrist(values: Mapping[str, Any] | Settings, name: str, link: str) -> SimulatedWrist:
-    """Return the wrist sensor of a hand with tool and payload, or raise `ArgumentError`."""
+    """Return the wrist sensor of a hand with tool and payload, or raise `ArgumentError`.
+
+    What the firmware subtracts from its readings is left to `CompensatedReadings`.
+    """
     bias, noise = values[f'{name}.sensor.bias'], values[f'{name}.sensor.noise']
     if min(noise) < 0:
         raise ArgumentError(f'{name}.sensor.noise: {list(noise)}, must not be negative')
     tool: Inertia = WristSensor.of(bias, values[f'{name}.tool.mass'], values[f'{name}.tool.com']).tool
-    return SimulatedWrist(link, tool, PayloadSpec.by(values, name).body(f'{name}.payload'), list(bias), list(noise))
+    payload, axes = PayloadSpec.by(values, name).body(f'{name}.payload'), values[f'{name}.sensor.frame']
+    about = axes if values[f'{name}.moment_about'] == 'frame' else ''
+    return SimulatedWrist(link, tool, payload, bias, noise, axes, about, values[f'{name}.sense'])
