@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import math
 import sys
 import time
 from collections.abc import Sequence
@@ -130,10 +131,10 @@ def _print_payload(found: Payload) -> None:
         say(f'  {name:<18}{value:>10.5f} {unit:<7}+- {deviation:.5f}')
     say(f'\nerror of the efforts: {found.before.mean():.3f} without it, {found.after.mean():.3f} with it')
     if found.alone:
-        say(
-            'mass from each single recording: '
-            + ', '.join(f'{name} {mass:.3f} kg' for name, mass in found.alone.items())
-        )
+        masses = [
+            f'{name} {"not determined" if math.isnan(mass) else f"{mass:.3f} kg"}' for name, mass in found.alone.items()
+        ]
+        say(f'mass from each single recording: {", ".join(masses)}')
     for warning in found.warnings:
         note(warning)
 

@@ -6,6 +6,7 @@ its parameters. Load shares of the drives are not applied to that torque, so the
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -45,7 +46,7 @@ class Payload:
     before: Array  # error (joints), RMSE over the standard deviation of the effort, without the payload
     after: Array  # the same with the payload
     seconds: float  # of motion
-    alone: dict[str, float]  # mass by each recording alone, kg
+    alone: dict[str, float]  # mass by each recording alone, kg; NaN where it alone does not determine the payload
 
     @property
     def inertia_about_com(self) -> Array:
@@ -55,14 +56,14 @@ class Payload:
     @property
     def warnings(self) -> list[str]:
         """Warnings to a person before the numbers are used."""
-        masses = [*self.alone.values()]
+        masses = {name: mass for name, mass in self.alone.items() if not math.isnan(mass)}
         found = []
         if self.body.m <= 2 * self.deviations[0]:
             found.append('no payload is seen: the mass is within two standard deviations of zero')
         elif self.inertia and not is_possible(self.body.parameters):
             found.append('no rigid body has this inertia: the motion does not determine it; leave --inertia out')
-        if len(masses) > 1 and np.ptp(masses) > UNKNOWN_SHARE * abs(self.body.m):
-            found.append(f'the recordings differ: {", ".join(f"{name} {m:.3f} kg" for name, m in self.alone.items())}')
+        if len(masses) > 1 and np.ptp([*masses.values()]) > UNKNOWN_SHARE * abs(self.body.m):
+            found.append(f'the recordings differ: {", ".join(f"{name} {m:.3f} kg" for name, m in masses.items())}')
         return found
 
 
@@ -88,16 +89,36 @@ def identify_payload(robot: Robot, hand: str, recordings: Sequence[Recording], i
     links = {**{link.name: link.name for link in robot.links}, **robot.hands}
     if hand not in links:
         raise unknown_name('hand', hand, robot.hands)
-    parts = [_rows_of(robot, links[hand], recording) for recording in recordings]
+    names = recordings[0].joint_names
+    parts = [_rows_of(robot, links[hand], _ordered(recording, names)) for recording in recordings]
     fit = _Fit(parts, inertia)
-    fit.check(hand)
-    alone = {part.source: float(_Fit([part], False).phi[0]) for part in parts} if len(parts) > 1 else {}
+    if why := fit.undetermined:
+        raise RecordingError(
+            f'{", ".join(part.source for part in parts)}: the motion does not determine the payload of {hand}: {why}; '
+            'turn the hand more, move longer, or give more recordings'
+        )
+    alone = {part.source: _mass_by(part) for part in parts} if len(parts) > 1 else {}
     spread = np.sqrt(np.mean([part.squares for part in parts], axis=0))
     before = np.sqrt(np.square(np.concatenate([part.residual for part in parts])).mean(axis=0)) / spread
     return Payload(
         hand, links[hand], Inertia.from_parameters(fit.phi), fit.deviations, inertia, before, fit.rms / spread,
         sum(part.seconds for part in parts), alone,
     )  # fmt: skip
+
+
+def _ordered(recording: Recording, names: Sequence[str]) -> Recording:
+    """Return the recording with its joints in the order of the first one."""
+    if set(names) != set(recording.joint_names):
+        raise RecordingError(
+            f'{recording.source}: joints {", ".join(recording.joint_names)}, must be {", ".join(names)}, '
+            'as in the first recording'
+        )
+    return recording.joints(names)
+
+
+def _mass_by(part: _Rows) -> float:
+    fit = _Fit([part], False)
+    return math.nan if fit.undetermined else float(fit.phi[0])
 
 
 def _rows_of(robot: Robot, link: str, recording: Recording) -> _Rows:
@@ -126,7 +147,6 @@ class _Fit:
         numbers = [k * 1e6 + part.block for k, part in enumerate(parts)]
         self._block = np.unique(np.concatenate(numbers), return_inverse=True)[1]
         self._count = 10 if inertia else 4
-        self._sources = ', '.join(part.source for part in parts)
         self.phi, self._weight = np.zeros(10), 1 / np.maximum(self._effort.var(axis=0), TINY)
         for _ in range(ROUNDS):
             self._solve()
@@ -168,16 +188,12 @@ class _Fit:
         found[: self._count] = np.sqrt(np.diag(D @ self.covariance @ D.T))
         return found
 
-    def check(self, hand: str) -> None:
-        """Refuse a payload that the motion does not determine."""
+    @property
+    def undetermined(self) -> str:
+        """Why the motion does not determine the payload, or ''."""
         scale = np.array([1.0, *[LEVER] * 3, *[LEVER**2] * 6])[: self._count]
         values = np.linalg.eigvalsh(self.A * np.outer(scale, scale))
-        why = 'some of its numbers have no effect' if values[0] < MIN_RANK * values[-1] else self._uncertain()
-        if why:
-            raise RecordingError(
-                f'{self._sources}: the motion does not determine the payload of {hand}: {why}; turn the hand more, '
-                'move longer, or give more recordings'
-            )
+        return 'some of its numbers have no effect' if values[0] < MIN_RANK * values[-1] else self._uncertain()
 
     def _uncertain(self) -> str:
         mass, *moment = np.sqrt(np.diag(self.covariance))[:4]

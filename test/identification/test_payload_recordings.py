@@ -9,8 +9,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 import yaml
+from scipy.optimize import minimize
 
-from krang_dynamics_ros import NewtonEuler, Robot, krang, load_robot
+from krang_dynamics_ros import NewtonEuler, Robot, dynamics_of, krang, load_robot
 from krang_dynamics_ros.core.errors import ArgumentError
 from krang_dynamics_ros.core.inertia import Inertia
 from krang_dynamics_ros.equations.regressor import with_fixed_joints
@@ -27,6 +28,7 @@ TIME = np.arange(0, 12, 0.02)
 NAMES = tuple(f'q_{k}l' for k in range(1, 8))
 HAND = 'R10l'
 BODY = Inertia.about_com(2.5, [0.02, -0.03, 0.11], np.diag([0.03, 0.02, 0.04]))
+COMPACT = Inertia.about_com(2.5, [0.02, -0.03, 0.11], np.zeros((3, 3)))
 NOISE = 0.02
 
 
@@ -37,9 +39,9 @@ def robot() -> Robot:
 
 
 @cache
-def recorded(mass: float = 1.0, seed: int = 0) -> Recording:
+def recorded(mass: float = 1.0, seed: int = 0, body: Inertia = BODY) -> Recording:
     """Return the motion of the left arm with so much of the payload in its hand."""
-    loaded = robot().carrying({HAND: Inertia.from_parameters(mass * BODY.parameters)})
+    loaded = robot().carrying({HAND: Inertia.from_parameters(mass * body.parameters)})
     q, dq, ddq = waves(7, TIME, seed + 3)
     effort = NewtonEuler(with_fixed_joints(loaded, {}, NAMES)).inverse_dynamics(q, dq, ddq)
     effort += 1.5 * dq + 0.8 * np.tanh(dq / 0.02)
@@ -88,6 +90,77 @@ def test_an_empty_hand_is_said_to_hold_nothing() -> None:
     assert (
         identify_payload(robot(), 'left', [recorded(0.0), recorded(1.0, 1)]).warnings[-1].startswith('the recordings')
     )
+
+
+def test_two_recordings_are_fitted_together() -> None:
+    """Over pairs of recordings of a compact body: within the deviations, which are less than by each alone."""
+    found, single = [], []
+    for k in range(0, 8, 2):
+        pair = [recorded(1.0, seed, COMPACT) for seed in (k, k + 1)]
+        found.append(identify_payload(robot(), 'left', pair))
+        single += [identify_payload(robot(), 'left', [one]) for one in pair]
+    truth = np.concatenate([[COMPACT.m], COMPACT.com])
+    scores = [(np.concatenate([[one.body.m], one.body.com]) - truth) / one.deviations[:4] for one in found]
+    assert (np.abs(scores) < 2).mean() >= 0.85
+    assert np.abs(scores).max() < 3.5
+    squares = np.array([np.square([one.deviations[0] for one in of]).mean() for of in (found, single)])
+    assert squares[0] < 0.7 * squares[1]
+    assert found[0].alone == pytest.approx({f'motion {k}': single[k].body.m for k in (0, 1)})
+    assert found[0].seconds == pytest.approx(single[0].seconds + single[1].seconds)
+
+
+def test_recordings_have_the_same_joints_in_any_order() -> None:
+    both = identify_payload(robot(), 'left', [recorded(), recorded(1.0, 1)])
+    turned = recorded(1.0, 1).joints(NAMES[::-1])
+    assert identify_payload(robot(), 'left', [recorded(), turned]).body.m == pytest.approx(both.body.m)
+    with pytest.raises(RecordingError, match=r'motion 1: joints q_1l, .*, must be q_1l, .*, as in the first'):
+        identify_payload(robot(), 'left', [recorded(), recorded(1.0, 1).joints(NAMES[:4])])
+
+
+def hanging(vertical: bool) -> Recording:
+    """Return slow turns of the last joint alone, with the hand's axis along gravity, or else across it."""
+    dynamics, q0 = dynamics_of(robot()), np.zeros(robot().n)
+    order = [robot().joint_names.index(name) for name in NAMES]
+
+    def tilt(angles: np.ndarray) -> float:
+        q0[order[:6]] = angles
+        along = dynamics.pose(q0, HAND)[0][:, 2] @ dynamics.gravity / np.linalg.norm(dynamics.gravity)
+        return float(along - 1) ** 2 if vertical else float(along) ** 2
+
+    angles = minimize(
+        tilt, np.linspace(0.3, -0.4, 6), method='Nelder-Mead', options={'fatol': 1e-14, 'maxiter': 4000}
+    ).x
+    q = np.tile(np.append(angles, 0.0), (len(TIME), 1))
+    w = 0.5
+    dq, ddq = np.zeros_like(q), np.zeros_like(q)
+    q[:, 6], dq[:, 6], ddq[:, 6] = 1.5 * np.sin(w * TIME), 1.5 * w * np.cos(w * TIME), -1.5 * w**2 * np.sin(w * TIME)
+    loaded = with_fixed_joints(robot().carrying({HAND: BODY}), {}, NAMES)
+    effort = NewtonEuler(loaded).inverse_dynamics(q, dq, ddq) + 1.5 * dq + 0.8 * np.tanh(dq / 0.02)
+    noise = np.random.default_rng(9).normal(size=q.shape)
+    return Recording(f'vertical {vertical}', NAMES, TIME, q, dq, effort + 0.05 * noise)
+
+
+def test_one_recording_that_leaves_a_number_open_is_refused_and_another_closes_it() -> None:
+    """About the vertical, the height of the centre of mass never shows; with the hand across, it does."""
+    up, across = hanging(True), hanging(False)
+    with pytest.raises(
+        RecordingError, match=r'vertical True: the motion does not determine the payload of left: .*; turn'
+    ):
+        identify_payload(robot(), 'left', [up])
+    found = identify_payload(robot(), 'left', [up, across])
+    assert found.body.m == pytest.approx(BODY.m, abs=0.03)
+    np.testing.assert_allclose(found.body.com, BODY.com, atol=5e-3)
+    assert np.isnan(found.alone['vertical True'])
+    assert not found.warnings, 'a mass that is not determined differs from nothing'
+
+
+def test_a_payload_that_noise_hides_is_refused_with_the_number_that_is_uncertain() -> None:
+    one, noise = recorded(), np.random.default_rng(1).normal(size=recorded().position.shape)
+    loud = replace(one, effort=one.measured_effort + 60 * noise)
+    with pytest.raises(
+        RecordingError, match=r'does not determine the payload of left: mass [\d.]+ \+- 0\.\d+ kg; turn'
+    ):
+        identify_payload(robot(), 'left', [loud])
 
 
 def test_a_payload_that_the_motion_does_not_determine_is_refused() -> None:
