@@ -23,7 +23,7 @@ from ..live.engine import engine_of
 from ..live.messages import WrenchMessage
 from ..live.parameter_file import read_parameters, unknown_parameters
 from ..processing.replay import deliver
-from ..recordings.bag import Bag
+from ..recordings.formats import open_source
 from ..recordings.recording import RecordingError
 from .arm_option import add_arm, arm_beside, read_arm_file
 from .common import (
@@ -164,14 +164,14 @@ class _Command:
     def _replay(self, path: Path) -> None:
         """Take samples from a recording; Ctrl-C leaves what was sampled so far."""
         hands, hand = self._engine.inputs.hands, self._told.hand
-        with Bag(path) as bag, suppress(KeyboardInterrupt):
+        with open_source(path) as source, suppress(KeyboardInterrupt):
             inputs = self._engine.inputs
-            topics = bag.topics(tuple(hands), '', inputs.uses_imu, inputs.topics)
-            note(*(f'{path}: {line}' for line in (*bag.notes, *topics.notes)))
+            topics = source.topics(tuple(hands), '', inputs.uses_imu, inputs.topics)
+            note(*(f'{path}: {line}' for line in (*source.notes, *topics.notes)))
             if hand not in topics.wrenches:
                 topic = inputs.topics.wrenches[hand]
                 raise RecordingError(f'{path}: no topic {topic}, must have the readings of the sensor')
-            for message in bag.messages(topics):
+            for message in source.messages(topics):
                 deliver(self._engine, message)
                 if isinstance(message, WrenchMessage) and message.hand == hand and self._sampler.look(message.arrival):
                     self._changed(True)
@@ -269,10 +269,10 @@ class _LiftingCommand(_Command):
     def _replay(self, path: Path) -> None:
         """Take stands from a recording; Ctrl-C leaves what was found so far."""
         inputs = self._engine.inputs
-        with Bag(path) as bag, suppress(KeyboardInterrupt):
-            topics = bag.topics(tuple(inputs.hands), '', inputs.uses_imu, inputs.topics)
-            note(*(f'{path}: {line}' for line in (*bag.notes, *topics.notes)))
-            for message in bag.messages(topics):
+        with open_source(path) as source, suppress(KeyboardInterrupt):
+            topics = source.topics(tuple(inputs.hands), '', inputs.uses_imu, inputs.topics)
+            note(*(f'{path}: {line}' for line in (*source.notes, *topics.notes)))
+            for message in source.messages(topics):
                 torques = deliver(self._engine, message)
                 if torques is not None and self._stands.update(torques, message.arrival):
                     self._changed(True)

@@ -22,7 +22,7 @@ from ..identification.excitation import MIN_DURATION, PATH_STATES, Excitation, S
 from ..live.robot_inputs import InputTopics
 from ..recordings.bag_writer import check_new_folder
 from ..recordings.derivatives import SLOWEST
-from ..recordings.readers import write_csv
+from ..recordings.table import write_csv
 from ..recordings.trajectory_file import read_trajectory, write_trajectory
 from ..robot.mesh_files import MeshFiles
 from ..robot.robot import Robot

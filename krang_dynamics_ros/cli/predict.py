@@ -13,8 +13,8 @@ import numpy as np
 from ..core.errors import ArgumentError
 from ..core.files import whole_file
 from ..identification.predict import Prediction, predict
-from ..recordings.readers import write_csv
 from ..recordings.recording import Recording, RecordingError, motion_or_rest
+from ..recordings.table import write_csv
 from ..robot.robot import Robot, joint_units
 from ..robot.robot_file import load_robot
 from .common import add_overwrite, check_outputs, command_parser, guarded, say

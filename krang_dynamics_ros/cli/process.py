@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import argparse
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from ..core.limits import MAX_QUANTITY
 from ..dynamics.terms import TERMS
@@ -14,10 +15,13 @@ from ..processing.job import DEFAULT_TERMS, FORMATS, Job
 from ..processing.output_folder import check_folders, folder_for
 from ..processing.process import Result, attempt, on_a_cluster, on_this_machine
 from ..processing.summary import JointError, Summary
+from ..recordings.formats import robot_of
 from .arm_option import add_arm, arm_beside, read_arm_file
 from .common import add_overwrite, command_parser, guarded, note, number, progress_bar, say, say_error, whole_number
+from .recorded import add_layout
 
 LONGEST = 1e9  # s: thirty years
+ROBOTS = ('robot_file', 'robot_description', 'robot_description_topic')  # parameters that name a robot
 MAX_RELATIVE = 100.0  # larger values only mean that the effort is nearly constant
 
 
@@ -26,56 +30,59 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser = command_parser(
         'process', 'Computes every torque term of recordings over time, and compares the model with the efforts.'
     )
-    add = parser.add_argument
-    add(
-        'recordings',
-        nargs='+',
-        type=Path,
-        metavar='BAG',
-        help='ROS 2 bag or table (docs/recordings.md)',
-    )
-    add('-o', '--out', type=Path, default=Path('torques'), help='folder for the results; default: torques')
-    add('--robot', default='', help='robot file; default: that of the parameters, or Krang')
-    add('--params', type=Path, help='parameter file of dynamics_node')
-    add_arm(parser)
-    add('--joint-states', default='', metavar='TOPIC', help='topic of the joint states; default: the only one')
-    add(
-        '--terms',
-        nargs='+',
-        choices=TERMS,
-        default=DEFAULT_TERMS,
-        help=f'torque terms; default: {" ".join(DEFAULT_TERMS)}',
-    )
-    add(
-        '--start',
-        type=number(0, LONGEST),
-        default=0.0,
-        metavar='S',
-        help='start time, s from the begin of the recording',
-    )
-    add(
-        '--end',
-        type=number(0, LONGEST),
-        default=float('inf'),
-        metavar='S',
-        help='end time, s from the begin of the recording',
-    )
-    cutoff, help_ = (
-        number(1e-3, MAX_QUANTITY),
-        'cutoff frequency; motion above it counts as noise; default: %(default)g',
-    )
-    add('--cutoff', type=cutoff, default=Job.cutoff, metavar='HZ', help=help_)
-    help_ = 'formats, added to those of an earlier run; default: parquet'
-    add('--to', nargs='+', choices=FORMATS, default=Job.formats, help=help_)
-    workers, each = whole_number(1), 'number of processes; default: number of cores'
-    add('--workers', type=workers, default=os.cpu_count() or 1, metavar='N', help=each)
-    add('--ray', metavar='ADDRESS', help='distribute the recordings over a Ray cluster')
-    add_overwrite(parser)
+    _add_inputs(parser)
+    _add_computation(parser)
+    _add_results(parser)
     arguments = parser.parse_args(argv)
     return guarded(lambda: _run(arguments))
 
 
+def _add_inputs(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument
+    add('recordings', nargs='+', type=Path, metavar='RECORDING', help='bag, table or folder (docs/recordings.md)')
+    add('--robot', default='', help='robot file; default: that of the parameters or the layout, or Krang')
+    add('--params', type=Path, help='parameter file of dynamics_node')
+    add_arm(parser)
+    add_layout(parser)
+    add('--joint-states', default='', metavar='TOPIC', help='topic of the joint states; default: the only one')
+    for end, default in (('start', 0.0), ('end', float('inf'))):
+        help_ = f'{end} time, s from the beginning of the recording'
+        add(f'--{end}', type=number(0, LONGEST), default=default, metavar='S', help=help_)
+
+
+def _add_computation(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument
+    help_ = f'torque terms; default: {" ".join(DEFAULT_TERMS)}'
+    add('--terms', nargs='+', choices=TERMS, default=DEFAULT_TERMS, help=help_)
+    help_ = 'cutoff frequency; motion above it counts as noise; default: %(default)g'
+    add('--cutoff', type=number(1e-3, MAX_QUANTITY), default=Job.cutoff, metavar='HZ', help=help_)
+    workers, help_ = os.cpu_count() or 1, 'number of processes; default: number of cores'
+    add('--workers', type=whole_number(1), default=workers, metavar='N', help=help_)
+    add('--ray', metavar='ADDRESS', help='distribute the recordings over a Ray cluster')
+
+
+def _add_results(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument
+    add('-o', '--out', type=Path, default=Path('torques'), help='folder for the results; default: torques')
+    help_ = 'formats, added to those of an earlier run; default: parquet'
+    add('--to', nargs='+', choices=FORMATS, default=Job.formats, help=help_)
+    add_overwrite(parser)
+
+
 def _run(arguments: argparse.Namespace) -> int:
+    parameters = _parameters(arguments)
+    jobs = [_job(recording, parameters, arguments) for recording in arguments.recordings]
+    others = {arguments.arm, arguments.params, arguments.layout, *(job.parameters.get('robot_file') for job in jobs)}
+    check_folders(jobs, [Path(path) for path in others if path])
+    failed = 0
+    for result in _results(jobs, arguments):
+        failed += result.summary is None
+        _print(result)
+    return 1 if failed else 0
+
+
+def _parameters(arguments: argparse.Namespace) -> dict[str, Any]:
+    """Return the parameters of `dynamics_node` by the arm file, the parameter file and `--robot`."""
     beside = None if arguments.robot or arguments.params else arm_beside(arguments.recordings)
     arm = read_arm_file(arguments.arm or beside, robot_file=arguments.robot)
     parameters = (arm.values if arm else {}) | (read_parameters(arguments.params) if arguments.params else {})
@@ -83,21 +90,26 @@ def _run(arguments: argparse.Namespace) -> int:
         parameters |= {'robot_file': arguments.robot, 'robot_description_topic': ''}
     if arguments.params:
         note(*(f'{arguments.params}: {line}' for line in unknown_parameters(parameters)))
-    jobs = [
-        Job(
-            recording.absolute(), folder_for(recording, arguments.out), parameters, arguments.joint_states,
-            tuple(arguments.terms), arguments.start, arguments.end, arguments.cutoff, tuple(arguments.to),
-            arguments.overwrite,
-        )
-        for recording in arguments.recordings
-    ]  # fmt: skip
-    others = (arguments.arm, arguments.params, parameters.get('robot_file'))
-    check_folders(jobs, [Path(path) for path in others if path])
-    failed = 0
-    for result in _results(jobs, arguments):
-        failed += result.summary is None
-        _print(result)
-    return 1 if failed else 0
+    return parameters
+
+
+def _job(recording: Path, parameters: Mapping[str, Any], arguments: argparse.Namespace) -> Job:
+    """Return the job of a recording, with the robot of its layout if no other one is named."""
+    if not any(parameters.get(name) for name in ROBOTS) and (robot := robot_of(recording, arguments.layout)):
+        parameters = {**parameters, 'robot_file': str(robot)}
+    return Job(
+        recording=recording.absolute(),
+        out=folder_for(recording, arguments.out),
+        parameters=parameters,
+        joint_states=arguments.joint_states,
+        terms=tuple(arguments.terms),
+        start=arguments.start,
+        end=arguments.end,
+        cutoff=arguments.cutoff,
+        formats=tuple(arguments.to),
+        overwrite=arguments.overwrite,
+        layout=arguments.layout and arguments.layout.absolute(),
+    )
 
 
 def _results(jobs: Sequence[Job], arguments: argparse.Namespace) -> Iterator[Result]:

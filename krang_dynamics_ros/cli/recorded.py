@@ -10,10 +10,10 @@ from pathlib import Path
 
 from ..core.errors import ArgumentError, unknown_name
 from ..core.files import krang_file, robot_named
-from ..recordings.bag import NAMES, is_bag
-from ..recordings.joint_bag import read_bag
-from ..recordings.readers import find_layout, read_recording, robot_beside
+from ..recordings.formats import robot_of
+from ..recordings.joint_recording import read_joints
 from ..recordings.recording import JointTrack, Recording, RecordingError, motion_or_rest, with_others
+from ..recordings.source import USUAL_TOPICS
 from ..robot.robot import Robot
 from ..robot.robot_file import located
 from .arm_option import ArmFile, add_arm, arm_beside, read_arm_file
@@ -28,17 +28,18 @@ def add_recordings(parser: argparse.ArgumentParser, several: bool = True) -> Non
     )  # fmt: skip
     parser.add_argument('--robot', metavar='FILE', help='robot file or URDF, or name of a shipped robot')
     add_arm(parser)
-    parser.add_argument(
-        '--layout',
-        type=Path,
-        metavar='FILE',
-        help='layout file: which column of a table is which quantity (docs/identification.md)',
-    )
+    add_layout(parser)
     parser.add_argument(
         '--joint-states', default='', metavar='TOPIC', help='topic of the joint states in a bag; default: the only one'
     )
     parser.add_argument('--rows', type=_rows, metavar='A:B', help='rows to use, from 0; default: those with motion')
     add_joints(parser)
+
+
+def add_layout(parser: argparse.ArgumentParser) -> None:
+    """Add the option for a layout file."""
+    help_ = 'layout file: which column of a table is which quantity (docs/identification.md)'
+    parser.add_argument('--layout', type=Path, metavar='FILE', help=help_)
 
 
 def add_joints(parser: argparse.ArgumentParser) -> None:
@@ -129,17 +130,12 @@ def _read(
 ) -> tuple[Recording, Mapping[str, JointTrack]]:
     """Return the moving joints of a recording, and the tracks of the others."""
     moving = moving_joints(arguments, robot.joint_names)
-    if path.exists() and is_bag(path):
-        names = arm.engine.inputs.topics if arm else NAMES
-        bag = read_bag(path, moving, bool(arguments.joints), arguments.joint_states, names)
-        note(*(f'{path}: {line}' for line in bag.recording.notes))
-        if bag.left_out:
-            note(f'{path}: {bag.left_out} messages ignored, because a number is missing or not finite')
-        return bag.recording, bag.others
-    recording = read_recording(path, arguments.layout)
-    others = [name for name in recording.joint_names if name in robot.joint_names and name not in moving]
-    tracks = {name: JointTrack(recording.time, recording.joints([name]).position[:, 0]) for name in others}
-    return recording.joints(arguments.joints or [x for x in recording.joint_names if x not in tracks]), tracks
+    topics = arm.engine.inputs.topics if arm else USUAL_TOPICS
+    found = read_joints(path, moving, bool(arguments.joints), arguments.joint_states, topics, arguments.layout)
+    note(*(f'{path}: {line}' for line in found.recording.notes))
+    if found.left_out:
+        note(f'{path}: {found.left_out} rows left out, because a number is missing or not finite')
+    return found.recording, found.others
 
 
 def robot_file_of(arguments: argparse.Namespace, arm: ArmFile | None = None) -> Path:
@@ -150,7 +146,7 @@ def robot_file_of(arguments: argparse.Namespace, arm: ArmFile | None = None) -> 
         named = Path(arguments.robot)
         return named if named.exists() else robot_named(arguments.robot) or named
     first = arguments.recordings[0]
-    return robot_beside(first, find_layout(first, arguments.layout)) or krang_file()
+    return robot_of(first, arguments.layout) or krang_file()
 
 
 def check_joints(robot: Robot, recording: Recording) -> None:

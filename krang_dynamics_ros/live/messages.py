@@ -114,13 +114,16 @@ class JointStateRun:
 
     def before(self, row: int) -> JointStateRun:
         """Return the joint states before a row, and the wrenches that came before the last of them."""
-        return self._rows(slice(None, row), [(k, message) for k, message in self.wrenches if k < row])
+        return self.rows(slice(None, row), [(k, message) for k, message in self.wrenches if k < row])
 
     def after(self, row: int) -> JointStateRun:
         """Return the joint states from a row on, and the wrenches that came after the row before."""
-        return self._rows(slice(row, None), [(k - row, message) for k, message in self.wrenches if k >= row])
+        return self.rows(slice(row, None), [(k - row, message) for k, message in self.wrenches if k >= row])
 
-    def _rows(self, rows: slice, wrenches: Sequence[tuple[int, WrenchMessage]]) -> JointStateRun:
+    def rows(
+        self, rows: slice | NDArray[np.bool_], wrenches: Sequence[tuple[int, WrenchMessage]] = ()
+    ) -> JointStateRun:
+        """Return some of the joint states, with these wrenches."""
         position, velocity, effort = self.position[rows], self.velocity[rows], self.effort[rows]
         return JointStateRun(self.names, position, velocity, effort, self.stamp[rows], self.arrival[rows], wrenches)
 

@@ -14,7 +14,7 @@ from ..core.errors import ArgumentError, listed
 from ..core.spatial import Array
 from ..dynamics.factory import dynamics_of
 from ..live.messages import JointStateMessage
-from ..recordings.bag import Bag, topics_of
+from ..recordings.formats import open_source
 from ..recordings.recording import RecordingError
 from ..robot.adapted import Adaptation
 from ..robot.known_arms import middle
@@ -71,10 +71,10 @@ def recorded_arm(path: Path, robot: Robot, joint_states: str = '') -> RecordedAr
 
 
 def _read(path: Path, joint_states: str) -> _Rows:
-    with Bag(path) as bag:
-        topics = topics_of(bag.contents, (), joint_states)
+    with open_source(path) as source:
+        topics = source.topics((), joint_states)
         rows = _Rows(topics.joint_states)
-        for message in bag.messages(topics):
+        for message in source.messages(topics):
             if isinstance(message, JointStateMessage):
                 rows.messages.append(message)
                 rows.names |= dict.fromkeys(message.names)

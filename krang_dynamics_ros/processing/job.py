@@ -11,8 +11,8 @@ from typing import Any
 from ..core.errors import KrangDynamicsError
 from ..core.files import share
 from ..live.engine import Engine, engine_of
-from ..recordings.bag import Bag
-from ..recordings.table import TableFile, is_table
+from ..recordings.formats import open_source
+from ..recordings.source import Source
 from ..robot.file_text import text_of
 from ..robot.robot_file import located
 
@@ -34,6 +34,7 @@ class Job:
     cutoff: float = 20.0  # Hz; motion above it counts as noise
     formats: tuple[str, ...] = ('parquet',)  # of FORMATS
     overwrite: bool = True  # whether results with other settings may be replaced
+    layout: Path | None = None  # layout file; None: that of the recording, if it has one
 
     @property
     def digest(self) -> str:
@@ -54,9 +55,9 @@ class Job:
         """Time that derivatives need on both sides, s: some periods of the cutoff."""
         return max(1.0, 5 / self.cutoff)
 
-    def open(self) -> Bag | TableFile:
-        """Open the recording, for use in a `with`."""
-        return (TableFile if is_table(self.recording) else Bag)(self.recording)
+    def open(self) -> Source:
+        """Return the recording, for use in a `with`."""
+        return open_source(self.recording, self.layout)
 
 
 def session(parameters: Mapping[str, Any]) -> tuple[Engine, str]:

@@ -18,9 +18,8 @@ from ..core.spatial import Array
 from ..dynamics.terms import TERMS
 from ..live.engine import Engine
 from ..live.messages import JointStateRun, Message, Refusals
-from ..recordings.bag import EARLIEST, LATEST, Bag, Topics
 from ..recordings.recording import RecordingError
-from ..recordings.table import TableFile
+from ..recordings.source import EARLIEST, LATEST, Source, Topics
 from ..recordings.timing import TimingSums, VelocityRatio
 from .columns import Computer, Segment, columns, segments
 from .job import Job, session
@@ -72,7 +71,7 @@ class _Work:
         self,
         job: Job,
         portion: Portion,
-        recording: Bag | TableFile,
+        recording: Source,
         engine: Engine,
         progress: Callable[[float], None],
     ) -> None:
@@ -163,14 +162,14 @@ class _Work:
             return 'has no joint states in the requested time'
         names, known = inputs.states.joint_names, ~np.isnan(inputs.states.position)
         missing = [name for name, is_known in zip(names, known, strict=True) if not is_known]
-        if inputs.states.refusals.count:
+        if inputs.states.refusals.count >= inputs.joint_state_count:
             return f'all joint states were refused: {inputs.states.refusals.reason}'
         if inputs.base is not None and not missing:
             return f'the motion of the base was never known: {inputs.base.fault(0, inputs.base.arrival)}'
         return f'all joints were never known at the same time; missing: {", ".join(missing[:10])}'
 
 
-def topics_for(job: Job, engine: Engine, recording: Bag | TableFile) -> Topics:
+def topics_for(job: Job, engine: Engine, recording: Source) -> Topics:
     """Return the topics of a recording that a job reads."""
     inputs = engine.inputs
     return recording.topics(tuple(inputs.hands), job.joint_states, inputs.uses_imu, inputs.topics)
@@ -191,7 +190,7 @@ MIN_POINTS = 100
 LATER = ('pyarrow.parquet', 'rosbags.rosbag2', 'rosbags.typesys')  # imported lazily
 
 
-def portions(job: Job, engine: Engine, recording: Bag | TableFile, topics: Topics) -> list[Portion]:
+def portions(job: Job, engine: Engine, recording: Source, topics: Topics) -> list[Portion]:
     """Return the portions of a job, which do not depend on the number of processes."""
     contents, begin = recording.contents, recording.begin if job.start or job.end < float('inf') else 0
     start = begin + int(job.start * 1e9) if job.start else EARLIEST
@@ -202,7 +201,7 @@ def portions(job: Job, engine: Engine, recording: Bag | TableFile, topics: Topic
     share = (inner_end - inner_start) / max(contents.end - contents.start, 1)
     count = min(int(messages * share / PORTION_SIZE), MAX_PORTIONS, inner_end - inner_start)
     stateful = any(TERMS[term].start_rows(engine.dynamics) is None for term in {*job.terms, 'friction'})
-    if count < 2 or stateful or topics.payloads or 'bag' in job.formats or isinstance(recording, TableFile):
+    if count < 2 or stateful or topics.payloads or 'bag' in job.formats or not recording.seekable:
         return [whole]
     first = next(states(engine, recording.runs(topics, start, end)), None)
     lead = int((job.margin + 2 * engine.inputs.max_age) * 1e9)

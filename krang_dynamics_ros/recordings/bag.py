@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
@@ -13,6 +13,8 @@ from ..core.optional import optional
 from ..live.messages import READERS, JointStateReader, JointStateRun, Message, WrenchMessage, read_or_refuse
 from ..live.robot_inputs import InputTopics
 from .recording import RecordingError, reading
+from .source import EARLIEST, LATEST, TYPES, USUAL_TOPICS, Contents, Source, Topics
+from .topics import topics_of
 
 RUN = 1024  # largest number of joint states in a block
 
@@ -65,59 +67,19 @@ class RunCollector:
 
 rosbag2 = optional('rosbags.rosbag2', 'recordings')
 typesys = optional('rosbags.typesys', 'recordings')
-TYPES = {
-    'joint_states': 'sensor_msgs/msg/JointState',
-    'wrench': 'geometry_msgs/msg/WrenchStamped',
-    'imu': 'sensor_msgs/msg/Imu',
-    'payload': 'geometry_msgs/msg/InertiaStamped',
-}
 METADATA = 'metadata.yaml'
 FILES = ('.mcap', '.db3')
 A_BAG = '; must be a bag of ROS 2, mcap or sqlite3'
-EARLIEST, LATEST = -(2**63 - 1), 2**63 - 1  # ns
 SAME_TIME = 1_000_000_000  # ns: times that differ by less are reported as equal
 
 
-@dataclass(frozen=True)
-class Topics:
-    """Names of a recording's topics."""
+class Bag(Source):
+    """An open bag."""
 
-    joint_states: str = '/joint_states'
-    wrenches: Mapping[str, str] = field(default_factory=dict)  # by hand
-    imu: str = ''  # empty: none
-    payloads: Mapping[str, str] = field(default_factory=dict)  # by hand
-    notes: tuple[str, ...] = field(default=(), compare=False)  # on ignored topics
-
-    @property
-    def all(self) -> Iterator[tuple[str, str, str]]:
-        """Each topic with its kind (a key of `TYPES`) and its hand, if any."""
-        yield self.joint_states, 'joint_states', ''
-        if self.imu:
-            yield self.imu, 'imu', ''
-        yield from ((topic, 'wrench', hand) for hand, topic in self.wrenches.items())
-        yield from ((topic, 'payload', hand) for hand, topic in self.payloads.items())
-
-
-@dataclass
-class Contents:
-    """Contents of a bag: topics with types and numbers of messages, start and end, ns."""
-
-    topics: dict[str, tuple[str, int]]
-    start: int
-    end: int
-    source: str = 'bag'
-
-    def of_kind(self, what: str) -> list[str]:
-        """Return the topics of a kind of `TYPES`; only those with messages, if there are any."""
-        there = [topic for topic, (kind, _) in self.topics.items() if kind == TYPES[what]]
-        return [topic for topic in there if self.topics[topic][1]] or there
-
-
-class Bag:
-    """An open bag. Use it in a `with`."""
+    seekable = True
 
     def __init__(self, path: str | Path) -> None:
-        self.path = Path(path)
+        super().__init__(Path(path))
         with reading(self.path, after=A_BAG):
             self._reader = rosbag2.Reader(self.path)
         self._types = typesys.get_typestore(typesys.Stores.ROS2_JAZZY)
@@ -127,7 +89,8 @@ class Bag:
             self._reader.open()
         return self
 
-    def __exit__(self, *_: object) -> None:
+    def close(self) -> None:
+        """Close the files."""
         self._reader.close()
 
     @cached_property
@@ -176,28 +139,18 @@ class Bag:
             return next((arrival for _, arrival, _ in self._reader.messages(self._connections, 0, LATEST)), 0)
 
     def topics(
-        self, hands: Sequence[str], joint_states: str = '', imu: bool = False, names: InputTopics | None = None
+        self, hands: Sequence[str], joint_states: str = '', imu: bool = False, names: InputTopics = USUAL_TOPICS
     ) -> Topics:
         """Return the topics to read."""
-        return topics_of(self.contents, hands, joint_states, imu, names or NAMES)
+        return topics_of(self.contents, hands, joint_states, imu, names)
 
-    def messages(self, topics: Topics, start: int | None = None, end: int | None = None) -> Iterator[Message]:
-        """Yield the messages of these topics from `start` to before `end` (ns), in order of arrival."""
-        for found in self.runs(topics, start, end):
-            if isinstance(found, JointStateRun):
-                yield from found.messages()
-            else:
-                yield found
-
-    def runs(
-        self, topics: Topics, start: int | None = None, end: int | None = None
-    ) -> Iterator[Message | JointStateRun]:
-        """Yield the same messages; joint states of the same layout, and wrenches between them, come as blocks."""
+    def runs(self, topics: Topics, start: int = EARLIEST, end: int = LATEST) -> Iterator[Message | JointStateRun]:
+        """Yield messages; joint states with the same names, and the wrenches between them, come as blocks."""
         readers = self._readers(topics)
         kinds = {topic: TYPES[what] for topic, what, _ in topics.all}
         connections = [x for x in self._connections if x.msgtype == kinds.get(x.topic)]
         collector = RunCollector(JointStateReader(self._reading('joint_states')))
-        bounds = (0 if start is None else max(start, 0), LATEST if end is None else min(end, LATEST))  # by messages
+        bounds = max(start, 0), min(end, LATEST)  # by messages
         with reading(self.path, 'cannot be read on: '):
             for connection, arrival, raw in self._reader.messages(connections, *bounds) if connections else ():
                 if connection.topic == topics.joint_states:
@@ -230,92 +183,3 @@ class Bag:
 def is_bag(path: Path) -> bool:
     """Return whether a path looks like a bag: a folder with metadata, or one of its files."""
     return (path / METADATA).exists() or path.suffix in FILES
-
-
-NAMES = InputTopics()  # the usual names
-
-
-def topics_of(
-    contents: Contents, hands: Sequence[str], joint_states: str = '', imu: bool = False, names: InputTopics = NAMES
-) -> Topics:
-    """Return the topics to read: the given or most likely joint states, and wrenches and payloads of the hands.
-
-    With `imu`, also its IMU. `names` are the topics of the robot's parameters; if the recording lacks them, the usual
-    names count. Topics with a wrong type are left out, with a note.
-    """
-    named = joint_states or _joint_states_of(contents, names.joint_states)
-    robots = {topic.rpartition('/')[0] for topic in (named, *filter(_is_likely, contents.of_kind('joint_states')))}
-    own = names.wrenches
-    of_hands = {
-        what: {
-            hand: topic
-            for hand in hands
-            if (what == 'wrench' and hand in own and (topic := _topic_of(contents, what, own[hand], named, robots)))
-            or (topic := _topic_of(contents, what, f'{what}/{hand}', named, robots))
-        }
-        for what in ('wrench', 'payload')
-    }
-    of_base = ''
-    if imu:
-        of_base = _topic_of(contents, 'imu', names.imu, named, robots) or _topic_of(
-            contents, 'imu', 'imu', named, robots
-        )
-    asked = {f'{what}/{hand}': what for what in of_hands for hand in hands} | ({'imu': 'imu'} if imu else {})
-    notes = tuple(note for end, what in asked.items() for note in _of_other_types(contents, what, end))
-    return Topics(named, of_hands['wrench'], of_base, of_hands['payload'], notes)
-
-
-def _of_other_types(contents: Contents, what: str, end: str) -> Iterator[str]:
-    """Yield a note for each topic with this name and a wrong type."""
-    for topic, (kind, _) in contents.topics.items():
-        if topic.endswith(f'/{end}') and kind != TYPES[what]:
-            yield f'topic {topic} is {kind}, must be {TYPES[what]}: left out'
-
-
-def _is_likely(topic: str) -> bool:
-    return topic.endswith('joint_states')
-
-
-def _joint_states_of(contents: Contents, name: str = NAMES.joint_states) -> str:
-    """Return the most likely topic of joint states; refuse several that are equally likely."""
-    found = contents.of_kind('joint_states')
-    usual = '/' + name.lstrip('/')
-    candidates = [usual] if usual in found else [topic for topic in found if topic.endswith(usual)]
-    candidates = candidates or [*filter(_is_likely, found)] or found
-    if len(candidates) > 1:
-        raise RecordingError(
-            f'{contents.source}: joint states are on {", ".join(candidates)}, must be of one robot; '
-            '`krang process --joint-states` names one, `ros2 bag convert` makes a bag of one'
-        )
-    return next(iter(candidates), usual)
-
-
-def _topic_of(contents: Contents, what: str, end: str, joint_states: str, robots: Collection[str]) -> str:
-    """Return the topic with this end, such as wrench/<hand>, of the robot with these joint states, or an empty text.
-
-    `robots` are the namespaces with joint states. Topics in the namespace of another robot do not count, unless it is
-    inside ours.
-    """
-    own = joint_states.rpartition('/')[0]
-    end = end.lstrip('/')
-    ends = [topic for topic in contents.of_kind(what) if topic.endswith(f'/{end}')]
-    owner = {
-        topic: max((name for name in robots if topic.startswith(f'{name}/')), key=len, default=None) for topic in ends
-    }
-    likely_first = (
-        [topic for topic in ends if topic == f'{own}/{end}'],
-        [topic for topic in ends if owner[topic] == own],
-        [topic for topic in ends if topic.startswith(f'{own}/')],
-        [topic for topic in ends if owner[topic] is None],
-    )
-    candidates = next(filter(None, likely_first), [])
-    if len(candidates) > 1:
-        raise RecordingError(
-            f'{contents.source}: {end} is on {", ".join(candidates)}, must be on {own}/{end} or on one topic; '
-            f'{_remedy(what, end)}, or make a bag of one robot by `ros2 bag convert`'
-        )
-    return next(iter(candidates), '')
-
-
-def _remedy(what: str, end: str) -> str:
-    return 'set imu_joint to nothing' if what == 'imu' else f'leave {end.rpartition("/")[2]} out of end_effectors'

@@ -1,4 +1,4 @@
-"""Tables of joint states, CSV or Parquet, read in blocks with the interface of a bag.
+"""Tables of joint states, CSV or Parquet, read in blocks.
 
 The head names the columns: `time` (s) or `stamp` (ns), and for each joint `<joint>.position`, `.velocity`, `.effort`.
 Other columns are ignored, so the output of `process` can be read again. A row is a joint state of all joints that
@@ -9,8 +9,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,28 +20,22 @@ from ..core.errors import listed
 from ..core.optional import optional
 from ..core.spatial import Array
 from ..live.messages import QUANTITIES, JointStateRun
-from ..live.robot_inputs import InputTopics
-from .bag import Contents, Topics
-from .readers import TABLES
-from .recording import RecordingError, reading
+from .recording import Recording, RecordingError, reading
+from .source import EARLIEST, LATEST, Contents, Source, Topics
 
 Stamps = NDArray[np.int64]
 
 arrow = optional('pyarrow', 'reading tables')
 arrow_csv = optional('pyarrow.csv', 'reading tables')
 parquet = optional('pyarrow.parquet', 'reading tables')
-LATEST = (2**31 - 1) * 10**9  # ns: the last whole second of a stamp in ROS
+LATEST_STAMP = (2**31 - 1) * 10**9  # ns: the last whole second of a stamp in ROS
 ROWS = 4096  # in a block
 CHUNK = 1 << 24  # bytes
+SUFFIXES = ('.csv', '.parquet')
 
 
-class TableFile:
-    """An open table with the interface of `Bag`. Use it in a `with`."""
-
-    notes: Sequence[str] = ()  # as in `Bag`; a table has none
-
-    def __init__(self, path: str | Path) -> None:
-        self.path = Path(path)
+class TableFile(Source):
+    """An open table."""
 
     def __enter__(self) -> TableFile:
         with reading(self.path):
@@ -54,39 +49,25 @@ class TableFile:
         if not self._clock or not self.joints:
             missing = '`<joint>.position`' if self._clock else '`time` (s) or `stamp` (ns)'
             raise RecordingError(f'{self.path}: its head has no column {missing}, but {", ".join(names[:6])}')
-        self.contents = self._contents()
+        self.origin = 0 if self._clock == 'time' else None
         return self
 
-    def __exit__(self, *_: object) -> None:
-        """Nothing stays open."""
-
-    def topics(
-        self, hands: Sequence[str], joint_states: str = '', imu: bool = False, names: InputTopics | None = None
-    ) -> Topics:
-        """Return the file's name as the topic of joint states."""
-        return Topics(self.path.name)
-
-    @property
-    def begin(self) -> int:
-        """The first time, ns."""
-        return self.contents.start
-
-    def _contents(self) -> Contents:
-        """Return number of rows, start and end, from the times."""
+    @cached_property
+    def contents(self) -> Contents:
+        """Number of rows, start and end, from the times."""
         times = [(len(stamp), int(stamp.min()), int(stamp.max())) for stamp, _ in self._batches([])]
         if not times:
             raise RecordingError(f'{self.path}: has no rows')
         rows, first, last = zip(*times, strict=True)
         return Contents({self.path.name: ('table', sum(rows))}, min(first), max(last) + 1)
 
-    def runs(self, topics: Topics, start: int, end: int) -> Iterator[JointStateRun]:
+    def runs(self, topics: Topics, start: int = EARLIEST, end: int = LATEST) -> Iterator[JointStateRun]:
         """Yield the rows from `start` to before `end` (ns)."""
         there = {quantity: [f'{joint}.{quantity}' for joint in self.joints] for quantity in QUANTITIES}
         wanted = [name for names in there.values() for name in names if name in self._raw]
         for stamp, batch in self._batches(wanted):
-            inside = (stamp >= start) & (stamp < end)
-            position, velocity, effort = (self._numbers(batch, names)[inside] for names in there.values())
-            yield JointStateRun(self.joints, position, velocity, effort, stamp[inside], stamp[inside])
+            position, velocity, effort = (self._numbers(batch, names) for names in there.values())
+            yield from blocks_within(JointStateRun(self.joints, position, velocity, effort, stamp, stamp), start, end)
 
     def _batches(self, names: Sequence[str]) -> Iterator[tuple[Stamps, dict[str, Array]]]:
         """Yield blocks of stamps (rows) and columns by name."""
@@ -95,21 +76,8 @@ class TableFile:
             found = {name: batch.column(k).to_numpy(zero_copy_only=False) for k, name in enumerate(batch.schema.names)}
             columns = {name: found[self._raw[name]] for name in (self._clock, *names)}
             if batch.num_rows:
-                yield self._stamps(columns.pop(self._clock), row), columns
+                yield stamps_of(self.path, self._clock, columns.pop(self._clock), row), columns
             row += batch.num_rows
-
-    def _stamps(self, times: Array, row: int) -> Stamps:
-        scale = 1.0 if self._clock == 'stamp' else 1e9
-        if times.dtype.kind not in 'iuf':
-            kind = f'{self._clock} in row {row + 1} is {times[0]!r}'
-            raise RecordingError(f'{self.path}: {kind}, must be a number: `time` in s, or `stamp` in whole ns')
-        good = (np.abs(times) <= LATEST / scale) & ((times >= 0) | (scale != 1.0))
-        if not good.all():
-            k = int(np.argmin(good))
-            raise RecordingError(f'{self.path}: {self._clock} in row {row + k + 1} is {times[k]}, must be a time')
-        if times.dtype.kind in 'iu' and scale == 1.0:
-            return times.astype(np.int64, copy=False)
-        return np.asarray(np.rint(times * scale)).astype(np.int64)
 
     def _numbers(self, columns: dict[str, Array], names: Sequence[str]) -> Array:
         """Return columns (rows, joints), NaN for missing columns; (rows, 0) if all are missing."""
@@ -147,6 +115,35 @@ class TableFile:
             return next(read, None)
 
 
-def is_table(path: Path) -> bool:
-    """Return whether a path looks like a table."""
-    return path.is_file() and path.suffix in TABLES
+def stamps_of(path: Path, clock: str, times: Array, row: int = 0) -> Stamps:
+    """Return stamps (rows), ns, of a column `time` (s) or `stamp` (ns); refuse what is no time. `row` is its first."""
+    scale = 1.0 if clock == 'stamp' else 1e9
+    if times.dtype.kind not in 'iuf':
+        kind = f'{clock} in row {row + 1} is {times[0]!r}'
+        raise RecordingError(f'{path}: {kind}, must be a number: `time` in s, or `stamp` in whole ns')
+    good = (np.abs(times) <= LATEST_STAMP / scale) & ((times >= 0) | (scale != 1.0))
+    if not good.all():
+        k = int(np.argmin(good))
+        raise RecordingError(f'{path}: {clock} in row {row + k + 1} is {times[k]}, must be a time')
+    if times.dtype.kind in 'iu' and scale == 1.0:
+        return times.astype(np.int64, copy=False)
+    return np.asarray(np.rint(times * scale)).astype(np.int64)
+
+
+def blocks_within(run: JointStateRun, start: int, end: int) -> Iterator[JointStateRun]:
+    """Yield the joint states of a run that arrived from `start` to before `end` (ns), in blocks."""
+    inside = (run.arrival >= start) & (run.arrival < end)
+    rows = run if inside.all() else run.rows(inside)
+    for first in range(0, len(rows), ROWS):
+        yield rows.rows(slice(first, first + ROWS))
+
+
+def write_csv(recording: Recording, path: str | Path | TextIO) -> None:
+    """Write a recording as a table."""
+    head, columns = ['time'], [recording.time[:, None]]
+    for quantity in QUANTITIES:
+        values = getattr(recording, quantity)
+        if values is not None:
+            head += [f'{joint}.{quantity}' for joint in recording.joint_names]
+            columns.append(values)
+    np.savetxt(path, np.concatenate(columns, axis=1), '%.9g', ',', header=','.join(head), comments='')

@@ -14,8 +14,8 @@ from krang_dynamics_ros import NewtonEuler, Robot, krang
 from krang_dynamics_ros.core.inertia import Inertia
 from krang_dynamics_ros.equations.regressor import with_fixed_joints
 from krang_dynamics_ros.identification.doctor import Finding, examine
-from krang_dynamics_ros.recordings.readers import write_csv
 from krang_dynamics_ros.recordings.recording import Recording, RecordingError
+from krang_dynamics_ros.recordings.table import write_csv
 from krang_dynamics_ros.recordings.timing import Timing, VelocityRatio
 
 from ..cli.test_commands import run as command

@@ -17,7 +17,7 @@ from krang_dynamics_ros.identification.doctor import Finding, examine
 from krang_dynamics_ros.identification.identify import run_of
 from krang_dynamics_ros.identification.predict import predict
 from krang_dynamics_ros.recordings.derivatives import Smoothed
-from krang_dynamics_ros.recordings.readers import read_recording
+from krang_dynamics_ros.recordings.joint_recording import read_recording
 from krang_dynamics_ros.recordings.recording import Recording, motion_only
 from krang_dynamics_ros.robot.robot import Robot
 from krang_dynamics_ros.robot.robot_file import load_robot

@@ -24,7 +24,7 @@ from krang_dynamics_ros.identification.predict import predict
 from krang_dynamics_ros.identification.report import identification_report
 from krang_dynamics_ros.identification.robot_file_out import robot_file_text
 from krang_dynamics_ros.identification.samples import period
-from krang_dynamics_ros.recordings.readers import read_recording
+from krang_dynamics_ros.recordings.joint_recording import read_recording
 from krang_dynamics_ros.recordings.recording import Recording, RecordingError
 from krang_dynamics_ros.robot.drive import Friction, Presliding
 from krang_dynamics_ros.robot.robot import Limits

@@ -13,9 +13,9 @@ import pytest
 from krang_dynamics_ros import NewtonEuler, load_robot
 from krang_dynamics_ros.core.errors import ArgumentError
 from krang_dynamics_ros.equations.regressor import with_fixed_joints
-from krang_dynamics_ros.recordings.joint_bag import read_bag
-from krang_dynamics_ros.recordings.readers import write_csv
-from krang_dynamics_ros.recordings.recording import Recording, RecordingError, resting_positions
+from krang_dynamics_ros.recordings.joint_recording import read_joints
+from krang_dynamics_ros.recordings.recording import Recording, RecordingError, motion_only, resting_positions
+from krang_dynamics_ros.recordings.table import write_csv
 
 from ..bags import BEGIN, joint_state, write_bag
 from ..cli.test_commands import run as command
@@ -64,12 +64,12 @@ def test_bag_csv_and_parquet_say_the_same(tmp_path: Path) -> None:
 
 def test_joints_of_a_bag_that_stand_still_are_held_where_they_stand(tmp_path: Path) -> None:
     path = bag(tmp_path / 'motion')
-    recording, others, left_out = read_bag(path, ('theta1', 'theta2', 'wheel'))
+    recording, others, left_out = read_joints(path, ('theta1', 'theta2', 'wheel'))
     assert (recording.joint_names, left_out) == (NAMES, 0)
     assert resting_positions(recording, others) == {'wheel': 0.3}
     np.testing.assert_allclose(recording.position, made().position)
     np.testing.assert_allclose(recording.time, TIME, atol=1e-9)
-    chosen = read_bag(path, ('theta2',), chosen=True)
+    chosen = read_joints(path, ('theta2',), chosen=True)
     assert chosen.recording.joint_names == ('theta2',)
     assert set(chosen.others) == {'theta1', 'wheel'}
 
@@ -89,7 +89,7 @@ def parts_of(lists: list[tuple[str, ...]], late: list[int], every: list[int]) ->
 
 
 def test_joints_that_come_in_parts_of_equal_stamps_are_as_in_one_message(tmp_path: Path) -> None:
-    found = read_bag(write_bag(tmp_path / 'parts', parts_of([('theta1',), ('theta2',)], [0, 0], [1, 1])), NAMES)
+    found = read_joints(write_bag(tmp_path / 'parts', parts_of([('theta1',), ('theta2',)], [0, 0], [1, 1])), NAMES)
     assert found.recording.joint_names == NAMES
     np.testing.assert_array_equal(found.recording.position, made().position)
     np.testing.assert_array_equal(found.recording.effort, made().effort)
@@ -99,7 +99,7 @@ def test_joints_that_come_in_parts_of_equal_stamps_are_as_in_one_message(tmp_pat
 
 def test_parts_of_other_instants_and_rates_are_brought_to_common_ones(tmp_path: Path) -> None:
     parts = write_bag(tmp_path / 'parts', parts_of([('theta1',), ('theta2',)], [0, 3 * 10**6], [1, 2]))
-    found = read_bag(parts, NAMES).recording
+    found = read_joints(parts, NAMES).recording
     for j, late in enumerate((0.003, 0.0)):  # the first instant is that of the part that comes later
         expected = np.interp(found.time + late, TIME, made().position[:, j])
         np.testing.assert_allclose(found.position[:, j], expected, atol=2e-4)
@@ -111,18 +111,18 @@ def test_parts_of_other_instants_and_rates_are_brought_to_common_ones(tmp_path: 
 def test_parts_that_are_never_known_together_are_refused(tmp_path: Path) -> None:
     parts = parts_of([('theta1',), ('theta2',)], [0, 13 * 10**9], [1, 1])
     with pytest.raises(RecordingError, match=r'never known within 0\.1 s of each other'):
-        read_bag(write_bag(tmp_path / 'apart', parts), NAMES)
+        read_joints(write_bag(tmp_path / 'apart', parts), NAMES)
     back = [parts[0], *[m for m in parts[2:60] if m[1] > BEGIN + 10**7], parts[1]]
     states = [(topic, BEGIN + k * 10**7, message) for k, (topic, _, message) in enumerate(back)]
     with pytest.raises(RecordingError, match='must never decrease'):
-        read_bag(write_bag(tmp_path / 'back', states), NAMES)
+        read_joints(write_bag(tmp_path / 'back', states), NAMES)
 
 
 def test_a_part_with_a_number_that_is_not_finite_is_left_out(tmp_path: Path) -> None:
     parts = parts_of([('theta1',), ('theta2',)], [0, 0], [1, 1])
     topic, at, _ = parts[400]
     parts[400] = (topic, at, joint_state(at, ('theta1',), [np.nan], (), [0.0]))
-    found = read_bag(write_bag(tmp_path / 'parts', parts), NAMES)
+    found = read_joints(write_bag(tmp_path / 'parts', parts), NAMES)
     assert found.left_out == 1
     assert np.isfinite(found.recording.position).all()
 
@@ -136,18 +136,18 @@ def test_time_in_a_bag_is_that_of_the_stamps_and_of_arrival_where_there_are_none
             ('/joint_states', at, joint_state(stamp, NAMES, [0.01 * k] * 2, (), [1.0, 1.0]))
             for k, (at, stamp) in enumerate(zip(late.tolist(), told.tolist(), strict=True))
         ]
-        time = read_bag(write_bag(tmp_path / name, states), NAMES).recording.time
+        time = read_joints(write_bag(tmp_path / name, states), NAMES).recording.time
         np.testing.assert_allclose(time, (expected - expected[0]) * 1e-9, atol=1e-9)
 
 
 def test_a_bag_that_determines_nothing_is_refused_with_the_reason(tmp_path: Path) -> None:
     path = bag(tmp_path / 'motion')
     with pytest.raises(RecordingError, match='stands still, which determines nothing'):
-        read_bag(path, ('wheel',))
+        motion_only(read_joints(path, ('wheel',)).recording)
     with pytest.raises(RecordingError, match='has joints wheel, theta2, theta1, must have elbow'):
-        read_bag(path, ('elbow',))
+        read_joints(path, ('elbow',))
     mute = [('/joint_states', BEGIN + k, joint_state(BEGIN + k, NAMES, [0.01 * k, 0.01 * k])) for k in range(20)]
-    assert read_bag(write_bag(tmp_path / 'mute', mute), NAMES).recording.effort is None
+    assert read_joints(write_bag(tmp_path / 'mute', mute), NAMES).recording.effort is None
     still = replace(made(), position=0 * made().position)
     write_csv(still, tmp_path / 'still.csv')
     done = command('identify', 'still.csv', '--robot', 'arm_2r', cwd=tmp_path)
@@ -221,7 +221,7 @@ def test_a_message_with_a_number_that_is_not_finite_is_left_out_and_counted(
     bag_with(tmp_path / 'motion', 600, field, value)
     done = command('predict', 'motion', '--robot', 'arm_2r', cwd=tmp_path)
     assert done.returncode == 0, done.stderr
-    assert 'motion: 1 messages ignored, because a number is missing or not finite' in done.stderr
+    assert 'motion: 1 rows left out, because a number is missing or not finite' in done.stderr
     assert 'theta2' in done.stdout
     assert 'nan' not in done.stdout
 
@@ -231,7 +231,7 @@ def test_one_message_without_efforts_takes_none_from_the_others(tmp_path: Path) 
         ('/joint_states', at, joint_state(at, NAMES, [1e-2 * k] * 2, (), [1.0 * k] * 2 if k else ()))
         for k, at in enumerate(range(BEGIN, BEGIN + 10**9, 10**7))
     ]
-    found = read_bag(write_bag(tmp_path / 'late', states), NAMES)
+    found = read_joints(write_bag(tmp_path / 'late', states), NAMES)
     assert (len(found.recording), found.left_out) == (99, 1)
     assert found.recording.measured_effort[0].tolist() == [1.0, 1.0]
 
@@ -241,8 +241,8 @@ def test_a_joint_without_a_finite_number_and_a_fixed_angle_that_is_none_are_refu
         ('/joint_states', BEGIN + k * 10**7, joint_state(BEGIN + k * 10**7, NAMES, [0.01 * k] * 2, (), [1.0, np.nan]))
         for k in range(20)
     ]
-    with pytest.raises(RecordingError, match='effort of theta2 is a finite number in no message'):
-        read_bag(write_bag(tmp_path / 'dead', states), NAMES)
+    with pytest.raises(RecordingError, match='effort of theta2 is finite in no row'):
+        read_joints(write_bag(tmp_path / 'dead', states), NAMES)
     with pytest.raises(ArgumentError, match='theta1: fixed at nan, must be a finite number'):
         with_fixed_joints(load_robot('arm_2r'), {'theta1': np.nan}, ('theta2',))
 

@@ -17,8 +17,9 @@ from krang_dynamics_ros.core.inertia import Inertia
 from krang_dynamics_ros.equations.regressor import with_fixed_joints
 from krang_dynamics_ros.identification.identify import identify
 from krang_dynamics_ros.identification.payload import identify_payload
-from krang_dynamics_ros.recordings.readers import read_recording, write_csv
+from krang_dynamics_ros.recordings.joint_recording import read_recording
 from krang_dynamics_ros.recordings.recording import Recording, RecordingError, motion_only
+from krang_dynamics_ros.recordings.table import write_csv
 from krang_dynamics_ros.robot.drive import Friction
 
 from ..cli.test_commands import run as command

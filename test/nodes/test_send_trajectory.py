@@ -22,7 +22,7 @@ from krang_dynamics_ros.cli import identify
 from krang_dynamics_ros.cli.record import RUNNING
 from krang_dynamics_ros.dynamics.trajectory import Spline, Trajectory
 from krang_dynamics_ros.nodes.trajectory_player import ActionDrive
-from krang_dynamics_ros.recordings.joint_bag import read_bag
+from krang_dynamics_ros.recordings.joint_recording import read_joints
 from krang_dynamics_ros.recordings.trajectory_file import read_trajectory
 from krang_dynamics_ros.robot.robot_file import load_robot
 
@@ -127,7 +127,7 @@ def test_it_records_while_it_plays(number: int, tmp_path: Path) -> None:
     started, recorded = excite.output.index(RUNNING), excite.output.index('recorded ')
     assert started < excite.output.index(READY) < excite.output.index('played at 1') < recorded  # before, and after
     assert '/joint_states: recorded' in excite.output[:started]
-    recording = read_bag(tmp_path / 'bag', JOINTS).recording
+    recording = read_joints(tmp_path / 'bag', JOINTS).recording
     motion = read_trajectory(tmp_path / 'x.yaml')
     columns = [recording.joint_names.index(name) for name in motion.joint_names]
     begun = np.linalg.norm(recording.position[:, columns] - motion.position[0], axis=1).argmin()
@@ -167,7 +167,7 @@ def test_without_its_recording_no_step_begins_and_what_ends_it_leaves_a_whole_ba
         assert stopped.process.poll() is None, stopped.output
     stopped.process.send_signal(signal.SIGINT)
     assert stopped.end() == 130
-    assert len(read_bag(tmp_path / 'other', JOINTS).recording) > 10
+    assert len(read_joints(tmp_path / 'other', JOINTS).recording) > 10
     robot.end()
 
 

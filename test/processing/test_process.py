@@ -26,7 +26,8 @@ from krang_dynamics_ros.processing.job import Job
 from krang_dynamics_ros.processing.process import attempt, on_this_machine, process
 from krang_dynamics_ros.processing.replay import States
 from krang_dynamics_ros.processing.summary import Downsampled, ErrorSums
-from krang_dynamics_ros.recordings.bag import Bag, Topics
+from krang_dynamics_ros.recordings.bag import Bag
+from krang_dynamics_ros.recordings.source import Topics
 from krang_dynamics_ros.robot.drive import Friction
 from krang_dynamics_ros.simulation.simulation import Simulation
 
@@ -252,7 +253,7 @@ class TestBroken:
         self.fault(file, tmp_path)
 
     def test_not_there(self, tmp_path: Path) -> None:
-        assert 'bag of ROS 2' in self.fault(tmp_path / 'nothing', tmp_path)
+        assert 'nothing: no such file or folder; must be a recording' in self.fault(tmp_path / 'nothing', tmp_path)
 
     def test_another_type(self, tmp_path: Path) -> None:
         bag = write_bag(tmp_path / 'bag', [('/joint_states', BEGIN, wrench(BEGIN, '', (0, 0, 0), (0, 0, 0)))])

@@ -13,8 +13,10 @@ from krang_dynamics_ros.live.engine import Engine, engine_of
 from krang_dynamics_ros.live.messages import JointStateRun
 from krang_dynamics_ros.processing.columns import Computer, segments
 from krang_dynamics_ros.processing.replay import States, joined, states
-from krang_dynamics_ros.recordings.bag import Bag, Contents, Topics, topics_of
+from krang_dynamics_ros.recordings.bag import Bag
 from krang_dynamics_ros.recordings.recording import RecordingError
+from krang_dynamics_ros.recordings.source import Contents, Topics
+from krang_dynamics_ros.recordings.topics import topics_of
 
 from ..bags import BEGIN, inertia, joint_state, wrench, write_bag
 

@@ -15,7 +15,7 @@ from krang_dynamics_ros.processing import portions
 from krang_dynamics_ros.processing.job import Job
 from krang_dynamics_ros.processing.process import process
 from krang_dynamics_ros.recordings.bag import Bag
-from krang_dynamics_ros.recordings.joint_bag import read_bag
+from krang_dynamics_ros.recordings.joint_recording import read_joints
 from krang_dynamics_ros.recordings.recording import RecordingError
 
 from ..bags import BEGIN, TYPES, header, joint_state, wrench, write_bag
@@ -112,7 +112,7 @@ def test_a_stamp_that_is_no_time_is_refused_as_in_the_node(tmp_path: Path, bad: 
     count, reason = summary.refused['joint states']
     assert count == 4
     assert reason.startswith(f'stamp: {bad[0]} s and {bad[1]} ns, must be 0 s or more')
-    recording = read_bag(bag, ('theta1', 'theta2')).recording
+    recording = read_joints(bag, ('theta1', 'theta2')).recording
     assert len(recording) == 96
     assert recording.notes == (f'4 joint states refused, the last because {reason}',)
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from krang_dynamics_ros.cli import calibrate, identify, predict, process
-from krang_dynamics_ros.recordings.readers import read_recording
+from krang_dynamics_ros.recordings.joint_recording import read_recording
 
 from ..bags import BEGIN, wrench, write_bag
 from ..processing.test_process import ARM, arm_states
@@ -80,8 +80,8 @@ def test_a_broken_recording_is_refused_in_a_sentence(kind: str, way: str, capfd:
     [
         ({'time': [0.0, 1.0], 'a.position': ['x', 'y'], 'a.effort': [1.0, 2.0]}, 'could not convert string to float'),
         ({'time': [0.0, 1.0], 'a.position': [[1.0], [2.0, 3.0]]}, 'table.parquet: '),
-        ({'time': [None, 1.0], 'a.position': [1.0, 2.0]}, 'time of 2 rows, must be two or more finite numbers'),
-        ({'stamp': [0, 1], 'a.position': [1.0, 2.0]}, 'its head has no column `time`'),
+        ({'time': [None, 1.0], 'a.position': [1.0, 2.0]}, 'time in row 1 is nan, must be a time'),
+        ({'clock': [0, 1], 'a.position': [1.0, 2.0]}, 'its head has no column `time` (s) or `stamp` (ns)'),
         ({'time': [0.0, 1.0]}, 'its head has no column `<joint>.position`'),
     ],
 )

@@ -7,9 +7,17 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from krang_dynamics_ros.cli import identify, predict
+from krang_dynamics_ros.cli import identify, predict, process
 from krang_dynamics_ros.core.errors import KrangDynamicsError
-from krang_dynamics_ros.recordings.readers import find_layout, read_recording, robot_beside
+from krang_dynamics_ros.recordings.formats import robot_of
+from krang_dynamics_ros.recordings.joint_recording import read_recording
+from krang_dynamics_ros.recordings.recording import Recording
+from krang_dynamics_ros.recordings.table import write_csv
+
+from ..bags import joint_state, write_bag
+from ..robots import ROOT
+
+parquet = pytest.importorskip('pyarrow.parquet', reason='pyarrow, for recordings, is not installed')
 
 FILES = 'files: {time: t.txt, position: p.txt, effort: p.txt}'
 
@@ -91,11 +99,11 @@ def test_a_robot_elsewhere_or_one_that_is_a_program_is_refused(
 
 def test_a_robot_behind_a_link_is_refused(folder: Path) -> None:
     layout(folder, FILES, robot='robot.urdf')
-    assert robot_beside(folder, find_layout(folder)) == folder / 'robot.urdf'
+    assert robot_of(folder) == folder / 'robot.urdf'
     (folder / 'robot.urdf').unlink()
     (folder / 'robot.urdf').symlink_to('../robot.urdf')
     with pytest.raises(KrangDynamicsError, match=r'robot\.urdf leads out of it'):
-        robot_beside(folder, find_layout(folder))
+        robot_of(folder)
 
 
 @pytest.mark.parametrize(
@@ -124,3 +132,37 @@ def test_columns_of_files_and_joints_named_twice_are_refused(folder: Path) -> No
     assert 'must have either files or table with columns' in refusal(folder)
     (folder / 'recording.yaml').write_text(f'robot: arm_2r\njoints: [theta1, theta1]\n{FILES}\n')
     assert 'must name each joint once' in refusal(folder)
+
+
+def test_a_folder_a_table_and_a_bag_of_the_same_motion_are_processed_alike(tmp_path: Path) -> None:
+    pytest.importorskip('rosbags', reason='rosbags, for bags, is not installed')
+    time = np.arange(300) * 0.01
+    q = np.stack([np.sin(3 * time), np.cos(2 * time)], axis=1).round(6)  # fewer digits than any file keeps
+    dq, effort = np.gradient(q, time, axis=0).round(6), q + 1.0
+    inside, names = tmp_path / 'logged', ('theta1', 'theta2')
+    inside.mkdir()
+    for name, numbers in (('t', time), ('p', q), ('v', dq), ('i', effort / 2)):
+        np.savetxt(inside / f'{name}.txt', numbers)
+    files = 'files: {time: t.txt, position: p.txt, velocity: v.txt, effort: i.txt}'
+    layout(inside, files, 'effort_scale: [2, 2]')
+    write_csv(Recording('made', names, time, q, dq, effort), tmp_path / 'table.csv')
+    stamps = [round(t * 1e9) for t in time]
+    rows = zip(stamps, q, dq, effort, strict=True)
+    write_bag(tmp_path / 'bag', [('/joint_states', at, joint_state(at, names, *row)) for at, *row in rows])
+    robot = ['--robot', str(ROOT / 'config' / 'textbook' / 'arm_2r.yaml')]
+    assert process.main([str(inside), '-o', str(tmp_path / 'out')]) == 0  # the layout names the robot
+    assert process.main([str(tmp_path / 'table.csv'), str(tmp_path / 'bag'), *robot, '-o', str(tmp_path / 'out')]) == 0
+    tables = [parquet.read_table(path).to_pydict() for path in sorted((tmp_path / 'out').rglob('torques.parquet'))]
+    assert len(tables) == 3
+    for name, column in tables[0].items():
+        for other in tables[1:]:
+            np.testing.assert_allclose(np.array(column, float), np.array(other[name], float), 1e-7, 1e-7, err_msg=name)
+
+
+def test_a_layout_file_elsewhere_counts_before_that_in_the_folder(folder: Path) -> None:
+    layout(folder, FILES)
+    other = folder.parent / 'other.yaml'
+    other.write_text("robot: arm_2r\njoints: [theta1, theta2]\ntable: 'tab*.csv'\ncolumns: {time: 1, position: 3}\n")
+    np.testing.assert_allclose(read_recording(folder).position[-1], [0.49, 0.98])
+    np.testing.assert_allclose(read_recording(folder, other).position[-1], [0.98, 1.47])
+    assert robot_of(folder, other) == robot_of(folder)

@@ -9,8 +9,9 @@ import pytest
 
 from krang_dynamics_ros.core.errors import KrangDynamicsError
 from krang_dynamics_ros.recordings.derivatives import Smoothed
-from krang_dynamics_ros.recordings.readers import read_recording, write_csv
+from krang_dynamics_ros.recordings.joint_recording import read_recording
 from krang_dynamics_ros.recordings.recording import Recording, RecordingError, motion_only
+from krang_dynamics_ros.recordings.table import write_csv
 
 from ..real_recordings import recording_of, shared, waves
 
@@ -60,12 +61,12 @@ def test_a_table_comes_back_as_it_was_written(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ('text', 'message'),
     [
-        ('', 'holds no numbers'),
-        ('time,a.position\n', 'holds no numbers'),
-        ('x,a.position\n0,1\n0.1,1\n', 'no column `time`'),
-        ('time,a.position\n0\n1\n', '1 columns, the head has 2 names'),
+        ('', 'Empty CSV file'),
+        ('time,a.position\n', 'has no rows'),
+        ('x,a.position\n0,1\n0.1,1\n', 'no column `time` (s) or `stamp` (ns)'),
+        ('time,a.position\n0\n1\n', 'Expected 2 columns, got 1'),
         ('time,a.position\n0,1\n0.1,x\n', 'x'),
-        ('time,a.position\n0,1\n0.1,nan\n', 'position of a in row 2 is nan, must be finite'),
+        ('time,a.position\n0,1\n0.1,nan\n', '1 rows with finite numbers, 1 without, must be two or more'),
         ('time,a.position\n0.2,1\n0.1,1\n', 'never decrease'),
         ('time,a\n0,1\n0.1,1\n', 'no column `<joint>.position`'),
         ('time,a.position\n0.2,1\n0.2,1\n', 'all rows have the same time'),
