@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from ..core.errors import ArgumentError, unknown_name
+from ..core.errors import ArgumentError, listed, unknown_name
 from ..core.files import krang_file, robot_named
 from ..recordings.formats import robot_of
 from ..recordings.joint_recording import read_joints
@@ -133,6 +133,8 @@ def _read(
     topics = arm.engine.inputs.topics if arm else USUAL_TOPICS
     found = read_joints(path, moving, bool(arguments.joints), arguments.joint_states, topics, arguments.layout)
     note(*(f'{path}: {line}' for line in found.recording.notes))
+    if foreign := [name for name in found.others if name not in robot.joint_names]:
+        note(f'{path}: {listed(foreign)}: not joints of {robot.name}, left out')
     if found.left_out:
         note(f'{path}: {found.left_out} rows left out, because a number is missing or not finite')
     return found.recording, found.others

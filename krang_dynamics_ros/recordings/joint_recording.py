@@ -132,7 +132,8 @@ def _recorded(named: str, names: Sequence[str], seen: Mapping[str, _Track], chos
     """Return the joints of `names` that were recorded; refuse none, or fewer than those chosen."""
     missing = [name for name in names if name not in seen]
     if not seen or len(missing) == len(names) or (chosen and missing):
-        raise RecordingError(f'{named}: has joints {listed([*seen]) or "none"}, must have {listed(missing)}')
+        has = listed([*seen]) or 'none'
+        raise RecordingError(f'{named}: has joints {has}, must have {listed(missing)}; is it of another robot?')
     return [name for name in names if name in seen]
 
 
