@@ -15,7 +15,8 @@ from ..live.parameter_file import read_parameters
 from ..processing.arm_recording import recorded_arm
 from ..robot.adapted import Adaptation
 from ..robot.arm_file_text import GUESS, NewArm, arm_file_text
-from ..robot.known_arms import UNKNOWN, KnownArm, hands_of, unreported_joints
+from ..robot.hands import hands_of
+from ..robot.known_arms import UNKNOWN, KnownArm, unreported_joints
 from ..robot.robot_file import located
 from .arm_option import read_arm_file
 from .common import add_overwrite, check_outputs, command_parser, guarded, loaded, say

@@ -19,6 +19,7 @@ from ..live import base, external, guiding, parameters
 from ..live.assumptions import assumptions
 from ..live.engine import Engine
 from ..live.parameters import MODEL
+from ..robot.hands import hand_links, hands_of
 from ..robot.robot import Robot
 from .arguments import node_arguments
 from .diagnostics import Reporter
@@ -35,6 +36,7 @@ _DESCRIPTION = (
 )
 
 
+MAX_OFFERED = 8  # links in the message on hands
 NOT_KEPT = ('command_enabled', 'command_test')  # parameters of a run that a replacement does not go on with
 
 
@@ -128,11 +130,12 @@ class DynamicsNode(Node):
 
 
 def offered_hands(robot: Robot) -> str:
-    """Return a message for a robot without hands: the ends of the tree, and the option for the most likely hand."""
-    moved_by = {link: sum(joint.moves for joint in robot.chain(link)) for link in robot.hands.values()}
-    ends = sorted((link for link, joints in moved_by.items() if joints), key=moved_by.__getitem__, reverse=True)
-    line = f'-p end_effectors:="[hand]" -p hand.link:={ends[0]}'
-    return f'no end effectors, so no wrenches; the ends of the tree are {listed(ends)}. To add one: {line}'
+    """Return a message for a robot without hands: the ends of arms and legs, and the option for the likely hands."""
+    hands = hands_of(robot)
+    links = ' '.join(f'-p {name}.link:={link}' for name, link in hands.items())
+    ends = listed(hand_links(robot)[:MAX_OFFERED])
+    options = f'-p end_effectors:="[{", ".join(hands)}]" {links}'
+    return f'no end effectors, so no wrenches; the ends of arms and legs are {ends}. To add hands: {options}'
 
 
 def _documented() -> list[ParameterSpec]:

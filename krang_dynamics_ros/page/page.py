@@ -16,7 +16,7 @@ from ..core.errors import TakenError
 from ..core.spatial import Array
 from ..core.text import shown, to_markdown
 from ..dynamics.dynamics import Dynamics
-from ..robot.known_arms import finger_joints
+from ..robot.hands import finger_joints
 from ..robot.mesh_files import MeshFiles
 from ..robot.robot import Robot
 from ..simulation.pulls import Pull, pull_wrench

@@ -12,7 +12,7 @@ import viser
 
 from ..core.text import to_html
 from ..dynamics.terms import SUMMED, TERMS
-from ..robot.known_arms import hand_links
+from ..robot.hands import hand_links
 from ..robot.robot import Limits, Robot
 from .snapshot import Load, Snapshot
 
@@ -132,14 +132,8 @@ def limits_of(robot: Robot) -> dict[str, Limits]:
 
 
 def leaves(robot: Robot) -> list[str]:
-    """Return links to pull a robot without hands by: ends of arms and legs, not wheels, heads, antennas or fingers."""
-    own = {link: {joint.name for joint in robot.chain(link) if joint.moves} for link in hand_links(robot)}
-    most = max(map(len, own.values()), default=0)
-    ends: list[str] = []
-    for link, joints in own.items():  # the longest arm is first; links on its way have fewer of its joints
-        if 2 * len(joints) >= most and not any(joints <= own[end] for end in ends):
-            ends.append(link)
-    return ends[:FEW]
+    """Return links to pull a robot without hands by: the ends of its arms and legs."""
+    return hand_links(robot)[:FEW]
 
 
 def movers(robot: Robot) -> dict[str, str]:

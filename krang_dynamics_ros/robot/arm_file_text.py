@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from .adapted import Adaptation
-from .known_arms import UNKNOWN, KnownArm, hand_links, hands_of, known_arm
+from .hands import hand_links, hands_of
+from .known_arms import UNKNOWN, KnownArm, known_arm
 from .robot import Robot
 
 GUESS = 'GUESS'

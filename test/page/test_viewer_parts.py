@@ -29,7 +29,7 @@ from krang_dynamics_ros.page.snapshot import (
     not_drawn,
 )
 from krang_dynamics_ros.page.torques import ALWAYS, BEYOND, OBSERVED, USUAL, search_field, table
-from krang_dynamics_ros.robot.known_arms import finger_joints
+from krang_dynamics_ros.robot.hands import finger_joints
 from krang_dynamics_ros.robot.mesh_files import MAX_MESH_BYTES, MeshFiles, read_mesh
 from krang_dynamics_ros.robot.robot import Limits
 from krang_dynamics_ros.robot.urdf_reader import read_description

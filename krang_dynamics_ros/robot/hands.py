@@ -1,0 +1,188 @@
+"""The links that a person would hold a robot by: hands and feet, not fingers, sensors, heads or wheels."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cached_property
+
+import numpy as np
+
+from .robot import Joint, Robot
+
+TOOL_FRAMES = (  # usual words in the names of frames at the end of an arm or a leg, the best first
+    'tcp', 'tool0', 'tool', 'ee_link', 'end_effector', 'eef', 'ee', 'flange', 'hand', 'palm', 'gripper', 'tip', 'sole',
+    'foot', 'contact',
+)  # fmt: skip
+_WORDS = [re.compile(part if len(part) > 3 else f'(?<![a-z]){part}(?![a-z])') for part in TOOL_FRAMES]
+_SENSOR = re.compile(
+    r'(?<!s)imu|accelero|gyro|camera|optical|depth|laser|lidar|sensor|fsr|velodyne|(?<![a-z])range(?![a-z])|collision'
+)
+_FINGER = re.compile(r'finger|thumb|gripper|jaw')
+_WRIST = re.compile(r'yaw|pitch|roll|wrist')
+_HEAD = re.compile(r'(?<!over)head|neck')
+MAX_FINGER_JOINTS = 8  # human-like fingers have four, and as many followers
+MIN_JOINTS_ABOVE = 4  # moving joints above a hand; with fewer, its branches are arms
+MIN_MASS = 0.005  # kg: lighter links are frames, to which some files give a mass
+LIMB_SHARE = 3  # a limb has at least a third of the joints of the longest; wheels and casters have fewer
+FINGER_SHARE = 0.5  # maximum length of a finger, of the length above it
+
+
+def hand_links(robot: Robot) -> list[str]:
+    """Return the links at the ends of arms and legs, the most likely hand first."""
+    tree = _Tree(robot)
+    grips = sorted({tree.grip(end) for end in robot.hands.values()}, key=lambda link: (_frame_rank(link), link))
+    ends: dict[frozenset[str], str] = {}  # by the moving joints above
+    for link in grips:
+        ends.setdefault(tree.moving_joints(link), link)
+    limbs = {joints: link for joints, link in ends.items() if joints and not any(joints < other for other in ends)}
+    hands = {joints: link for joints, link in limbs.items() if not tree.is_on_head(link)}
+    longest = max(map(len, hands or limbs), default=0)
+    long = {joints: link for joints, link in (hands or limbs).items() if LIMB_SHARE * len(joints) >= longest}
+    return [link for _, link in sorted(long.items(), key=lambda item: -len(item[0]))]
+
+
+def finger_joints(robot: Robot) -> dict[str, list[str]]:
+    """Return the moving joints of the fingers, by the link of their hand."""
+    tree, found = _Tree(robot), dict[str, dict[str, None]]()
+    for end in robot.hands.values():
+        palm = tree.palm(end)
+        if palm != end:
+            moving = [joint.name for joint in tree.beyond(palm, end) if joint.name in robot.joint_names]
+            found.setdefault(tree.grip(end), {}).update(dict.fromkeys(moving))
+    return {hand: [*names] for hand, names in found.items() if names}
+
+
+class _Tree:
+    """The links of a robot, with what hangs on them."""
+
+    def __init__(self, robot: Robot) -> None:
+        self._robot = robot
+        self._own = set(robot.hands.values()) if robot.end_effectors else set[str]()
+        self._on: dict[str, list[Joint]] = {}  # joints by parent
+        for joint in robot.joints:
+            self._on.setdefault(joint.parent, []).append(joint)
+
+    def moving_joints(self, link: str) -> frozenset[str]:
+        """Return the names of the moving joints above a link."""
+        return frozenset(joint.name for joint in self._robot.chain(link) if joint.moves)
+
+    def beyond(self, link: str, end: str) -> Sequence[Joint]:
+        """Return the joints from a link to an end below it."""
+        chain = self._robot.chain(end)
+        return chain[next(k for k, joint in enumerate(chain) if joint.parent == link) :]
+
+    def body(self, link: str) -> str:
+        """Return the link next to the last moving joint above a link; that link and this one move together."""
+        moving = [joint.child for joint in self._robot.chain(link) if joint.moves]
+        return moving[-1] if moving else self._robot.base
+
+    def is_on_head(self, link: str) -> bool:
+        """Return whether a moving link above a link, or this one, is a head or a neck by its name."""
+        return any(joint.moves and _HEAD.search(joint.child.lower()) for joint in self._robot.chain(link))
+
+    def palm(self, end: str) -> str:
+        """Return the link that carries the fingers if `end` is the end of a finger, else `end`."""
+        chain = self._robot.chain(end)
+        for k, joint in enumerate(chain):
+            above, beyond = chain[:k], chain[k:]
+            if sum(other.moves for other in above) < MIN_JOINTS_ABOVE or not any(other.moves for other in beyond):
+                continue
+            is_jaw = joint.moves and all(map(_is_of_finger, beyond))
+            if is_jaw or (len(self._moving_branches(joint.parent)) > 1 and _are_fingers(above, beyond)):
+                return joint.parent
+        return end
+
+    def _moving_branches(self, link: str) -> list[Joint]:
+        return [joint for joint in self._on.get(link, ()) if joint.child in self._moving_links]
+
+    @cached_property
+    def _moving_links(self) -> set[str]:
+        """The links whose own joint moves, or a joint below them."""
+        found = set[str]()
+        for joint in reversed(self._robot.outward):
+            if joint.moves or any(below.child in found for below in self._on.get(joint.child, ())):
+                found.add(joint.child)
+        return found
+
+    def grip(self, end: str) -> str:
+        """Return the link to hold an arm or a leg by, near the end of its tree.
+
+        This is the last body before fingers, or a frame on it that is named as that of a tool. Sensors are neither.
+        """
+        if end in self._own:
+            return end
+        palm = self.palm(end)
+        body = palm if palm != end else self.body(end)
+        while len(further := [*self._bodies_on(body)]) == 1 and not any(joint.moves for joint in self._on[body]):
+            body = further[0]
+        frames = [body, *(link for link in self._frames_on(body) if not _SENSOR.search(link.lower()))]
+        return min(frames, key=lambda link: (_frame_rank(link), link != body, link))
+
+    def _bodies_on(self, link: str) -> Iterator[str]:
+        """Yield the links that are fixed to a link and, with what is fixed to them, have a mass."""
+        for joint in self._on.get(link, ()):
+            if not joint.moves and self._has_body(joint.child):
+                yield joint.child
+
+    def _has_body(self, link: str) -> bool:
+        """Return whether a link, or one that is fixed to it, has a mass and is not a sensor."""
+        is_body = self._robot.link_of[link].inertia.m > MIN_MASS and not _SENSOR.search(link.lower())
+        return is_body or any(True for _ in self._bodies_on(link))
+
+    def _frames_on(self, link: str) -> Iterator[str]:
+        """Yield the links without a mass that are fixed to a link or to each other."""
+        for joint in self._on.get(link, ()):
+            if not joint.moves and not self._has_body(joint.child):
+                yield joint.child
+                yield from self._frames_on(joint.child)
+
+
+def _is_of_finger(joint: Joint) -> bool:
+    """Return whether a joint is that of a finger by its name, or does not move."""
+    names = f'{joint.name} {joint.child}'.lower()
+    return not joint.moves or bool(_FINGER.search(names) and not _WRIST.search(names))
+
+
+def _are_fingers(above: Iterable[Joint], beyond: Iterable[Joint]) -> bool:
+    """Return whether joints beyond a link, and how far they reach, are those of a finger."""
+    moving = sum(joint.moves for joint in beyond)
+    return 0 < moving <= MAX_FINGER_JOINTS and _length(beyond) <= FINGER_SHARE * _length(above)
+
+
+def _length(joints: Iterable[Joint]) -> float:
+    """Return the length along joints, m."""
+    return sum(float(np.linalg.norm(joint.position)) for joint in joints)
+
+
+def _frame_rank(link: str) -> int:
+    """Return the rank of a link's name among the usual names of tool frames."""
+    lower = link.lower()
+    return next((k for k, word in enumerate(_WORDS) if word.search(lower)), len(_WORDS))
+
+
+def hands_of(robot: Robot) -> dict[str, str]:
+    """Return the links of the hands by name: from the robot file, or the most likely link of each arm of a URDF."""
+    links = hand_links(robot)
+    if robot.end_effectors:
+        return robot.end_effectors
+    if not links:
+        return {}
+    first = [joint.name for joint in robot.chain(links[0]) if joint.moves]
+    chosen = [links[0]]
+    for link in links[1:]:
+        own = [joint.name for joint in robot.chain(link) if joint.moves]
+        if len(own) == len(first) and not set(own[-MIN_JOINTS_ABOVE:]) & set(first):
+            chosen.append(link)
+            break
+    return dict(zip(_hand_names(chosen), chosen, strict=True))
+
+
+_SIDES = {'left': re.compile(r'left|(?<![a-z])l(?![a-z])'), 'right': re.compile(r'right|(?<![a-z])r(?![a-z])')}
+
+
+def _hand_names(links: list[str]) -> list[str]:
+    if len(links) == 1:
+        return ['hand']
+    sides = [next((side for side, word in _SIDES.items() if word.search(link.lower())), '') for link in links]
+    return sides if sorted(sides) == ['left', 'right'] else ['hand_1', 'hand_2']
