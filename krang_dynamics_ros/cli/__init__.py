@@ -1,1 +1,1 @@
-"""The commands: `python -m krang_dynamics_ros <command>`, or `ros2 run krang_dynamics_ros <command>`."""
+"""The commands, a module each: `krang <command>`. `COMMANDS` in `__main__.py` lists them."""

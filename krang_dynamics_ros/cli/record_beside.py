@@ -1,4 +1,4 @@
-"""`krang record` in a process of its own, beside a motion: a slow disk does not delay the supervision of the robot."""
+"""`krang record` in a separate process during a motion: a slow disk does not delay the supervision of the robot."""
 
 from __future__ import annotations
 
