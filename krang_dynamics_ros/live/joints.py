@@ -244,7 +244,7 @@ class JointTracker(JointStates):
         return self.store(layout, (q, dq, layout.unknown), stamp, now)
 
     def delays(self) -> Iterator[Delay]:
-        """Return how late the lists of names come."""
+        """Return the delay of each set of joints that comes in a message."""
         layouts = (*self._layouts.values(), *self._alone.values())
         return (layout.delay for layout in layouts if not layout.fault)
 

@@ -103,8 +103,8 @@ class RefusedSamples:
         self.any = bool(self._count.any())
 
 
-HOLD = 1_000_000_000  # ns: duration of a fault after a reset or refused samples
-REFUSED_SAMPLES = 3  # of a joint within HOLD: a fault
+FAULT_DURATION = 1_000_000_000  # ns: duration of a fault after a reset or refused samples
+REFUSED_SAMPLES = 3  # of a joint within FAULT_DURATION: a fault
 WINDOW = 0.2  # s: time of averaging
 STANDING_SPEED = 0.2  # rad/s or m/s
 SPEED_SHARE = 0.5  # of the larger mean velocity
@@ -136,8 +136,8 @@ STATE_CHECKS = (
     ),
     Check(
         'delay',
-        'arrival minus stamp, per list of names, minus its smallest value (which may rise 1 ms/s): at most '
-        'state_timeout',
+        'arrival minus stamp, per set of joints in a message, minus its smallest value (which may rise 1 ms/s): at '
+        'most state_timeout',
         'fault',
     ),
     Check(
@@ -159,7 +159,7 @@ class StateChecks:
         """`sliding` (n) is true for prismatic joints; `timeout` in seconds is the parameter state_timeout."""
         self.timeout = timeout
         self.publishers: Callable[[], Sequence[str]] = tuple  # names of all publishers of joint states; set by the node
-        self.delays: Callable[[], Iterable[Delay]] = tuple  # of all lists of names received
+        self.delays: Callable[[], Iterable[Delay]] = tuple  # one for each set of joints that comes in a message
         self._joint_names, self._units = tuple(joint_names), np.where(sliding, 'm', 'rad')
         self._margin = np.where(sliding, SLIDING_VELOCITY_MARGIN, TURNING_VELOCITY_MARGIN)
         self._refused: dict[int, deque[tuple[int, float, float]]] = {}  # by joint: arrival, position before, refused
@@ -180,8 +180,10 @@ class StateChecks:
 
     def _begin(self) -> None:
         n = len(self._joint_names)
-        self._unchanged, self._turned = np.zeros((2, n))  # s since the position changed, and integral of the velocity
-        self._elapsed, self._path, self._integral = np.zeros((3, n))  # window: s, travel by positions, by velocities
+        # Since the position last changed: time, s, and travel that the velocities say.
+        self._still_time, self._still_travel = np.zeros((2, n))
+        # In the present window: time, s, and travel by positions and by velocities.
+        self._elapsed, self._by_positions, self._by_velocities = np.zeros((3, n))
         self._contradicts = np.zeros(n, dtype=bool)
 
     # Records of the tracker -----------------------------------------------------------------------------------------
@@ -199,33 +201,38 @@ class StateChecks:
         self._refused.setdefault(joint, deque(maxlen=REFUSED_SAMPLES)).append((now, before, sample))
 
     def observe(self, ours: NDArray[np.intp], moved: Array, dq: Array, dt: Array) -> None:
-        """Compare the travel of joints (k) to their latest samples with the velocities there times the step (s)."""
+        """Compare the travel of joints (k) since the sample before with their velocity dq times the step dt (s)."""
         goes_on = np.isfinite(moved) & (dt <= WINDOW)
-        moved, turned = np.where(goes_on, moved, 0.0), np.where(goes_on, dq * dt, 0.0)
+        moved, expected = np.where(goes_on, moved, 0.0), np.where(goes_on, dq * dt, 0.0)
         still = goes_on & (moved == 0)
-        self._unchanged[ours] = np.where(still, self._unchanged[ours] + dt, 0.0)
-        self._turned[ours] = np.where(still, self._turned[ours] + np.nan_to_num(turned), 0.0)
-        elapsed = np.where(goes_on, self._elapsed[ours] + dt, 0.0)
-        path, integral = (
-            np.where(elapsed > 0, x, 0.0) for x in (self._path[ours] + moved, self._integral[ours] + turned)
-        )
-        full = elapsed >= WINDOW
-        allowed = SPEED_SHARE * np.maximum(np.abs(path), np.abs(integral)) + self._margin[ours] * elapsed
-        self._contradicts[ours] = np.where(full, np.abs(path - integral) > allowed, self._contradicts[ours])
-        for column, values in ((self._elapsed, elapsed), (self._path, path), (self._integral, integral)):
+        self._still_time[ours] = np.where(still, self._still_time[ours] + dt, 0.0)
+        self._still_travel[ours] = np.where(still, self._still_travel[ours] + np.nan_to_num(expected), 0.0)
+        self._add_to_window(ours, moved, expected, np.where(goes_on, self._elapsed[ours] + dt, 0.0))
+
+    def _add_to_window(self, ours: NDArray[np.intp], moved: Array, expected: Array, elapsed: Array) -> None:
+        """Add travels (k) by positions and by velocities; compare their sums when a window is over."""
+        going = elapsed > 0
+        by_positions = np.where(going, self._by_positions[ours] + moved, 0.0)
+        by_velocities = np.where(going, self._by_velocities[ours] + expected, 0.0)
+        full, difference = elapsed >= WINDOW, np.abs(by_positions - by_velocities)
+        larger = np.maximum(np.abs(by_positions), np.abs(by_velocities))
+        beyond = difference > SPEED_SHARE * larger + self._margin[ours] * elapsed
+        self._contradicts[ours] = np.where(full, beyond, self._contradicts[ours])
+        columns = (self._elapsed, elapsed), (self._by_positions, by_positions), (self._by_velocities, by_velocities)
+        for column, values in columns:
             column[ours] = np.where(full, 0.0, values)
 
     # Queries for commands ---------------------------------------------------------------------------------------------
 
     def fault(self, now: int) -> str:
         """Return the fault that ends commands or prevents enabling, at `now` (ns, clock of arrivals), or ''."""
-        if self._reset and abs(now - self._reset_at) <= HOLD:
+        if self._reset and abs(now - self._reset_at) <= FAULT_DURATION:
             return self._reset
         return self._repeated_jumps(now) or self._frozen_positions() or self._excess_delay(now)
 
     def _repeated_jumps(self, now: int) -> str:
         for joint, samples in self._refused.items():
-            if len(samples) == REFUSED_SAMPLES and now - samples[0][0] <= HOLD:
+            if len(samples) == REFUSED_SAMPLES and now - samples[0][0] <= FAULT_DURATION:
                 _, before, sample = samples[-1]
                 name, unit, others = self._joint_names[joint], self._units[joint], self.publishers()
                 publishers = f'; joint_states are published by {", ".join(others)}' if others else ''
@@ -236,20 +243,20 @@ class StateChecks:
         return ''
 
     def _frozen_positions(self) -> str:
-        contradicts = (self._unchanged >= WINDOW) & (np.abs(self._turned) > STANDING_SPEED * self._unchanged)
+        contradicts = (self._still_time >= WINDOW) & (np.abs(self._still_travel) > STANDING_SPEED * self._still_time)
         if not self.compares or not contradicts.any():
             return ''
         k = int(np.argmax(contradicts))
-        speed = self._turned[k] / self._unchanged[k]
+        speed = self._still_travel[k] / self._still_time[k]
         return (
-            f'{self._joint_names[k]}: its position is constant for {self._unchanged[k]:.2g} s while its velocity is '
+            f'{self._joint_names[k]}: its position is constant for {self._still_time[k]:.2g} s while its velocity is '
             f'{speed:.2g} {self._units[k]}/s, must be at most {STANDING_SPEED:g}; check its driver'
         )
 
     def _excess_delay(self, now: int) -> str:
         limit = self.timeout * 1e9
         for delay in self.delays():
-            if delay.excess > limit and abs(now - delay.arrival) <= HOLD:
+            if delay.excess > limit and abs(now - delay.arrival) <= FAULT_DURATION:
                 return (
                     f'joint states of {listed(delay.names)} have an additional delay of {delay.excess * 1e-9:.2g} s, '
                     f'must be at most {self.timeout:g} s (state_timeout); check the network and the load'

@@ -8,7 +8,7 @@ DRIFT = 1e-3  # s/s: two clocks drift apart by less
 
 
 class Delay:
-    """The delay of messages with the same list of names, by arrival minus stamp (ns)."""
+    """The delay of messages with the same joints, by arrival minus stamp (ns)."""
 
     def __init__(self, names: Sequence[str]) -> None:
         self.names = tuple(names)
