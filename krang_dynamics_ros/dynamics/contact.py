@@ -1,6 +1,6 @@
 """Contact detection: external torques above thresholds that are learned from a run without contact.
 
-Each joint has two thresholds, since a model has its largest errors during acceleration: `even` for standstill and
+Each joint has two thresholds, since a model has its largest errors during acceleration: `steady` for standstill and
 constant velocity, `accelerating` for acceleration.
 """
 
@@ -33,23 +33,23 @@ class ContactDetector:
     def __init__(self, joint_names: Sequence[str], own_joints: Mapping[str, Sequence[str]]) -> None:
         """Create a detector; `own_joints` are, for each hand, the joints that carry this hand and no other."""
         self.joint_names = tuple(joint_names)
-        self.even = np.full(len(self.joint_names), np.inf)
-        self.accelerating = self.even.copy()
-        self.fast = 1.0  # rad/s^2 (m/s^2): above it, a joint counts as accelerating
+        self.steady = np.full(len(self.joint_names), np.inf)
+        self.accelerating = self.steady.copy()
+        self.min_acceleration = 1.0  # rad/s^2 (m/s^2): above it, a joint counts as accelerating
         self._of_hand = {hand: np.isin(np.array(self.joint_names), list(joints)) for hand, joints in own_joints.items()}
 
     @property
     def ready(self) -> bool:
         """Whether any joint has a threshold."""
-        return bool(np.isfinite(self.even).any())
+        return bool(np.isfinite(self.steady).any())
 
     def accelerates(self, acceleration: Array) -> bool:
         """Return whether the robot counts as accelerating."""
-        return bool((np.abs(acceleration) > self.fast).any())
+        return bool((np.abs(acceleration) > self.min_acceleration).any())
 
     def detect(self, torque: Array, acceleration: Array) -> Contact:
         """Return where external torques (n), NaN where unknown, are above the thresholds."""
-        thresholds = self.accelerating if self.accelerates(acceleration) else self.even
+        thresholds = self.accelerating if self.accelerates(acceleration) else self.steady
         beyond, known = np.abs(torque) > thresholds, np.isfinite(torque) & np.isfinite(thresholds)  # NaN: False
         joints = tuple(name for name, yes in zip(self.joint_names, beyond, strict=True) if yes)
         hands = {hand: bool(beyond[own].any()) for hand, own in self._of_hand.items() if known[own].any()}
@@ -60,7 +60,7 @@ class ThresholdLearner:
     """Records the largest external torques of a run without contact."""
 
     def __init__(self, n: int) -> None:
-        self._largest = np.full((2, n), np.nan)  # even, accelerating; NaN: no data
+        self._largest = np.full((2, n), np.nan)  # steady, accelerating; NaN: no data
         self.states = 0
 
     def add(self, torque: Array, accelerating: bool) -> None:
@@ -70,17 +70,17 @@ class ThresholdLearner:
         np.fmax(row, np.abs(torque), out=row)
 
     def thresholds(self, factor: float, margin: float) -> tuple[Array, Array]:
-        """Return thresholds (n) for even motion and for acceleration: the largest torque times `factor`, plus `margin`.
+        """Return thresholds (n), steady and accelerating: the largest torque times `factor`, plus `margin`.
 
-        They are wider for acceleration: twice as wide if the run has none. The threshold of a joint
-        without data is zero.
+        They are wider for acceleration: twice as wide if the run has none. The threshold of a joint without data is
+        zero.
         """
         if self.states < MIN_STATES:
             raise ArgumentError(f'learned from {self.states} states, must be at least {MIN_STATES}, without contact')
-        even, accelerating = self._largest
-        even = np.where(np.isnan(even), accelerating, even)
-        wider = np.where(np.isnan(accelerating), 2 * even, np.fmax(accelerating, even))
-        return np.nan_to_num(factor * even + margin), np.nan_to_num(factor * wider + 2 * margin)
+        steady, accelerating = self._largest
+        steady = np.where(np.isnan(steady), accelerating, steady)
+        wider = np.where(np.isnan(accelerating), 2 * steady, np.fmax(accelerating, steady))
+        return np.nan_to_num(factor * steady + margin), np.nan_to_num(factor * wider + 2 * margin)
 
 
 def own_joints(dynamics: Dynamics, hands: Mapping[str, str]) -> dict[str, list[str]]:

@@ -15,7 +15,7 @@ from .state import State
 
 EffortSource = Literal['joint', 'motor', 'external']
 EFFORT_SOURCES: tuple[str, ...] = get_args(EffortSource)
-MAY_LACK = ('gravity', 'coriolis', 'friction')
+OMITTABLE_TERMS = ('gravity', 'coriolis', 'friction')  # terms that some drivers leave out of their efforts
 
 
 class Efforts:
@@ -27,14 +27,14 @@ class Efforts:
         source: `joint`: the torque behind the gear; `motor`: the motor torque times the gear ratio, before friction and
         rotor inertia; `external`: the external torque itself.
         scale: N m (N) per unit of the reading (n).
-        without: terms that the readings do not contain, out of MAY_LACK.
+        without: terms that the readings do not contain, some of OMITTABLE_TERMS.
     """
 
     def __init__(self, dynamics: Dynamics) -> None:
         self._dynamics = dynamics
         self.source: EffortSource = 'motor'
         self.scale: Array = np.ones(dynamics.n)  # N m (N) per unit of the reading
-        self.without: tuple[str, ...] = ()  # of MAY_LACK
+        self.without: tuple[str, ...] = ()  # some of OMITTABLE_TERMS
 
     @property
     def as_read(self) -> bool:
@@ -74,9 +74,9 @@ class Efforts:
 
     def _term(self, name: str, q: Array, dq: Array, base: Sequence[BaseMotion] | None) -> Array:
         if name == 'gravity':
-            return self._dynamics.over('Q', q, base=base)
+            return self._dynamics.batch('Q', q, base=base)
         if name == 'coriolis':
-            return self._dynamics.over('coriolis_torque', q, dq, base=base)
+            return self._dynamics.batch('coriolis_torque', q, dq, base=base)
         return self._dynamics.friction.torque(dq)
 
 
@@ -86,5 +86,5 @@ def check_without(without: Sequence[str], source: str) -> None:
         raise ArgumentError(f'effort_without: {", ".join(without)}, must be empty with effort_source external')
     if source == 'joint' and 'friction' in without:
         raise ArgumentError(
-            'effort_without: friction, must not be named with effort_source joint: behind the gear there is none'
+            'effort_without: friction, must not be named with effort_source joint, which is without friction already'
         )

@@ -12,7 +12,7 @@ from ..core.parameters import NONE, ParameterSpec, Settings, named
 from ..core.spatial import Array
 from ..dynamics.contact import Contact, ContactDetector, ThresholdLearner, own_joints
 from ..dynamics.dynamics import Dynamics
-from ..dynamics.efforts import EFFORT_SOURCES, MAY_LACK, check_without
+from ..dynamics.efforts import EFFORT_SOURCES, OMITTABLE_TERMS, check_without
 from ..dynamics.hand_wrenches import HandWrenches, HandWrenchEstimate
 from ..dynamics.observer import SETTLED, LowPass, MomentumObserver
 from ..dynamics.state import State
@@ -26,7 +26,7 @@ SETTINGS = (
     ),
     ParameterSpec(
         'effort_without', NONE, 'terms of the model that `effort` does not contain; they are added to it',
-        live=True, choices=MAY_LACK, once=True,
+        live=True, choices=OMITTABLE_TERMS, once=True,
     ),
     ParameterSpec(
         'external.gain', 10.0, 'gain K of the observer, 1/s; time constant 1 / K', live=True, least=0.1, most=1e3,
@@ -124,10 +124,10 @@ class ExternalTorques:
             settings['external.damping'],
             settings['external.min_singular_value'],
         )
-        detector.fast = settings['contact.acceleration']
-        even, accelerating = (self._of_all(key) for key in THRESHOLDS)
-        detector.even = np.where(even > 0, even, np.inf)
-        detector.accelerating = np.where(accelerating > 0, accelerating, detector.even)
+        detector.min_acceleration = settings['contact.acceleration']
+        steady, accelerating = (self._of_all(key) for key in THRESHOLDS)
+        detector.steady = np.where(steady > 0, steady, np.inf)
+        detector.accelerating = np.where(accelerating > 0, accelerating, detector.steady)
         self._subtracted_hands = [
             hand for name, hand in self._hands.items() if settings[f'{name}.sensor.subtract_from_external']
         ]

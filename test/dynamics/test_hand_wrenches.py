@@ -181,7 +181,7 @@ def test_contact_is_of_the_hand_whose_own_joints_show_it(dynamics: Dynamics) -> 
     detector, torque, still = ContactDetector(dynamics.joint_names, own), np.zeros(17), np.zeros(17)
     assert not detector.ready
     assert not detector.detect(np.full(17, 1e6), still).anywhere
-    detector.even, detector.accelerating = np.ones(17), np.full(17, 3.0)
+    detector.steady, detector.accelerating = np.ones(17), np.full(17, 3.0)
     torque[4], torque[9] = -2.0, np.nan
     contact = detector.detect(torque, still)
     assert (contact.anywhere, contact.hands, contact.joints) == (True, {'left': True, 'right': False}, ('q_2l',))

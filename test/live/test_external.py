@@ -26,14 +26,14 @@ def model() -> Model:
 def test_contact_does_not_depend_on_the_signs_of_torque_and_acceleration(rng: np.random.Generator) -> None:
     """A robot that brakes accelerates; a pull is a contact as a push is."""
     detector = ContactDetector([f'q{k}' for k in range(5)], {'left': ['q0', 'q1'], 'right': ['q4']})
-    detector.even, detector.accelerating = np.full(5, 1.0), np.full(5, 3.0)
+    detector.steady, detector.accelerating = np.full(5, 1.0), np.full(5, 3.0)
     seen = set()
     for _ in range(1000):
         torque, acceleration = rng.normal(scale=1.2, size=5), rng.normal(scale=0.6, size=5)
         contact = detector.detect(torque, acceleration)
         signs = rng.choice([-1.0, 1.0], (2, 5))
         assert detector.detect(signs[0] * torque, signs[1] * acceleration) == contact
-        assert detector.accelerates(signs[1] * acceleration) == (np.abs(acceleration).max() > detector.fast)
+        assert detector.accelerates(signs[1] * acceleration) == (np.abs(acceleration).max() > detector.min_acceleration)
         seen.add((detector.accelerates(acceleration), contact.anywhere))
     assert len(seen) == 4  # with contact and without, accelerating and not
 
