@@ -62,7 +62,7 @@ def arrays(fast: Dynamics, plain: Dynamics) -> tuple[float, float]:
     places = [WrenchFrame('R10l'), WrenchFrame('R10r')]
 
     def in_c() -> None:
-        fast.over('Q', q), fast.over('coriolis_torque', q, dq), fast.friction.torque(dq)
+        fast.batch('Q', q), fast.batch('coriolis_torque', q, dq), fast.friction.torque(dq)
         fast.wrench_torques(q, dict(zip(places, f, strict=True)))
 
     def in_python() -> None:

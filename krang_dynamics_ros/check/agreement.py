@@ -110,7 +110,7 @@ def prove(
             dynamics.payload = payload
             laden, few = robot.carrying(payload), start < FEW_STATES
             pairs = [_pairs(laden, dynamics, part, random_wrenches(robot, links, rng), links, few)]
-            if few and dynamics.may_turn:
+            if few and dynamics.base_may_turn:
                 pairs.append(on_moving_base(laden, dynamics, rng, len(part.q)))
             for witness, quantity, mine, theirs in chain.from_iterable(pairs):
                 finding = findings.setdefault((quantity, witness), Finding())

@@ -22,7 +22,7 @@ def rest_pose(robot: Robot) -> Array:
     )
 
 
-def odd_inertia(robot: Robot, joint_names: Sequence[str], A: Array) -> tuple[Fault, ...]:
+def check_inertia_matrix(robot: Robot, joint_names: Sequence[str], A: Array) -> tuple[Fault, ...]:
     """Return a warning if A (n, n) is singular; raise `DescriptionError` if it has a negative eigenvalue.
 
     A is singular if a joint moves no mass, or no mass of its own. Gravity and wrench torques are still right then, but
@@ -33,15 +33,12 @@ def odd_inertia(robot: Robot, joint_names: Sequence[str], A: Array) -> tuple[Fau
         return ()
     joints = listed([name for name, idle in zip(joint_names, without_mass(A), strict=True) if idle])
     if values[0] >= -TOLERANCE:
-        what = f'is singular at rest, of joints {joints}'
-        allowed = 'which move no mass of their own: torques are right, the simulator gives each a small rotor'
-        return (Fault('A', what, allowed),)
+        why = f'because joints {joints} move no mass of their own; torques are right, the simulator gives each a rotor'
+        return (Fault('A', 'is singular at rest', why),)
     odd = [link.name for link in robot.links if link.inertia.m < 0 or link.inertia.impossibility()]
-    what = f'is not positive definite at rest, of joints {joints}'
-    raise DescriptionError(
-        f"robot '{robot.name}'",
-        [Fault('A', what, f'must be; no body can have the inertia of {listed(odd) or "these"}')],
-    )
+    what = f'is not positive definite at rest (joints {joints})'
+    allowed = f'must be; correct the inertia of {listed(odd) or "their links"}, which no rigid body can have'
+    raise DescriptionError(f"robot '{robot.name}'", [Fault('A', what, allowed)])
 
 
 def without_mass(A: Array) -> NDArray[np.bool_]:

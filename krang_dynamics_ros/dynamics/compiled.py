@@ -31,7 +31,7 @@ class CompiledDynamics(Dynamics):
     With a payload on a link that is not a hand of the robot file, Pinocchio computes everything but the wrenches.
     """
 
-    may_turn = False
+    base_may_turn = False
 
     def __init__(self, robot: Robot, urdf: str, **settings: Any) -> None:
         """Build the functions of the robot, or load them if they are built. `settings` are those of `Dynamics`."""
@@ -69,8 +69,8 @@ class CompiledDynamics(Dynamics):
     def _set_turning(self, motion: BaseMotion | None) -> None:
         if motion is not None:
             raise ArgumentError(
-                "base motion: the base turns, must not with backend 'compiled', whose functions know gravity alone; "
-                "use backend 'pinocchio'"
+                "base_motion: the base turns, must not turn with backend 'compiled', whose functions have gravity as "
+                "their only input of the base; use backend 'pinocchio'"
             )
 
     def _set_rotor_inertia(self, vector: Array) -> None:
@@ -165,11 +165,11 @@ class CompiledDynamics(Dynamics):
         output = self._wrench_output()
         return output[:-1], float(output[-1])
 
-    def over(self, quantity: Quantity, q: Array, *dq: Array, base: Sequence[BaseMotion] | None = None) -> Array:
-        """Return A, C, Q or C dq for many states, as `Dynamics.over`, in a single loop in C."""
+    def batch(self, quantity: Quantity, q: Array, *dq: Array, base: Sequence[BaseMotion] | None = None) -> Array:
+        """Return A, C, Q or C dq for many states, as `Dynamics.batch`, in a single loop in C."""
         if self._payload_off_hands or base is not None:
-            return super().over(quantity, q, *dq, base=base)
-        return self._over(quantity, (self.n, self.n) if quantity in ('A', 'C') else (self.n,), q, *dq)
+            return super().batch(quantity, q, *dq, base=base)
+        return self._batch(quantity, (self.n, self.n) if quantity in ('A', 'C') else (self.n,), q, *dq)
 
     def wrench_torques(self, q: Array, wrenches: WrenchRows) -> Array:
         """Return J^T f (m, n) for many states, as `Dynamics.wrench_torques`; in C if all are on hands."""
@@ -180,7 +180,7 @@ class CompiledDynamics(Dynamics):
         f = np.zeros((len(q), len(self._hand_links), 6))
         for frame, vectors in wrenches.items():
             f[:, self._hand_links.index(frame.link)] += self._at_links(q, frame, vectors)
-        return self._over('wrench_torque', (self.n,), q, f.reshape(len(q), -1))
+        return self._batch('wrench_torque', (self.n,), q, f.reshape(len(q), -1))
 
     def _at_links(self, q: Array, frame: WrenchFrame, given: Array) -> Array:
         """Return wrenches (m, 6) in the axes of their link, about its origin."""
@@ -191,7 +191,7 @@ class CompiledDynamics(Dynamics):
             vectors[k] = self.wrench_at_link(q[k], Wrench.of(frame.link, given[k].copy(), *frame[1:]))
         return vectors
 
-    def _over(self, quantity: str, shape: tuple[int, ...], *columns: Array) -> Array:
+    def _batch(self, quantity: str, shape: tuple[int, ...], *columns: Array) -> Array:
         widths = [{'f': 6 * len(self._hand_links)}.get(x, self.n) for x in QUANTITIES[quantity].inputs if x != 'p']
         out = np.empty((len(columns[0]), *shape))
         arrays = [np.ascontiguousarray(column, dtype=float) for column in columns]

@@ -358,16 +358,16 @@ class Dynamics(Kinematics):
         given = pin.SE3(axes.rotation, about.translation)
         return np.array(given.actInv(link.act(pin.Force(weight))).vector)
 
-    def over(self, quantity: Quantity, q: Array, *dq: Array, base: Sequence[BaseMotion] | None = None) -> Array:
+    def batch(self, quantity: Quantity, q: Array, *dq: Array, base: Sequence[BaseMotion] | None = None) -> Array:
         """Return A, C, Q or C dq of many states, a state per row: (m, n, n) or (m, n) from q (m, n) and dq (m, n).
 
         `base` has the motion of the base at each state (m); None: `base_motion` at all of them.
         """
         rows, compute = zip(q, *dq, strict=True), getattr(self, quantity)
-        values = [compute(*row) for row in rows] if base is None else self._over_moving_base(compute, rows, base)
+        values = [compute(*row) for row in rows] if base is None else self._batch_on_moving_base(compute, rows, base)
         return np.array(values).reshape(len(q), *[self.n] * (2 if quantity in ('A', 'C') else 1))
 
-    def _over_moving_base(
+    def _batch_on_moving_base(
         self, compute: Callable[..., Array], rows: Iterable[tuple[Array, ...]], base: Sequence[BaseMotion]
     ) -> list[Array]:
         now, values = self.base_motion, []

@@ -275,7 +275,7 @@ class FeedForward:
         states = np.zeros((3, len(motion.time), dynamics.n))
         states[0] = self._fixed
         states[:, :, at] = motion.q, motion.dq, motion.ddq
-        gravity = dynamics.over('Q', states[0])
+        gravity = dynamics.batch('Q', states[0])
         rigid = np.array([dynamics.inverse_dynamics(*state) for state in states.transpose(1, 0, 2)])
         past = PreslidingState(dynamics.friction)
         z = np.array([past.move(q) for q in states[0]]) if dynamics.friction.has_state else None

@@ -20,7 +20,7 @@ from ..core.inertia import Inertia, possible
 from ..core.spatial import Array, frozen
 from ..robot.robot import Joint, Robot
 from ..robot.urdf_reader import read_description
-from .at_rest import odd_inertia, rest_pose
+from .at_rest import check_inertia_matrix, rest_pose
 from .drives import Drive, FrictionModel, not_negative
 
 MAX_JOINTS = 200  # that move; Pinocchio allocates about 70 n^3 bytes, 0.5 GB, for derivatives
@@ -100,7 +100,7 @@ def _model_of(joint: Joint) -> pin.JointModel:
 class PinocchioModel:
     """The model behind `Dynamics`: order of joints, friction, rotors, gravity, payload."""
 
-    may_turn = True  # whether the base may: `base_motion`
+    base_may_turn = True  # whether `base_motion` may have an angular velocity
 
     def __init__(
         self,
@@ -140,7 +140,7 @@ class PinocchioModel:
         self.drive = Drive(self.friction.n)
         self.rotor_inertia = self.vector(rotor_inertia or {})
         A = self._square(pin.crba(self._model, self._data, self._in(rest_pose(robot)[order])))
-        self.warnings = odd_inertia(robot, self.joint_names, A)
+        self.warnings = check_inertia_matrix(robot, self.joint_names, A)
 
     def _set_model(self, robot: Robot) -> None:
         """Create Pinocchio's model and data of a robot, and the copies that payloads do not change."""

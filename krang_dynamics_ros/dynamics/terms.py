@@ -90,12 +90,12 @@ ALL = (
     Term(
         'gravity', 'Q(q)', 'the torque that holds the robot up', '#2563eb',
         lambda dynamics: lambda state: dynamics.Q(state.q),
-        lambda dynamics: lambda rows: dynamics.over('Q', rows.q, base=rows.base),
+        lambda dynamics: lambda rows: dynamics.batch('Q', rows.q, base=rows.base),
     ),
     Term(
         'coriolis', 'C(q, dq) dq', 'Coriolis and centrifugal torque', '#0d9488',
         lambda dynamics: lambda state: dynamics.coriolis_torque(state.q, state.velocity),
-        lambda dynamics: lambda rows: dynamics.over('coriolis_torque', rows.q, rows.dq, base=rows.base),
+        lambda dynamics: lambda rows: dynamics.batch('coriolis_torque', rows.q, rows.dq, base=rows.base),
         needs_velocity=True,
     ),
     Term(

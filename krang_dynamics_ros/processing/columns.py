@@ -179,7 +179,7 @@ class Computer:
         found = np.empty_like(q)
         for start in range(0, len(q), BATCH):
             rows = slice(start, start + BATCH)
-            found[rows] = np.einsum('mij,mj->mi', self._dynamics.over('A', q[rows]), ddq[rows])
+            found[rows] = np.einsum('mij,mj->mi', self._dynamics.batch('A', q[rows]), ddq[rows])
         return found
 
     def _term(self, name: str, rows: States, core: States) -> Array:

@@ -398,7 +398,7 @@ def test_many_states_at_once_are_the_states_one_by_one(compiled: Dynamics, robot
     for dynamics in (compiled, plain):
         for quantity, columns in {'A': (q,), 'C': (q, dq), 'Q': (q,), 'coriolis_torque': (q, dq)}.items():
             one_by_one = [getattr(plain, quantity)(*row) for row in zip(*columns, strict=True)]
-            np.testing.assert_allclose(dynamics.over(quantity, *columns), one_by_one, rtol=1e-12, atol=1e-11)
+            np.testing.assert_allclose(dynamics.batch(quantity, *columns), one_by_one, rtol=1e-12, atol=1e-11)
         one_by_one = [
             plain.wrench_torque(
                 x, [Wrench(place.link, f[:3], f[3:], *place[1:]) for place, f in zip(places, given, strict=True)]
@@ -408,9 +408,9 @@ def test_many_states_at_once_are_the_states_one_by_one(compiled: Dynamics, robot
         np.testing.assert_allclose(dynamics.wrench_torques(q, wrenches), one_by_one, rtol=1e-12, atol=1e-11)
     for quantity, columns in {'Q': (q[:, :3],), 'A': (q[0],), 'C': (q,), 'coriolis_torque': (q, dq[:5])}.items():
         with pytest.raises(ArgumentError, match=f'{quantity} of many states: arrays of shapes .* must be'):
-            compiled.over(quantity, *columns)
+            compiled.batch(quantity, *columns)
     with pytest.raises(ArgumentError):
-        compiled.over('Q', q, dq)
+        compiled.batch('Q', q, dq)
 
 
 @pytest.mark.parametrize('carried', [{}, {'R10l': Inertia(2.0)}, {'R5l': Inertia(2.0)}])
