@@ -179,7 +179,8 @@ def settings(model: Model) -> list[ParameterSpec]:
         ),
         ParameterSpec(
             'end_effectors', [*hands] or NONE, 'names of the hands; each has a topic `wrench/<name>`. While the node '
-            'runs, links can be added by their names: it then starts anew, with commands at zero', live=True,
+            'runs, links can be added by their names (with `_` for what topics do not allow) and removed: it then '
+            'starts anew, with commands at zero', live=True,
             default_text='`[left, right]`, those of the robot file', once=True, in_topics=True,
         ),
         ParameterSpec('sense', SENSES[0], 'default of `<hand>.sense`', choices=SENSES),

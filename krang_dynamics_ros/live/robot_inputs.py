@@ -10,12 +10,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..core.errors import ArgumentError, listed, unknown_name
+from ..core.errors import ArgumentError, unknown_name
 from ..core.parameters import Settings, named
 from ..core.spatial import Array
 from ..core.wrench import WrenchFrame, WrenchRows
 from ..dynamics.factory import Model
 from ..dynamics.state import LazyWrenches, Parts, State
+from ..robot.hands import check_hands, link_of_hand
 from ..robot.robot import Limits, Robot
 from . import firmware, parameters
 from .base import base_input
@@ -59,7 +60,7 @@ class RobotInputs:
 
     def _hand(self, name: str) -> WrenchInput:
         links = self._model.dynamics.link_names
-        link = self._model.end_effectors.get(name, name if name in links else '')
+        link = self._model.end_effectors.get(name) or link_of_hand(name, links)
         specs = parameters.of_end_effector(name, link, self._settings['sense'])
         values = self._settings.declare([*specs, *firmware.of_hand(name)])
         link = values[f'{name}.link']
@@ -75,12 +76,7 @@ class RobotInputs:
 
     def _check(self, values: Mapping[str, Any]) -> None:
         links = self._model.dynamics.link_names
-        names = named(values['end_effectors'])
-        if missing := [name for name in self.hands if name not in names]:
-            raise ArgumentError(f'end_effectors: {listed(missing)} cannot be removed while the node runs')
-        for name in names:
-            if name not in self.hands and name not in links:
-                raise unknown_name('end_effectors: link', name, links)
+        check_hands(named(values['end_effectors']), {name: hand.link for name, hand in self.hands.items()}, links)
         for name in self.hands:
             _sensor(values, name)
             frame = values[f'{name}.sensor.frame']

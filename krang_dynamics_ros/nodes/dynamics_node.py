@@ -113,7 +113,12 @@ class DynamicsNode(Node):
         """Hand over to a node with other hands and the same values; commands must be enabled again."""
         if settings['end_effectors'] != hands:
             values = {name: parameter.value for name, parameter in self._parameters.items()}
-            kept = {name: value for name, value in values.items() if value is not None and name not in NOT_KEPT}
+            removed = tuple(f'{name}.' for name in hands if name not in settings['end_effectors'])
+            kept = {
+                name: value
+                for name, value in values.items()
+                if value is not None and name not in NOT_KEPT and not name.startswith(removed)
+            }
             self.replacement = partial(DynamicsNode, self._described, kept)
 
     def _on_torques(self, torques: Torques, stamp: int) -> None:

@@ -16,7 +16,7 @@ from ..core.errors import TakenError
 from ..core.spatial import Array
 from ..core.text import shown, to_markdown
 from ..dynamics.dynamics import Dynamics
-from ..robot.hands import finger_joints
+from ..robot.hands import finger_joints, hand_name
 from ..robot.mesh_files import MeshFiles
 from ..robot.robot import Robot
 from ..simulation.pulls import Pull, pull_wrench
@@ -121,7 +121,7 @@ class Page:
 
         Without hands, balls at the ends of its tree can be dragged.
         """
-        grips = hands or {link: link for link in leaves(robot)}
+        grips = hands or {hand_name(link): link for link in leaves(robot)}
         self._name, self._up, self._dynamics = dynamics.name, up, dynamics
         self._tour = Tour(WITH_HANDS if hands else WITHOUT_HANDS, self._done)
         self._server.gui.set_panel_label(shown(dynamics.name))
@@ -152,7 +152,7 @@ class Page:
         gui, limits = self._server.gui, limits_of(robot)
         self._health, self._card = gui.add_html(''), gui.add_html('')
         self._panel = Panel(gui, self._asked.put)
-        self._loads = [LoadFolder(gui, hand, self._asked.put) for hand in hands]
+        self._loads = [LoadFolder(gui, hand, link, self._asked.put) for hand, link in hands.items()]
         links = [link for link in self._mover if link not in hands.values()]
         self._maker = HandMaker(gui, links, plotted, self._asked.put)
         self._shown = Overlays(self._server, robot, self._dynamics, figure)

@@ -12,7 +12,7 @@ import viser
 
 from ..core.text import to_html
 from ..dynamics.terms import SUMMED, TERMS
-from ..robot.hands import hand_links
+from ..robot.hands import hand_links, hand_name
 from ..robot.robot import Limits, Robot
 from .snapshot import Load, Snapshot
 
@@ -38,6 +38,9 @@ class Controls(Protocol):
     def make_hand(self, link: str) -> None:
         """Make a link a hand."""
 
+    def remove_hand(self, hand: str) -> None:
+        """Make a hand a link again."""
+
     def zero_sensor(self, hand: str) -> None:
         """Zero the sensor of a hand."""
 
@@ -51,8 +54,10 @@ BAG = 2.0  # kg
 class LoadFolder:
     """The folder of a hand."""
 
-    def __init__(self, gui: viser.GuiApi, hand: str, ask: Ask) -> None:
+    def __init__(self, gui: viser.GuiApi, hand: str, link: str, ask: Ask) -> None:
+        """A hand that is named after its link, as those that are made on the page, can be removed."""
         self._hand = hand
+        self._remove: viser.GuiButtonHandle | None = None
         with gui.add_folder(f'{_spoken(hand)}: bag, sensor', expand_by_default=False):
             self._mass = gui.add_number(
                 'bag (kg)', BAG, min=0.0, step=0.1, hint="a point at the origin of the hand's frame; 0: none"
@@ -67,6 +72,9 @@ class LoadFolder:
                 'Zero the sensor', disabled=True, color='gray',
                 hint=f'calls wrench/{hand}/zero: what the sensor reads now is nothing but known weight',
             )  # fmt: skip
+            if hand == hand_name(link):
+                self._remove = gui.add_button('Remove the hand', color='gray', hint=f'{link} stays a link of the robot')
+                self._remove.on_click(lambda _: ask(lambda controls: controls.remove_hand(hand)))
             self._words = gui.add_html('')
         # The mass is read when the request is executed: an input just before the click may not have arrived yet.
         self._hang.on_click(lambda _: ask(lambda controls: controls.hang(hand, self._mass.value)))
@@ -77,8 +85,9 @@ class LoadFolder:
         """Show the masses in the simulator and in the node; disable unavailable controls."""
         load = loads.get(self._hand, Load())
         for control, known in ((self._hang, load.hung), (self._tell, load.known_mass), (self._zero, load.known_mass)):
-            if control.disabled != (known is None):
-                control.disabled = known is None
+            _enable(control, known is not None)
+        if self._remove is not None:
+            _enable(self._remove, load.known_mass is not None)
         words = f'<p class="note">{_words(load)}</p>'
         if self._words.content != words:
             self._words.content = words

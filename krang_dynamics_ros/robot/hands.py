@@ -1,13 +1,14 @@
-"""The links that a person would hold a robot by: hands and feet, not fingers, sensors, heads or wheels."""
+"""The hands of a robot: links that a person would hold it by (no fingers, sensors, heads, wheels), and their names."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 
 import numpy as np
 
+from ..core.errors import ArgumentError, listed, unknown_name
 from .robot import Joint, Robot
 
 TOOL_FRAMES = (  # usual words in the names of frames at the end of an arm or a leg, the best first
@@ -176,6 +177,34 @@ def hands_of(robot: Robot) -> dict[str, str]:
             chosen.append(link)
             break
     return dict(zip(_hand_names(chosen), chosen, strict=True))
+
+
+def hand_name(link: str) -> str:
+    """Return the name of a hand after its link: topics are named after it, so it has letters, digits and _ only."""
+    name = re.sub('[^A-Za-z0-9_]+', '_', link)
+    return name if re.match('[A-Za-z_]', name) else f'link_{name}'
+
+
+def link_of_hand(name: str, links: Collection[str]) -> str:
+    """Return the link that a hand is named after; '' if there is none, or more than one."""
+    if name in links:
+        return name
+    named = [link for link in links if hand_name(link) == name]
+    return named[0] if len(named) == 1 else ''
+
+
+def check_hands(names: Sequence[str], hands: Mapping[str, str], links: Collection[str]) -> None:
+    """Raise `ArgumentError` if a running node cannot go on with hands of these names; `hands` are the present links.
+
+    Links can be added, by the name of their hand, and be removed again.
+    """
+    if missing := [name for name, link in hands.items() if name not in names and name != hand_name(link)]:
+        raise ArgumentError(
+            f'end_effectors: {listed(missing)} cannot be removed while the node runs; hands named after their links can'
+        )
+    for name in names:
+        if name not in hands and not link_of_hand(name, links):
+            raise unknown_name('end_effectors: link', name, links)
 
 
 _SIDES = {'left': re.compile(r'left|(?<![a-z])l(?![a-z])'), 'right': re.compile(r'right|(?<![a-z])r(?![a-z])')}

@@ -17,6 +17,7 @@ pytest.importorskip('rclpy', reason='rclpy is not installed: the nodes cannot ru
 from builtin_interfaces.msg import Time
 from diagnostic_msgs.msg import DiagnosticStatus
 from geometry_msgs.msg import Point32, PolygonStamped, WrenchStamped
+from rcl_interfaces.msg import SetParametersResult
 from rcl_interfaces.srv import SetParametersAtomically
 from rclpy.parameter import Parameter
 from rosgraph_msgs.msg import Clock
@@ -31,6 +32,7 @@ from krang_dynamics_ros.simulation.pulls import STIFFNESS
 from krang_dynamics_ros.simulation.simulated_robot import SimulatedRobot
 from krang_dynamics_ros.simulation.simulation import Simulation
 
+from ..page.test_viewer_parts import LINK, TREE
 from ..robot.test_urdf_reader import HAND
 from ..robots import FILES, ROOT
 from ..ros import Client, Process, domain, environment
@@ -481,8 +483,7 @@ def test_a_link_becomes_a_hand_while_the_nodes_run(number: int, robot: Robot) ->
     watcher = Watcher(client)
     client.until(lambda: watcher.states, why='joint states')
     hands = ['left', 'right', 'R4l']
-    asking = SetParametersAtomically.Request(parameters=[Parameter('end_effectors', value=hands).to_parameter_msg()])
-    assert client.call('/krang_simulator/set_parameters_atomically', SetParametersAtomically, asking).result.successful
+    assert set_in_simulator(client, 'end_effectors', hands).successful
     assert client.set(total_terms=['gravity', 'friction'])[0].successful
     assert client.set(end_effectors=hands)[0].successful
     heard: list[JointState] = []
@@ -501,11 +502,43 @@ def test_a_link_becomes_a_hand_while_the_nodes_run(number: int, robot: Robot) ->
     refused = client.set(end_effectors=['left', 'right', 'R4l', 'nowhere'])[0]
     assert not refused.successful
     assert "'nowhere'" in refused.reason
-    assert 'cannot be removed' in client.set(end_effectors=['left'])[0].reason
-    asking.parameters = [Parameter('end_effectors', value=['left']).to_parameter_msg()]
-    result = client.call('/krang_simulator/set_parameters_atomically', SetParametersAtomically, asking).result
-    assert 'cannot be removed' in result.reason
+    assert 'right cannot be removed' in client.set(end_effectors=['left'])[0].reason
+    assert 'right cannot be removed' in set_in_simulator(client, 'end_effectors', ['left']).reason
+
+    def bare() -> bool:
+        topics = ('wrench/R4l', 'push/R4l', 'wrench/R4l/compensated')
+        return all(client.node.count_publishers(t) + client.node.count_subscribers(t) == 0 for t in topics)
+
+    client.node.destroy_publisher(push)
+    for kept in (['left', 'right'], hands, ['left', 'right']):  # also a second time
+        assert set_in_simulator(client, 'end_effectors', kept).successful
+        assert client.set(end_effectors=kept)[0].successful
+        client.until(lambda kept=kept: bare() == ('R4l' not in kept), why='the topics of the hand to come or go')
+    assert list(client.get('total_terms')) == ['gravity', 'friction']
     for process in (node, sim):
         assert process.end() == 0, process.output
         assert 'Traceback' not in process.output
+        assert 'is unknown' not in process.output
+    client.close()
+
+
+def set_in_simulator(client: Client, name: str, value: object) -> SetParametersResult:
+    asking = SetParametersAtomically.Request(parameters=[Parameter(name, value=value).to_parameter_msg()])
+    return client.call('/krang_simulator/set_parameters_atomically', SetParametersAtomically, asking).result
+
+
+def test_a_link_whose_name_topics_do_not_allow_becomes_a_hand(number: int, tmp_path: Path) -> None:
+    file = tmp_path / 'arm.urdf'
+    file.write_text(TREE.format(LINK.format('a/tool-0.x', 'base', 'revolute')))
+    robot = ('--ros-args', '-p', f'robot_file:={file}', '-p', 'brakes:=true')
+    sim, node = Process(number, *robot, module='simulator_node'), Process(number, *robot[:3])
+    client, read = Client(number), list[WrenchStamped]()
+    client.node.create_subscription(WrenchStamped, 'wrench/a_tool_0_x', read.append, 1)
+    assert set_in_simulator(client, 'end_effectors', ['a_tool_0_x']).successful
+    assert client.set(end_effectors=['a_tool_0_x'])[0].successful
+    client.until(lambda: read and read[-1].header.frame_id == 'a/tool-0.x', why='its sensor')
+    client.until(lambda: client.node.count_subscribers('wrench/a_tool_0_x') > 1, why='the dynamics node to listen')
+    assert client.get('a_tool_0_x.link') == 'a/tool-0.x'
+    for process in (node, sim):
+        assert process.end() == 0, process.output
     client.close()

@@ -127,6 +127,21 @@ def test_a_sensor_is_zeroed_and_what_is_refused_is_said_in_the_coloured_line(wor
     page.unfold(folder)
 
 
+def test_a_link_is_made_a_hand_and_a_link_again(world: World) -> None:
+    page = world.page
+    page.until(lambda: 'make a link a hand' in page.text, 'the folder')
+    page.unfold('make a link a hand')
+    link = 'R1'  # the first of those that may be chosen
+    page.press('Make it a hand')
+    page.until(lambda: f'{link} hand: bag, sensor' in page.text, 'the folder of the hand')
+    world.client.until(lambda: world.client.node.count_publishers(f'wrench/{link}') == 1, why='its sensor')
+    page.unfold(f'{link} hand: bag, sensor')
+    page.press('Remove the hand')
+    page.until(lambda: f'{link} hand: bag, sensor' not in page.text, 'the folder to go')
+    world.client.until(lambda: world.client.node.count_publishers(f'wrench/{link}') == 0, why='its sensor to go')
+    assert world.client.get('end_effectors') == ['left', 'right']
+
+
 def test_external_torques_are_computed_only_while_they_are_shown(world: World) -> None:
     def listeners() -> list[int]:
         topics = ('torque/external', 'wrench/left/estimated', 'wrench/right/estimated')

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from krang_dynamics_ros.robot.hands import finger_joints, hand_links, hands_of
+from krang_dynamics_ros.core.errors import ArgumentError
+from krang_dynamics_ros.robot.hands import check_hands, finger_joints, hand_links, hand_name, hands_of, link_of_hand
 from krang_dynamics_ros.robot.robot import Robot
 from krang_dynamics_ros.robot.robot_file import load_robot
 from krang_dynamics_ros.robot.urdf_reader import read_description
@@ -72,6 +73,24 @@ def test_sides_are_read_from_names() -> None:
         (f'{side}_arm{k}', f'{side}_arm{k - 1}' if k else 'base', 'revolute', 1.0) for side in 'lr' for k in range(7)
     ]
     assert hands_of(robot(*arms)) == {'left': 'l_arm6', 'right': 'r_arm6'}
+
+
+def test_a_hand_is_named_after_its_link_in_letters_that_topics_allow() -> None:
+    links = ['tool-0', 'arm/hand.tip', '3rd', 'a b', 'a.b', 'plain']
+    assert [hand_name(link) for link in links] == ['tool_0', 'arm_hand_tip', 'link_3rd', 'a_b', 'a_b', 'plain']
+    assert [link_of_hand(hand_name(link), links) for link in links] == [*links[:3], '', '', 'plain']
+    assert link_of_hand('a b', links) == 'a b'
+    assert link_of_hand('nothing', links) == ''
+
+
+def test_a_running_node_goes_on_with_further_links_and_without_those_that_were_added() -> None:
+    links, hands = ['R10l', 'tool-0', 'R4l'], {'left': 'R10l', 'tool_0': 'tool-0'}
+    check_hands(['left', 'R4l', 'tool_0'], hands, links)
+    check_hands(['left'], hands, links)
+    with pytest.raises(ArgumentError, match='left cannot be removed'):
+        check_hands(['tool_0'], hands, links)
+    with pytest.raises(ArgumentError, match='nowhere'):
+        check_hands(['left', 'tool_0', 'nowhere'], hands, links)
 
 
 @pytest.mark.parametrize('name', REAL)

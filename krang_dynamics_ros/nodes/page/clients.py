@@ -112,15 +112,15 @@ class ParametersOf:
             lambda response: done('' if response.result.successful else response.result.reason or 'refused'), done,
         )  # fmt: skip
 
-    def add_hand(self, link: str, done: Done) -> None:
-        """Add a link to the node's hands, under its own name."""
+    def change_hands(self, change: Callable[[list[str]], list[str]], done: Done) -> None:
+        """Set the names of the node's hands to what `change` returns for the present ones."""
 
         def answered(values: list[Any]) -> None:
             names = named(values[0]) if values else []
-            if not values or link in names:
+            if not values or change(names) == names:
                 done('' if values else 'the node has no parameter end_effectors')
             else:
-                self.set({'end_effectors': [*names, link]}, done)
+                self.set({'end_effectors': change(names) or NONE}, done)
 
         self.get(['end_effectors'], answered, done)
 
@@ -199,9 +199,9 @@ class DynamicsClient:
         """Set the payload of a hand to a bag (kg)."""
         self._parameters.set(bag(hand, mass), done)
 
-    def add_hand(self, link: str, done: Done) -> None:
-        """Make a link a hand."""
-        self._parameters.add_hand(link, done)
+    def change_hands(self, change: Callable[[list[str]], list[str]], done: Done) -> None:
+        """Add hands, or remove them."""
+        self._parameters.change_hands(change, done)
 
     def zero(self, hand: str, then: Callable[[bool, str], None]) -> None:
         """Zero the sensor of a hand; `then` gets the success and the message of the node."""
@@ -281,12 +281,12 @@ class SimulatorClient:
         else:
             self._parameters.set(bag(hand, mass), done)
 
-    def add_hand(self, link: str, done: Done) -> None:
-        """Make a link of the simulated robot a hand."""
+    def change_hands(self, change: Callable[[list[str]], list[str]], done: Done) -> None:
+        """Add hands of the simulated robot, or remove them."""
         if self._parameters is None:
             done('no simulator')
         else:
-            self._parameters.add_hand(link, done)
+            self._parameters.change_hands(change, done)
 
 
 def _ignored(_: str) -> None:

@@ -9,6 +9,7 @@ from rclpy.node import Node
 from sensor_msgs.msg import JointState
 
 from ...page.snapshot import Line
+from ...robot.hands import hand_name
 from ...robot.robot import Limits
 from .clients import Done, DynamicsClient, SimulatorClient
 
@@ -72,16 +73,26 @@ class PageControls:
 
     def make_hand(self, link: str) -> None:
         """Make a link a hand: of the simulator, if there is one, then of the dynamics node."""
-        done = self._answer(f'{link} as a hand')
+        name = hand_name(link)
+        self._change_hands(lambda names: [*names, name] if name not in names else names, f'{link} as a hand')
+
+    def remove_hand(self, hand: str) -> None:
+        """Make a hand a link again, without the bag that hangs on it."""
+        if self._simulator.bags.get(hand):
+            self._simulator.hang(hand, 0.0, lambda _: None)
+        self._change_hands(lambda names: [name for name in names if name != hand], f'{hand} as no hand')
+
+    def _change_hands(self, change: Callable[[list[str]], list[str]], request: str) -> None:
+        done = self._answer(request)
 
         def answered(reason: str) -> None:
             if reason:
                 done(reason)
             else:
-                self._dynamics.add_hand(link, done)
+                self._dynamics.change_hands(change, done)
 
         if self._simulator.available:
-            self._simulator.add_hand(link, answered)
+            self._simulator.change_hands(change, answered)
         else:
             answered('')
 

@@ -13,13 +13,14 @@ from geometry_msgs.msg import PolygonStamped, WrenchStamped
 from rclpy.node import Node
 from rclpy.publisher import Publisher
 
-from ...core.errors import ArgumentError, listed, unknown_name
+from ...core.errors import ArgumentError, unknown_name
 from ...core.inertia import Inertia
 from ...core.parameters import Settings, named
 from ...core.text import shown
 from ...core.wrench import Wrench
 from ...live.messages import wrench_of
 from ...live.wrenches import WrenchInput
+from ...robot.hands import check_hands, link_of_hand
 from ...simulation.pulls import Pull, pulls_of
 from ...simulation.sensors import SimulatedWrist
 from ...simulation.simulation import Simulation
@@ -33,7 +34,9 @@ class SimulatorHands:
     def __init__(self, node: Node, settings: Settings, simulation: Simulation) -> None:
         self._node, self._settings, self._simulation = node, settings, simulation
         self._links, self._random = frozenset(simulation.dynamics.link_names), np.random.default_rng()
-        self._names, self._hands = set[str](), list[WrenchInput]()
+        self._names, self._declared = set[str](), set[str]()
+        self._hands: list[WrenchInput] = []
+        self._push_topics: dict[str, Any] = {}  # by hand
         self._grips: dict[str, WrenchInput] = {}  # pushes on any link, by link
         node.create_subscription(WrenchStamped, 'push', self._on_push_anywhere, INPUT)
         self._pulls: dict[str, tuple[float, list[Pull]]] = {}  # by link: arrival (s) and pulls
@@ -47,21 +50,32 @@ class SimulatorHands:
         settings.on_change(self._apply)
 
     def _add(self, name: str) -> None:
-        """Add a hand: its parameters, whose declaration calls `_apply`, and its topics."""
+        """Add a hand: its topics, and its parameters (their declaration calls `_apply`) unless it was a hand before."""
         self._names.add(name)
-        values = self._settings.declare(of_hand(name, self._default_link(name)))
-        link, frame = values[f'{name}.link'], values[f'{name}.sensor.frame']
+        if name not in self._declared:
+            self._declared.add(name)
+            self._settings.declare(of_hand(name, self._default_link(name)))
+        link, frame, topic = (self._settings[f'{name}.{key}'] for key in ('link', 'sensor.frame', 'wrench_topic'))
         if link not in self._links:
             raise unknown_name(f'{name}.link: link', link, self._links)
         if frame and frame not in self._links:
             raise unknown_name(f'{name}.sensor.frame: link', frame, self._links)
         hand = self._new_input(name, link)
-        self._node.create_subscription(WrenchStamped, f'push/{name}', partial(self._on_push, hand), INPUT)
-        self._sensors[name] = self._node.create_publisher(WrenchStamped, values[f'{name}.wrench_topic'], 10)
+        pushed = partial(self._on_push, hand)
+        self._push_topics[name] = self._node.create_subscription(WrenchStamped, f'push/{name}', pushed, INPUT)
+        self._sensors[name] = self._node.create_publisher(WrenchStamped, topic, 10)
         self._hands.append(hand)
 
+    def _remove(self, name: str) -> None:
+        """Remove a hand and its topics; ROS keeps its parameters."""
+        self._names.remove(name)
+        self._node.destroy_subscription(self._push_topics.pop(name))
+        self._node.destroy_publisher(self._sensors.pop(name))
+        self._hands = [hand for hand in self._hands if hand.name != name]
+        self.wrists.pop(name, None)
+
     def _default_link(self, name: str) -> str:
-        return self._simulation.robot.end_effectors.get(name, name if name in self._links else '')
+        return self._simulation.robot.end_effectors.get(name) or link_of_hand(name, self._links)
 
     @property
     def links(self) -> dict[str, str]:
@@ -72,18 +86,16 @@ class SimulatorHands:
         return WrenchInput(name, link, timeout=self._settings['timeout'], links=self._links)
 
     def _check(self, values: Mapping[str, Any]) -> None:
-        names = named(values['end_effectors'])
-        if missing := [hand.name for hand in self._hands if hand.name not in names]:
-            raise ArgumentError(f'end_effectors: {listed(missing)} cannot be removed while the node runs')
-        for name in names:
-            if name not in self.links and name not in self._links:
-                raise unknown_name('end_effectors: link', name, self._links)
+        check_hands(named(values['end_effectors']), self.links, self._links)
         for hand in self._hands:
             wrist(values, hand.name, hand.link)
 
     def _apply(self) -> None:
         """Apply the parameters of hands, payloads and sensors."""
-        for name in named(self._settings['end_effectors']):
+        names = named(self._settings['end_effectors'])
+        for name in self._names.difference(names):
+            self._remove(name)
+        for name in names:
             if name not in self._names:
                 self._add(name)
         self.wrists |= {hand.name: wrist(self._settings, hand.name, hand.link) for hand in self._hands}
