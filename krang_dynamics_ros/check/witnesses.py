@@ -61,7 +61,8 @@ def _random_body(rng: np.random.Generator) -> Inertia:
 def random_wrenches(robot: Robot, links: Sequence[str], rng: np.random.Generator) -> list[list[Wrench]]:
     """Draw three sets of wrenches: two on the hands, one on every end of the tree and one more link.
 
-    The first set is in the hands' own axes about their origins, the others in the axes and about the origins of any.
+    The first set is in the hands' own axes about their origins, the others in the axes and about the origins of any
+    links.
     """
     if not links:
         return []
@@ -70,11 +71,11 @@ def random_wrenches(robot: Robot, links: Sequence[str], rng: np.random.Generator
     ends = [link for link in links if link not in bearing]
     anywhere = [*ends, str(rng.choice(links))]
 
-    def drawn(on: Sequence[str], aslant: bool) -> list[Wrench]:
-        frames = [rng.choice(links, 2).tolist() if aslant else ('', '') for _ in on]
+    def drawn(on: Sequence[str], any_axes: bool) -> list[Wrench]:
+        frames = [rng.choice(links, 2).tolist() if any_axes else ('', '') for _ in on]
         return [Wrench(link, *rng.normal(size=(2, 3)), *of) for link, of in zip(on, frames, strict=True)]
 
-    return [drawn(hands, aslant=False), drawn(hands, aslant=True), drawn(anywhere, aslant=True)]
+    return [drawn(hands, any_axes=False), drawn(hands, any_axes=True), drawn(anywhere, any_axes=True)]
 
 
 DAMPING = 0.5  # m, of the estimated wrenches: well posed with any number of hands
@@ -164,7 +165,10 @@ def on_moving_base(robot: Robot, dynamics: Dynamics, rng: np.random.Generator, c
 
 
 def _estimated_wrenches(dynamics: Dynamics, s: States, hands: Sequence[str]) -> Array:
-    """Return hand wrenches estimated from torques (here: the numbers of ddq), and their bound (states, 6 hands + 1)."""
+    """Return hand wrenches estimated from random torques, and their bound (states, 6 hands + 1).
+
+    The numbers of ddq serve as the torques: an estimate needs any torques, not those of the state.
+    """
     if not hands:
         return np.zeros(0)
     return np.array([np.append(*dynamics.hand_wrenches(q, x, hands, DAMPING)) for q, x in zip(s.q, s.ddq, strict=True)])
@@ -198,12 +202,12 @@ def by_newton_euler(robot: Robot, s: States, wrenches: WrenchSets) -> dict[str, 
 
 
 def _by_set(torque: Callable[[Sequence[Wrench]], Array], wrenches: WrenchSets) -> Array:
-    """Return J^T f (states, n, sets): each set at all states in a row, as the node uses a sensor's last reading."""
+    """Return J^T f (states, n, sets). Each set is used at all states, as a reading is until the next one comes."""
     return np.stack([torque(given) for given in wrenches], axis=-1) if wrenches else np.zeros(0)
 
 
 def _steps(s: States) -> list[Step]:
-    """Return a step to every state from the state before; the first step begins at the last state, at rest."""
+    """Return the step to every state from the one before it; the first step starts from the last state."""
     path = Path()
     path.begin(s.q[-1], 0 * s.dq[-1])
     path.step(s.q[-1], s.dq[-1], 0.5)

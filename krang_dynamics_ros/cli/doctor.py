@@ -48,10 +48,12 @@ def _print(found: Diagnosis, robot: str, source: str) -> None:
     say(f'robot: {robot}', f'recording: {source}, {found.timing}', f'assumed: {ASSUMED}')
     for k, finding in enumerate(found.findings, 1):
         say(f'{k}. {finding}')
-    repaired = ' after these changes' if found.findings else ''
+    changed = ', after these changes' if found.findings else ''
     worst = max(zip(found.errors.tolist(), found.joint_names, strict=True))
-    fit = f'error {found.errors.mean():.2f} of the standard deviation of the effort, worst {worst[1]} {worst[0]:.2f}'
-    say(f'{"" if found.findings else "no findings; "}bodies near those of the file fit with {fit}{repaired}')
+    if not found.findings:
+        say('no findings')
+    fit = f'RMSE / standard deviation of the effort {found.errors.mean():.2f}, worst {worst[1]} {worst[0]:.2f}'
+    say(f'fit of the robot file, with small changes of its bodies{changed}: {fit}')
 
 
 def _as_data(found: Diagnosis, robot: str, source: str) -> dict[str, Any]:

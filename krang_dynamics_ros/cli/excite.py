@@ -50,7 +50,7 @@ Plans a periodic motion whose efforts determine the parameters of a robot well: 
 number, within the limits of position, velocity and effort. The motion keeps clear of the robot itself, the floor and
 keep-out boxes, by the shapes and meshes of the robot (cables and people are not checked). Writes a
 trajectory_msgs/JointTrajectory in YAML. --run simulates it and writes a recording for `krang identify`; --send plays it
-on a robot, and --record records the robot meanwhile, for the same."""
+on a robot, and --record writes a recording of the robot while it plays."""
 CHECK_EVERY = 0.005  # s, of a motion from a file
 
 
@@ -161,7 +161,7 @@ def _excite(arguments: argparse.Namespace, ros_arguments: Sequence[str]) -> int:
     check_outputs([written, arguments.run], [arguments.robot, arguments.motion], arguments.overwrite)
     if arguments.record:
         if not arguments.send:
-            raise ArgumentError('--record: records what --send plays, must be with --send; add it')
+            raise ArgumentError('--record: only with --send, whose motion it records; add --send, or --run to simulate')
         check_new_folder(arguments.record)
     arm_file = read_arm_file(arguments.arm, robot_file=arguments.robot)
     robot = arm_file.robot if arm_file else load_robot(arguments.robot)
@@ -226,8 +226,8 @@ def _plan(arm: Robot, shapes: Shapes, clearance: Clearance, arguments: argparse.
     kept = clearance_lines(clearance, shapes, found)
     motion = trajectory_of(found, arguments.duration, arguments.rate)
     write_trajectory(arguments.output, motion, [f'{first_point(found)}.', *kept])
-    say(f'{arm.name}: {arm.n} joints, condition number {found.condition:.1f} (of the base regressor with')
-    say(f'columns of length 1); {arguments.duration:g} s written: {arguments.output}')
+    say(f'{arm.name}: {arm.n} joints, condition number {found.condition:.1f} (base regressor, normalised columns)')
+    say(f'written: {arguments.output}, {arguments.duration:g} s')
     say(*kept, *([] if arguments.send else [f'{first_point(found)}.']))
     if arguments.run:
         with progress_bar(arm.name) as show:
@@ -259,7 +259,7 @@ def clearance_lines(clearance: Clearance, shapes: Shapes, excitation: Excitation
     least, near = clearance.nearest(excitation.path(PATH_STATES))
     lines = [f'clearance: {_distance(least)} at least' if least else 'clearance: no pairs to check']
     if near:
-        lines.append(f'nearer by design: {"; ".join(map(_distance, near))}')
+        lines.append(f'allowed to be nearer, because they are close in every pose: {"; ".join(map(_distance, near))}')
     lines.append('not checked: links that a joint connects, cables, people')
     if clearance.always:
         lines.append(f'not checked, because they touch by design: {_pairs(clearance.always)}')
