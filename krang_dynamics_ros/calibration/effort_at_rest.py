@@ -19,14 +19,14 @@ APART = 0.3  # rad (m): difference of two poses in at least one joint
 EXPLAINED = 0.3  # of the torque: largest unexplained part, from static friction and wrong masses
 MUCH_BETTER = 0.4  # of the error of a simpler explanation: required for a more complex explanation
 EXACT = 0.03  # of the torque: an error below this needs no better explanation
-OUT = 0.05  # of gravity: smaller efforts do not contain gravity
-SCATTERED = 0.4  # of efforts: with a smaller residual, each joint's effort is proportional to gravity
-SIZE = 0.15  # deviation of the size from 1 that is reported
+MIN_GRAVITY_SHARE = 0.05  # efforts below this share of the gravity torque do not contain gravity
+MAX_RESIDUAL = 0.4  # of the efforts: below it, the effort of each joint counts as proportional to gravity
+SIZE_TOLERANCE = 0.15  # deviation of effort / torque from 1 that is reported
 OTHER_UNIT = 1.6  # a larger factor means another unit, not a wrong mass
 LOADED = 0.1  # of the largest torque: sign and scale of a joint with less are not determined
 SNAP = np.radians(3.0)  # gravity this near to an axis of the base is set to the axis
-TILTED = np.radians(8.0)  # gravity this near to that of the node counts as equal
-STRENGTH = 0.15  # of the Earth's gravity: tolerance of a fitted gravity
+MIN_TILT = np.radians(8.0)  # gravity this near to that of the node counts as equal
+GRAVITY_TOLERANCE = 0.15  # of the Earth's gravity: tolerance of a fitted gravity
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ def is_new_pose(sample: RestSample, others: Sequence[RestSample]) -> bool:
 
 
 def judge_rest(model: ArmModel, samples: Sequence[RestSample], down: Array | None = None) -> Finding:
-    """Judge efforts in poses at rest. `down` (3, base axes) is the direction of gravity by sight; None: unknown."""
+    """Judge efforts in poses at rest. `down` (3, base axes): gravity as a person sees it; None: unknown."""
     if len(samples) < POSES:
         return Finding(CHECK, 'unclear', f'{len(samples)} poses, must be {POSES} at least')
     rest = _Rest(model, samples, down)
@@ -69,7 +69,9 @@ def _chosen(rest: _Rest, candidates: Sequence[Explanation]) -> Finding:
             best = candidate
     if best is None:
         nearest = min(candidates, key=lambda x: x.error)
-        words = f'nothing explains the efforts; the nearest, with {nearest.error:.0%} left over: {nearest.text}'
+        words = (
+            f'nothing explains the efforts; the best explanation leaves an error of {nearest.error:.0%}: {nearest.text}'
+        )
         return Finding(CHECK, 'unclear', words, {}, rest.table())
     limit, new_only = max(1.5 * best.error, EXACT), rest.model.new_only
     others = [
@@ -78,7 +80,7 @@ def _chosen(rest: _Rest, candidates: Sequence[Explanation]) -> Finding:
         and (best.changes or new_only(x.parameters) != new_only(best.parameters))
     ]  # fmt: skip
     if others:
-        words = f'two explanations fit, another pose tells them apart: {best.text}; or: {others[0].text}'
+        words = f'two explanations fit, add another pose to decide: {best.text}; or: {others[0].text}'
         return Finding(CHECK, 'unclear', words, {}, rest.table())
     changes = rest.model.new_only(rest.mounting | best.parameters)
     text = f'{best.text}; {rest.seen}' if rest.mounting else best.text
@@ -105,8 +107,8 @@ class _Rest:
 
     @property
     def seen(self) -> str:
-        """The mounting by sight, as text."""
-        return f'the base is mounted so that gravity is {plain_gravity(self.gravity)}, not as the node takes it'
+        """The mounting that a person sees, as text."""
+        return f'the base is mounted so that gravity is {plain_gravity(self.gravity)}, unlike in the node'
 
     def _error(self, predicted: Array) -> float:
         """Return the error of predicted efforts (m, n), as a share of these or of the gravity torque."""
@@ -119,18 +121,18 @@ class _Rest:
         torque = np.array([self.model.torque(sample) for sample in self.samples])
         wanted = 0 * self.torque if self.model.source == 'external' else self.torque
         error = _rms((torque - wanted)[:, self.known]) / self.strength
-        words = f'effort is what the node takes it for; {error:.0%} is left over{self._size(torque)}'
-        return Explanation(words + self._unsaid(), error, 0)
+        words = f'effort has the meaning that the node assumes, with an error of {error:.0%}{self._size(torque)}'
+        return Explanation(words + self._unloaded_text(), error, 0)
 
-    def _unsaid(self) -> str:
+    def _unloaded_text(self) -> str:
         """Return the joints with too little load in these poses, as text."""
         names = _names(self.model, self.known & ~self.loaded)
-        return f'; these poses say nothing of {_listed(names)}' if names else ''
+        return f'; not checked, without load in these poses: {_listed(names)}' if names else ''
 
     def explanations(self) -> Iterator[Explanation]:
         """Yield all explanations to try."""
         yield self.as_configured
-        yield from self._plain()
+        yield from self._with_gravity()
         yield from self._without_gravity()
         yield from self._signs()
         yield from self._swapped_efforts()
@@ -160,22 +162,22 @@ class _Rest:
             found['effort_source'] = 'motor'
         return found
 
-    def _plain(self) -> Iterator[Explanation]:
+    def _with_gravity(self) -> Iterator[Explanation]:
         words = 'effort contains gravity, and its sign is right'
-        words += self._size(self.effort) + self._unsaid()
+        words += self._size(self.effort) + self._unloaded_text()
         yield Explanation(words, self._error(self.torque), 0, self._unscaled())
 
     def _size(self, torque: Array) -> str:
         """Return the size of torques (m, n) as text, if it is not as expected."""
         size = float((self.torque * torque)[:, self.known].sum() / (self.torque[:, self.known] ** 2).sum())
-        large = 1 - SIZE > size > 0.5 or size > 1 + SIZE
+        large = 1 - SIZE_TOLERANCE > size > 0.5 or size > 1 + SIZE_TOLERANCE
         return f', but it is {size:.2f} times as large: is a payload or tool missing in the model?' if large else ''
 
     def _without_gravity(self) -> Iterator[Explanation]:
         share, slope = self._error(0 * self.torque), self._slope()
         left = _rms((self.effort - np.nan_to_num(slope) * self.torque)[:, self.known]) / self.strength
         signs = np.sign(slope[self.loaded])
-        in_another_unit = share > OUT and left < SCATTERED * share and bool((signs == signs[0]).all())
+        in_another_unit = share > MIN_GRAVITY_SHARE and left < MAX_RESIDUAL * share and bool((signs == signs[0]).all())
         if share > EXPLAINED or in_another_unit or self.model.source == 'external':
             return
         without = list(dict.fromkeys(['gravity', *self.model.without]))
@@ -233,7 +235,10 @@ class _Rest:
             return
         found = np.linalg.lstsq(rows, self.effort[:, self.known].ravel(), rcond=None)[0]
         strength = np.linalg.norm(found) / EARTH
-        if abs(strength - 1) > STRENGTH or min(angle(found, self.gravity), angle(-found, self.gravity)) < TILTED:
+        if (
+            abs(strength - 1) > GRAVITY_TOLERANCE
+            or min(angle(found, self.gravity), angle(-found, self.gravity)) < MIN_TILT
+        ):
             return
         flip = -1.0 if self.seen_down and found @ self.gravity < 0 else 1.0
         gravity, error = plain_gravity(flip * found), self._error(self.columns @ found)
@@ -247,7 +252,7 @@ class _Rest:
     def _scales(self) -> Iterator[Explanation]:
         slope, share = self._slope(), self._error(0 * self.torque)
         factor = np.abs(slope[self.loaded])
-        if share < OUT or not ((factor < 1 / OTHER_UNIT) | (factor > OTHER_UNIT)).any():
+        if share < MIN_GRAVITY_SHARE or not ((factor < 1 / OTHER_UNIT) | (factor > OTHER_UNIT)).any():
             return
         left = self.effort - np.nan_to_num(slope) * self.torque
         sizes = np.array([_rms(self.effort[:, k]) for k in range(len(slope))])
@@ -256,7 +261,10 @@ class _Rest:
             f'joints.{self.model.names[k]}.effort_scale': rounded(1 / slope[k])
             for k in np.flatnonzero(self.loaded) if abs(slope[k]) > 1e-9
         }  # fmt: skip
-        words = 'effort goes along with gravity in another unit, joint by joint (amperes, counts)' + self._unsaid()
+        words = (
+            'effort is proportional to gravity, with a factor for each joint: another unit (amperes, counts)'
+            + self._unloaded_text()
+        )
         yield Explanation(words, error, 5, self._gravity_in() | scales)
 
     def table(self) -> list[str]:

@@ -206,9 +206,9 @@ class HungMass:
 
 
 def judge_mass(
-    model: ArmModel, hung: HungMass, before: RestSample, with_mass: RestSample, told: RestSample | None = None
+    model: ArmModel, hung: HungMass, before: RestSample, with_mass: RestSample, with_payload: RestSample | None = None
 ) -> Finding:
-    """Judge whether efforts change by the weight of a mass, and back when the payload is set in the robot (`told`)."""
+    """Judge whether efforts change by the weight of a mass, and back after the robot has it as payload."""
     check, q = 'known mass', with_mass.q
     expected = -model.force_torque(q, hung.hand, hung.mass * model.gravity, hung.at)
     if np.abs(before.q - q).max() > STILL:
@@ -217,10 +217,11 @@ def judge_mass(
     if np.isnan(share):
         return Finding(check, 'unclear', f'{hung.mass:g} kg there load no joint that has an effort; take another pose')
     words = f'{hung.mass:g} kg change the efforts by {share:.0%} of their weight'
-    if told is not None:
-        rest, _ = _share((told.effort - before.effort) * model.scale, expected)
+    if with_payload is not None:
+        rest, _ = _share((with_payload.effort - before.effort) * model.scale, expected)
         lacks = abs(rest) < NEAR_ONE < abs(share)
-        words += '; told the payload, the robot takes it off effort' if lacks else '; telling the robot changes nothing'
+        words += '; with the payload set in the robot, '
+        words += 'its weight is no longer in effort' if lacks else 'effort is the same'
     if scatter > NEAR_ONE:
         return Finding(check, 'unclear', f'{words}, but not joint by joint: let it hang still, or hang it elsewhere')
     return _judged_share(model, check, words, share, expected)
@@ -298,7 +299,9 @@ def _push_on_joints(model: ArmModel, hand: str, rows: Sequence[PushRow], axis: A
                 found = np.linalg.lstsq(columns, row.external[known], rcond=SINGULAR)[0]
                 shares.append(float(found @ axis))
     if not shares:
-        return Finding(check, 'unclear', 'torque/external says nothing of a push in this direction at this pose')
+        return Finding(
+            check, 'unclear', 'torque/external cannot show a push in this direction in this pose; take another pose'
+        )
     force = _largest(np.array(shares))
     words = f'a push along {_axis_name(axis)} of {model.base} reads as {force:.3g} N along it in torque/external'
     if abs(force) < PUSH:

@@ -1,4 +1,4 @@
-"""A run of payload by lifting: stands of the empty and of the loaded hand, and what they say so far."""
+"""A run of payload by lifting: stands of the empty and of the loaded hand, and the payload by them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Lifting:
     """The stands of one hand, and the payload by them."""
 
     def __init__(self, engine: Engine, sampler: StandSampler, empty: Sequence[Stand] | None) -> None:
-        """`empty` are the stands of the empty hand; None: the hand is empty now, and those of `sampler` are these."""
+        """`empty` are the stands of the empty hand; None: the hand is empty now, and `sampler` takes these stands."""
         joints = engine.supervisor.joints
         self.sampler, self._empty = sampler, empty
         self.hand, self.with_load = sampler.hand, empty is not None
@@ -95,7 +95,11 @@ class Lifting:
         if found is None or found.trouble:
             return ''
         sure = [f'{x:.2g}' for x in found.deviations]
-        remarks = {'mass': f'+- {sure[0]}', 'com': f'+- {", ".join(sure[1:])}', 'inertia': 'poses at rest: not known'}
+        remarks = {
+            'mass': f'+- {sure[0]}',
+            'com': f'+- {", ".join(sure[1:])}',
+            'inertia': 'not determined by poses at rest',
+        }
         lines = [
             f'# What {self.hand.name} ({self.hand.link}) holds, by efforts in {found.poses} poses at rest, hand empty '
             'and loaded.',

@@ -36,7 +36,7 @@ Columns = Callable[[Array], Array]
 
 
 class Stand(NamedTuple):
-    """An arm at rest, and from which side each joint came there."""
+    """Mean efforts of an arm at rest in a pose, and the side from which each joint came there."""
 
     q: Array  # (n) rad, m
     residual: Array  # (n) measured holding torque minus model, N m (N); NaN: unknown

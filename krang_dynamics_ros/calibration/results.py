@@ -7,7 +7,7 @@ from typing import Any
 
 from .fit import Calibration
 
-DIGITS = 6  # significant ones
+DIGITS = 6  # significant digits
 
 
 def values(calibration: Calibration, hand: str, payload: bool) -> dict[str, Any]:
@@ -45,7 +45,7 @@ def parameter_file(calibration: Calibration, hand: str, payload: bool) -> str:
     for section, settings in _sections(values(calibration, hand, payload)).items():
         lines.append(f'      {section}:')
         for key, value in settings.items():
-            remark = f'  # +- {", ".join(sure[key])}' if key in sure else '  # poses at rest say nothing of it'
+            remark = f'  # +- {", ".join(sure[key])}' if key in sure else '  # not determined by poses at rest'
             lines.append(f'        {key}: {value}{remark}')
     return '\n'.join([*lines, ''])
 
@@ -58,7 +58,7 @@ def _remarks(calibration: Calibration) -> list[str]:
     if calibration.drift is not None:
         drift = ', '.join(f'{x:.2g}' for x in calibration.drift)
         remarks.append(f'The bias is that at the last sample. It drifted by [{drift}] N, N m')
-        remarks.append(f'a {calibration.drift_unit}: set it anew before use (the service `zero` of the node).')
+        remarks.append(f'a {calibration.drift_unit}: zero the sensor again before use (service `zero`).')
     return remarks
 
 

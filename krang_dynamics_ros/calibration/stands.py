@@ -1,4 +1,4 @@
-"""Stands of an arm for a payload by lifting: taken whenever it comes to rest, and kept in a file."""
+"""Stands: the mean efforts of an arm at rest in a pose, for a payload by lifting; their sampler and their file."""
 
 from __future__ import annotations
 
@@ -55,10 +55,10 @@ class HoldingTorque:
     """Torques that hold a hand's load, from measured efforts."""
 
     def __init__(self, engine: Engine, hand: str) -> None:
-        """Take the meaning of efforts from the parameters of the engine.
+        """Read the meaning of efforts from the parameters of the engine.
 
         Raises:
-            ArgumentError: the firmware has removed a payload on a flange that the robot does not have.
+            ArgumentError: the firmware subtracts a payload on a flange that the robot does not have.
         """
         self._dynamics, self._hand = engine.dynamics, engine.inputs.hands[hand]
         self.efforts = engine.external.efforts
@@ -70,7 +70,7 @@ class HoldingTorque:
 
     @property
     def without_gravity(self) -> bool:
-        """Whether the firmware has removed gravity from efforts, and with it the payload that it knows."""
+        """Whether the firmware subtracts gravity from efforts, and with it the weight of the payload that it knows."""
         return self.efforts.source == 'external' or 'gravity' in self.efforts.without
 
     def columns(self, q: Array) -> Array:
@@ -89,7 +89,7 @@ class HoldingTorque:
     def residual(self, q: Array, effort: Array) -> Array:
         """Return measured minus modelled holding torque (n) of efforts (n) at rest, without any payload in the model.
 
-        A payload that the firmware knows counts where the firmware has removed its weight from the efforts.
+        If the firmware has subtracted the weight of the payload that it knows, that weight is added again.
         """
         torque = self.measured(q, effort)
         if self.efforts.source != 'external':
@@ -100,18 +100,18 @@ class HoldingTorque:
 
 
 class StandSampler:
-    """The stands so far, and what keeps the next one from being taken."""
+    """Takes a stand whenever the arm rests in a new pose; `status` says why it takes none now."""
 
     def __init__(self, engine: Engine, hand: str) -> None:
-        """Take the engine, which gets each message first.
+        """Use an engine that gets each message before this object does.
 
         Raises:
-            ArgumentError: the base may move, so that a pose is not the joints' alone; see also `HoldingTorque`.
+            ArgumentError: the base may move, so that joint positions alone are no pose; see also `HoldingTorque`.
         """
         if engine.inputs.base is not None:
             raise ArgumentError('base_motion must be fixed for a payload by lifting; set `gravity` to that of the base')
         self._engine = engine
-        self.refusal: Callable[[], str] = lambda: ''  # why efforts of now show no load; asked before each stand
+        self.refusal: Callable[[], str] = lambda: ''  # called before each stand; returns why efforts show no load now
         self.hand, self.holding = engine.inputs.hands[hand], HoldingTorque(engine, hand)
         efforts = self.holding.efforts
         names = engine.dynamics.joint_names
@@ -120,7 +120,7 @@ class StandSampler:
         self._checked, self._last_q = 0, np.full(len(names), np.inf)
         self.stands: list[Stand] = []
         self.status = 'no joint states of all joints yet'
-        self.refused = ''  # why the last rest was no stand
+        self.refused = ''  # why the arm was at rest last without a stand
         engine.inputs.states.timeline.on_reset(self._forget)
 
     def _forget(self) -> None:
@@ -129,7 +129,7 @@ class StandSampler:
         self._last_q[:] = np.inf
 
     def update(self, torques: Torques, now: int) -> Stand | None:
-        """Look at a joint state that came now (ns); return a stand if it completes one."""
+        """Add the torques of a joint state that arrived at `now` (ns); return a stand if it completes one."""
         state = torques.state
         self._travel.update(state.q)
         if state.effort is None or np.isnan(state.effort).all():
@@ -148,7 +148,7 @@ class StandSampler:
             self.status = fault_now
             return None
         if np.isfinite(self._last_q).all():
-            self.status = 'at rest where a stand was taken; go on'
+            self.status = 'still at rest where the last stand was taken; move to the next pose'
             return None
         average = self._still.average()
         effort = average.reading.numbers
@@ -160,19 +160,19 @@ class StandSampler:
         stand = Stand(average.q, self.holding.residual(average.q, effort), deviation, self._travel.side.copy())
         self.stands.append(stand)
         self._last_q = average.q.copy()
-        self.status = f'stand {len(self.stands)} taken; go on'
+        self.status = f'stand {len(self.stands)} taken; move to the next pose'
         return stand
 
     def _unusable(self, torques: Torques, q: Array, effort: Array, measured: NDArray[np.bool_]) -> str:
-        """Return why a rest is no stand, or ''; `measured` are the joints (n) that bear the hand and have efforts."""
+        """Return why an arm at rest gives no stand, or ''; `measured` (n): joints that bear the hand, with efforts."""
         if not measured.any():
             return f'no joint that bears {self.hand.link} has an effort'
         if not (measured & (self._travel.side != 0)).any():
-            return 'at rest since the start; move the arm away and back, so that the side it comes from is known'
+            return 'at rest since the start; move the arm away and back: the direction of the last travel must be known'
         return self.refusal() or self._commanded(torques, q, effort, measured)
 
     def _commanded(self, torques: Torques, q: Array, effort: Array, measured: NDArray[np.bool_]) -> str:
-        """Return that efforts are the total of the model, or ''."""
+        """Return a message if the efforts equal the total of the model, or ''."""
         total = torques.total(self._engine.summed)
         if total is None or self.holding.efforts.source == 'external':
             return ''
@@ -180,7 +180,7 @@ class StandSampler:
         if difference > ROUNDING * np.abs(total[measured]).max():
             return ''
         return (
-            'effort equals torque/total to rounding: it is the command, which shows no load; '
+            'effort equals torque/total to rounding: it is the command, which does not show the load; '
             'hold the arm with a position controller'
         )
 
@@ -195,7 +195,7 @@ QUANTITIES = ('position', 'residual', 'deviation', 'side')
 def write_stands(path: Path, stands: Sequence[Stand], joint_names: Sequence[str]) -> None:
     """Write stands, a row each: positions (rad, m), residuals and their deviations (N m, N), sides, by joint.
 
-    The file is whole at any moment.
+    The file is replaced as a whole, so it is complete at any moment.
     """
     with whole_file(path) as stream:
         writer = csv.writer(stream)

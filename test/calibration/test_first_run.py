@@ -310,8 +310,8 @@ def test_a_mass_shows_sign_and_scale(arm: Arm) -> None:
 
 
 def test_a_payload_that_the_robot_subtracts_is_reported(arm: Arm) -> None:
-    assert 'takes it off effort' in hung(arm, 1.0, told=True).text
-    assert 'telling the robot changes nothing' in hung(arm, 1.0, told=False).text
+    assert 'its weight is no longer in effort' in hung(arm, 1.0, told=True).text
+    assert 'effort is the same' in hung(arm, 1.0, told=False).text
 
 
 def push(force: float, effort_sign: float = 1.0, sensor_sign: float = 1.0) -> list[PushRow]:
