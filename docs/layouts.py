@@ -126,7 +126,8 @@ def plotjuggler(tabs: dict[str, list[Plot]], topics: Sequence[str] = ()) -> str:
 
 
 def _add_plot(area: ET.Element, plot: Plot) -> None:
-    element = ET.SubElement(area, 'plot', mode='TimeSeries', style='Lines', flip_x='false', flip_y='false')
+    look = {'mode': 'TimeSeries', 'style': 'Lines', 'line_width': '1.0', 'flip_x': 'false', 'flip_y': 'false'}
+    element = ET.SubElement(area, 'plot', look)
     ET.SubElement(element, 'range', left='0.0', right='20.0', bottom='-10.0', top='10.0')
     ET.SubElement(element, 'limitY')
     for curve, color in zip(plot.curves, COLORS, strict=False):
@@ -200,8 +201,9 @@ def _panel(plot: Plot) -> dict[str, Any]:
         {'value': curve.path, 'label': curve.label, 'enabled': True, 'timestampMethod': 'headerStamp', 'color': color}
         for curve, color in zip(plot.curves, COLORS, strict=False)
     ]
-    return {
-        'foxglovePanelTitle': plot.title, 'paths': paths, 'showXAxisLabels': True, 'showYAxisLabels': True,
+    return {  # Lichtblick has its own key of the title
+        'foxglovePanelTitle': plot.title, 'lichtblickPanelTitle': plot.title,
+        'paths': paths, 'showXAxisLabels': True, 'showYAxisLabels': True,
         'showLegend': True, 'legendDisplay': 'left', 'showPlotValuesInLegend': True, 'isSynced': True,
         'xAxisVal': 'timestamp', 'sidebarDimension': 160, 'followingViewWidth': 20,
     }  # fmt: skip

@@ -26,7 +26,7 @@ PLOTJUGGLER: dict[str, tuple[set[str], set[str]]] = {
     'Container': (set(), {'DockSplitter'}),
     'DockSplitter': ({'orientation', 'count', 'sizes'}, {'DockSplitter', 'DockArea'}),
     'DockArea': ({'name'}, {'plot'}),
-    'plot': ({'mode', 'style', 'flip_x', 'flip_y'}, {'range', 'limitY', 'curve'}),
+    'plot': ({'mode', 'style', 'line_width', 'flip_x', 'flip_y'}, {'range', 'limitY', 'curve'}),
     'range': ({'left', 'right', 'bottom', 'top'}, set()),
     'limitY': (set(), set()),
     'curve': ({'name', 'color'}, set()),
@@ -71,6 +71,21 @@ def test_plotjugglers_elements_are_those_that_it_writes(name: str) -> None:
     root = xml(name)
     assert root.tag == 'root'
     check(root)
+    for widget in root.iter('tabbed_widget'):  # PlotJuggler ends with an error if it has no window of this name
+        assert widget.attrib == {'name': 'Main Window', 'parent': 'main_window'}
+        assert widget.find('currentTabIndex').attrib['index'] == '0'  # type: ignore[union-attr]
+    for tab in root.iter('Tab'):
+        assert [len(container) for container in tab] == [1] * int(tab.attrib['containers'])  # only the first is read
+    assert all(len(area) == 1 for area in root.iter('DockArea')), 'only the first plot is read'
+    for plot in root.iter('plot'):
+        chosen = {'mode': 'TimeSeries', 'style': 'Lines', 'line_width': '1.0', 'flip_x': 'false', 'flip_y': 'false'}
+        assert plot.attrib == chosen, 'other words are taken for others of those that PlotJuggler knows'
+        low, high = (
+            [float(plot.find('range').attrib[x]) for x in pair] for pair in (('left', 'bottom'), ('right', 'top'))
+        )  # type: ignore[union-attr]
+        assert low[0] < high[0] and low[1] < high[1]
+    assert all(re.fullmatch('#[0-9a-f]{6}', curve.attrib['color']) for curve in root.iter('curve'))
+    assert root.find('use_relative_time_offset').attrib['enabled'] in '01'  # type: ignore[union-attr]
     for splitter in root.iter('DockSplitter'):
         shares = [float(share) for share in splitter.attrib['sizes'].split(';')]
         assert len(splitter) == int(splitter.attrib['count']) == len(shares)
@@ -131,14 +146,26 @@ def test_foxglove_shows_topics_and_joints_that_exist(robot: Robot) -> None:
         if not name.startswith('Plot!'):
             continue
         assert set(panel) >= PLOT
+        assert panel['foxglovePanelTitle'] == panel['lichtblickPanelTitle']
+        assert panel['legendDisplay'] in ('floating', 'top', 'left', 'none')
+        assert panel['xAxisVal'] in ('timestamp', 'index', 'custom', 'currentCustom')
         for path in panel['paths']:
             assert set(path) >= PATH
+            assert path['timestampMethod'] in ('headerStamp', 'receiveTime')
             assert path['color'] in COLORS
             found = re.fullmatch(r'(/[\w/]+)\.(?:effort\[(\d+)\]|wrench\.force\.[xyz])', path['value'])
             assert found and found[1].lstrip('/') in topics()
             if found[2] and path['label'] in robot.joint_names:
                 assert robot.joint_names[int(found[2])] == path['label']
-    layers = PANELS['3D!robot']['layers'].values()
+    scene = PANELS['3D!robot']
+    assert scene['followMode'] in ('follow-pose', 'follow-position', 'follow-none')
+    assert scene['followTf'] == robot.base
+    assert all(key == layer['instanceId'] for key, layer in scene['layers'].items())
+    robot_layer = scene['layers']['robot']
+    assert robot_layer['sourceType'] in ('url', 'filePath', 'param', 'topic')
+    assert robot_layer['displayMode'] in ('auto', 'visual', 'collision')
+    assert set(scene['layers']['grid']) >= {'size', 'divisions', 'lineWidth', 'color', 'position', 'rotation'}
+    layers = scene['layers'].values()
     assert [layer['topic'] for layer in layers if layer['layerId'] == 'foxglove.Urdf'] == ['/robot_description']
 
 
