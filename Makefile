@@ -27,6 +27,7 @@ run: export ROS_AUTOMATIC_DISCOVERY_RANGE ?= LOCALHOST
 run: export KRANG_PORT = $(PORT)
 run: export KRANG_ROBOT = $(if $(ROBOT),-p robot_file:=$(ROBOT))
 run: export KRANG_ARM = $(if $(ARM),--arm $(ARM))
+run: export KRANG_COMMANDS = $(if $(ROBOT)$(ARM),,--params-file config/demo_commands.yaml)
 run: export KRANG_HANDS = $(if $(HAND),-p end_effectors:=[$(subst $(space),$(comma),$(foreach hand,$(hands),$(firstword \
   $(subst =, ,$(hand)))))] $(foreach hand,$(hands),-p $(subst =,.link:=,$(hand))))
 run: export KRANG_MESHES = $(if $(ROBOT),-p mesh_folders:=[$(abspath $(dir $(ROBOT)))])

@@ -30,6 +30,7 @@ def generate_launch_description() -> LaunchDescription:
             ),
             *(argument for argument in DYNAMICS['ARGUMENTS'] if argument.name not in OWN),
             OpaqueFunction(function=_refuse),
+            OpaqueFunction(function=_choose_commands),
             OpaqueFunction(function=DYNAMICS['nodes']),  # reads the robot, so it may fail, so it comes first
             OpaqueFunction(function=_simulator),
             _viewer(),
@@ -52,6 +53,16 @@ def _refuse(context: LaunchContext) -> None:
         raise ArgumentError(f"robot_description_topic: '{robot.topic}', must be empty: the simulator wants robot_file")
 
 
+def _choose_commands(context: LaunchContext) -> None:
+    """Let both arms of Krang take commands too, unless params_file names joints of its own."""
+    asked = context.launch_configurations
+    node = f'{asked["namespace"]}/krang_dynamics'
+    robot = launched_robot(node, asked['params_file'], asked['robot_file'])
+    krang = not any(robot.parameters.values())
+    if krang and 'command_joints' not in parameters_in(asked['params_file'], node):
+        asked['commands_file'] = str(share('config', 'demo_commands.yaml'))
+
+
 def _simulator(context: LaunchContext) -> list[LaunchDescriptionEntity]:
     asked = context.launch_configurations
     dynamics = f'{asked["namespace"]}/krang_dynamics'
@@ -66,6 +77,7 @@ def _simulator(context: LaunchContext) -> list[LaunchDescriptionEntity]:
             parameters=[
                 LaunchConfiguration('params_file'),
                 shared(dict(flat(parameters_in(asked['params_file'], dynamics)))),
+                *[asked[name] for name in DYNAMICS['MORE'] if asked.get(name)],
                 own,
                 {'publish_clock': LaunchConfiguration('use_sim_time')},
             ],

@@ -20,6 +20,7 @@ TOPICS = (
     'torque/total',
     'center_of_mass',
 )
+MORE = ('commands_file',)  # parameter files of the demo, after params_file
 SIM_TIME = {'use_sim_time': LaunchConfiguration('use_sim_time')}
 
 
@@ -69,7 +70,7 @@ def nodes(context: LaunchContext) -> list[LaunchDescriptionEntity]:
     # The demo does not declare the topic.
     node, topic = f'{asked["namespace"]}/krang_dynamics', asked.get('robot_description_topic', '')
     robot = launched_robot(node, asked['params_file'], asked['robot_file'], topic)
-    actions = [_dynamics(robot, _logger(node))]
+    actions = [_dynamics(robot, _logger(node), [asked[name] for name in MORE if asked.get(name)])]
     if not robot.topic:  # else the publisher of the description publishes the frames too
         actions.append(_robot_state_publisher(robot))
     if asked['rviz'] == 'true':
@@ -84,13 +85,14 @@ def _logger(node: str) -> str:
     return '.'.join(word for word in node.split('/') if word)
 
 
-def _dynamics(robot: LaunchedRobot, logger: str) -> Node:
+def _dynamics(robot: LaunchedRobot, logger: str, more: list[str]) -> Node:
     return Node(
         package='krang_dynamics_ros',
         executable='dynamics_node',
         namespace=LaunchConfiguration('namespace'),
         parameters=[
             LaunchConfiguration('params_file'),
+            *more,
             SIM_TIME,
             {name: ParameterValue(value, value_type=str) for name, value in robot.parameters.items()},
         ],

@@ -188,6 +188,7 @@ def test_the_demo_under_launch_is_that_of_make_run() -> None:
         assert dict(ast.literal_eval(launched[executable].get('remappings', '[]'))) == remapped, executable
         if '--params-file' in line:
             assert "LaunchConfiguration('params_file')" in launched[executable]['parameters']
+        assert ('$KRANG_COMMANDS' in line) == ('*' in launched[executable]['parameters']), executable
     default = re.search(r"'params_file',\s+default_value=str\(share\('config', '(\S+)'\)\)",
                         (ROOT / 'launch' / 'demo.launch.py').read_text())  # fmt: skip
     assert default

@@ -116,7 +116,7 @@ def test_only_the_backend_imports_pinocchio_only_nodes_ros_and_only_the_page_vis
 def test_only_the_viewer_node_knows_the_page() -> None:
     knowing = {name for name in MODULES if any(x.startswith('page/') for x in imports_of(name)[0])}
     assert {name for name in knowing if not name.startswith('page/')} == {
-        'nodes/viewer_node', 'nodes/page/listener', 'nodes/page/controls',
+        'nodes/viewer_node', 'nodes/page/listener', 'nodes/page/controls', 'nodes/page/guiding',
     }  # fmt: skip
 
 

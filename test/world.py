@@ -20,7 +20,12 @@ from .robots import ROOT
 from .ros import Client, Process
 
 NO_BAG = SetParameters.Request(parameters=[Parameter('left.payload.mass', value=0.0).to_parameter_msg()])
-DEMO = ('--params-file', str(ROOT / 'config' / 'demo.yaml'))
+DEMO = (
+    '--params-file',
+    str(ROOT / 'config' / 'demo.yaml'),
+    '--params-file',
+    str(ROOT / 'config' / 'demo_commands.yaml'),
+)
 PATIENT = ('-p', 'state_timeout:=1.0', '-p', 'wrench_timeout:=1.0')  # the browser may take both cores for a while
 
 
@@ -132,6 +137,7 @@ class World:
         return list(self.client.get('total_terms'))
 
     def close(self) -> None:
+        self.page.driver.get('about:blank')  # a page that is slow to say goodbye holds its server
         self.client.close()
         for process in (self.viewer, self.dynamics, self.simulator):
             assert process.end() == 0, process.output

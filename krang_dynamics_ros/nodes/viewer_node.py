@@ -18,13 +18,14 @@ from ..dynamics.dynamics import Dynamics
 from ..live.parameters import JOINT_STATES_TOPIC
 from ..page.panel import limits_of
 from ..page.server import VISER, Access
-from ..page.snapshot import Line, Load, Snapshot
+from ..page.snapshot import LatestMessages, Line, Load, Snapshot
 from ..robot.mesh_files import MeshFiles
 from ..robot.urdf_reader import read_description
 from .arguments import node_arguments
 from .endpoints import publishers, subscribers
 from .page.clients import DynamicsClient, HandSensor, SimulatorClient
 from .page.controls import PageControls
+from .page.guiding import COMMANDS, GuidingClient, guiding_file, network_refusal
 from .page.listener import DescriptionListener, HealthListener, PolledTopics, RobotListener
 from .page.pulls import PullTopic
 from .parameters import declare, given_to, warn_of_unknown
@@ -47,6 +48,9 @@ PARAMETERS = (
     ParameterSpec('mesh_folders', NONE, 'folders with meshes, or with packages of meshes, in addition to those of ROS'),
     JOINT_STATES_TOPIC,
     ParameterSpec('dynamics_node', 'krang_dynamics', 'name of the node whose `total_terms` the page sets'),
+    ParameterSpec(
+        'guiding_file', '', 'parameter file that *Guide* sets on the dynamics node; empty: `config/guiding.yaml`'
+    ),
 )
 
 _DESCRIPTION = 'Shows the robot and its torques as a page in the browser (docs/demo.md).'
@@ -68,7 +72,11 @@ class ViewerNode(Node):
         self._health_of = HealthListener(self)
         self._drawn: tuple[str, dict[str, HandSensor], tuple[float, ...]] = ('', {}, UP)
         self._simulator, self._obeyed = SimulatorClient(self), False
-        self._controls = PageControls(self, self._dynamics, self._simulator, self.page.notify)
+        file, calls = guiding_file(values['guiding_file']), self._dynamics.calls
+        self._guiding = GuidingClient(
+            calls, self._dynamics.parameters, values['dynamics_node'], file, network_refusal(values['host'])
+        )
+        self._controls = PageControls(self, self._dynamics, self._simulator, self._guiding, self.page.notify)
         self._next_picture = 0.0
         self._robots: list[str] = []  # the publishers of joint states
         self._dynamics_node = f'{self.get_namespace().rstrip("/")}/{values["dynamics_node"]}'
@@ -102,6 +110,7 @@ class ViewerNode(Node):
         self._description.check_publishers()
         if not self._description.several:  # else the wrong node may answer
             self._dynamics.poll()
+            self._guiding.poll(self._stage)
         self._simulator.poll(self._robots, list(self._dynamics.hands or ()))
         drives = subscribers(self, 'torque/total')  # also recorders and tools, which do not move a robot
         self._obeyed = any(robot in drives for robot in self._robots)
@@ -126,6 +135,7 @@ class ViewerNode(Node):
 
     def _health(self, simulated: bool) -> list[Line]:
         lines = self._health_of.lines(self._dynamics_node, 'dynamics node')
+        lines.sort(key=lambda line: line.about != COMMANDS)  # of equal ones the coloured line has the first
         if simulated and len(self._robots) == 1:
             lines = [*self._health_of.lines(self._robots[0], 'simulator'), *lines]
         for topic, nodes in ((self._joint_states, self._robots), ('robot_description', self._description.sources)):
@@ -133,6 +143,11 @@ class ViewerNode(Node):
                 message = f'{topic} is published by {" and ".join(nodes)}; stop one of them'
                 lines = [Line('error', 'two robots', message), *lines]
         return [*self._controls.health(), *lines]
+
+    @property
+    def _stage(self) -> str:
+        """Stage of the commands of the dynamics node."""
+        return self._health_of.value(self._dynamics_node, COMMANDS, 'stage')
 
     def _loads(self) -> dict[str, Load]:
         bags, payloads, zeroed = self._simulator.bags, self._dynamics.payloads, self._controls.zeroed
@@ -147,13 +162,17 @@ class ViewerNode(Node):
         self._robot.update()
         latest, simulated, begin = self._robot.latest(), self._simulator.available, time.monotonic()
         if begin >= self._next_picture:
-            mode = self._health_of.mode(self._robots[0]) if len(self._robots) == 1 else ''
-            self.page.show(
-                Snapshot(latest, self._dynamics.terms, self._health(simulated), simulated, self._obeyed,
-                         self._loads(), mode, self._simulator.friction)
-            )  # fmt: skip
+            self.page.show(self._snapshot(latest, simulated))
             self._next_picture = begin + REST * (time.monotonic() - begin)
         self._pull.publish(self.page.pulls())
+
+    def _snapshot(self, latest: LatestMessages, simulated: bool) -> Snapshot:
+        mode = self._health_of.value(self._robots[0], 'simulation', 'mode') if len(self._robots) == 1 else ''
+        lines = self._health(simulated)
+        return Snapshot(
+            latest, self._dynamics.terms, lines, simulated, self._obeyed, self._loads(), mode,
+            self._simulator.friction, self._guiding.state(lines, self._stage),
+        )  # fmt: skip
 
 
 def _up(gravity: Sequence[float]) -> tuple[float, ...]:

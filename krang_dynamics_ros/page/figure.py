@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -22,6 +22,7 @@ from .camera import frame_of
 
 GREY, COLLISION = (0.6, 0.62, 0.65, 1.0), (0.9, 0.3, 0.2, 0.35)
 LIT, COAT = (245, 158, 11), 0.75  # colour of highlighted links and rows; opacity of the highlight over a coloured mesh
+TRIPPED = (220, 38, 38)  # colour of the links of a joint that a fault names
 STICK = (0.3, 0.4, 0.6, 1.0)  # of links without a shape
 FLOOR, CELLS, SECTIONS = (128, 134, 142), (150, 156, 164), (130, 136, 145)  # visible in light and dark mode
 AXES = np.array([0.08, 0.003, 0.004])  # length, radius, radius of the origin, of the robot's size
@@ -148,20 +149,19 @@ class Figure:
         rotation = transforms.SO3(np.asarray(frame.wxyz)).as_matrix()
         return np.asarray(rotation, dtype=float), np.asarray(frame.position)
 
-    def light(self, links: Collection[str]) -> None:
-        """Highlight links; draw all others in their own colours."""
+    def light(self, colors: Mapping[str, tuple[int, int, int]]) -> None:
+        """Draw links in the given colours, by link; draw all others in their own."""
         for handle, color in self._lit:
             if color is None:
                 handle.visible = False
             else:
                 handle.color = color
-        lit = [drawn for drawn in self.visual if drawn.link in links]
-        self._lit = [(drawn.coat(), None) if drawn.coat else (drawn.handle, tuple(drawn.handle.color)) for drawn in lit]
-        for handle, color in self._lit:
-            if color is None:
-                handle.visible = True
-            else:
-                handle.color = LIT
+        self._lit = []
+        for drawn in self.visual:
+            if drawn.link in colors:
+                handle = drawn.coat() if drawn.coat else drawn.handle
+                self._lit.append((handle, None if drawn.coat else tuple(handle.color)))
+                handle.color, handle.visible = colors[drawn.link], True
 
     def show_axes(self, shown: bool) -> None:
         """Show the axes of every link; or hide them."""

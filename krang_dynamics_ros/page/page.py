@@ -22,7 +22,8 @@ from ..robot.robot import Robot
 from ..simulation.pulls import Pull, pull_wrench
 from . import snapshot as texts
 from .camera import Views, to_camera
-from .figure import Figure
+from .figure import LIT, TRIPPED, Figure
+from .guiding import GuideFolder, tripped
 from .hands import Hand, ball_radius
 from .overlays import Overlays
 from .panel import Controls, HandMaker, LoadFolder, Panel, groups_of, leaves, limits_of, movers
@@ -34,6 +35,7 @@ from .tour import WITH_HANDS, WITHOUT_HANDS, Moment, Tour
 
 RIGHT = 330  # pixels
 SELDOM = 5  # pictures between updates of text and curves
+BLINK = 0.5  # s, that the link of a joint is red, and then not
 
 
 class Page:
@@ -56,6 +58,8 @@ class Page:
         self._torques: Torques
         self._hands: list[Hand] = []
         self._count, self._seen = 0, False
+        self._tripped: list[str] = []  # joints that a fault names
+        self._blinks = False  # whether they are red now
         self._now, self._name = Snapshot(), ''
         self._tour, self._done = Tour(), set[str]()  # steps that were done, of every robot
         self._server.gui.configure_theme(show_logo=False, show_share_button=False)
@@ -103,10 +107,19 @@ class Page:
         self._light()
 
     def _light(self) -> None:
-        """Highlight the links of the joint under the pointer, or of the marked row."""
-        joint = self._over or self._torques.marked
+        """Highlight the links of the joint under the pointer, or of the marked row; those of a fault blink."""
+        joint, red = self._over or self._torques.marked, self._tripped if self._blinks else []
         if self._figure is not None:
-            self._figure.light([link for link, mover in self._mover.items() if mover == joint])
+            lit = {link: LIT for link, mover in self._mover.items() if mover == joint}
+            self._figure.light(lit | {link: TRIPPED for link, mover in self._mover.items() if mover in red})
+
+    def _blink(self, now: Snapshot) -> None:
+        """Let the links of the joints that a fault names blink."""
+        joints = tripped(now.guiding.fault, self._dynamics.joint_names)
+        blinks = bool(joints) and int(time.monotonic() / BLINK) % 2 == 0
+        if (joints, blinks) != (self._tripped, self._blinks):
+            self._tripped, self._blinks = joints, blinks
+            self._light()
 
     def _begin(self) -> None:
         """Reset the page to an empty one."""
@@ -139,6 +152,7 @@ class Page:
             for name, link in grips.items()
         ]
         self._seen = False  # whether its joint positions are known
+        self._tripped = []
         self._look_at_it(figure)
         self._views.fold_when_narrow(self._torques.side)
 
@@ -152,6 +166,7 @@ class Page:
         gui, limits = self._server.gui, limits_of(robot)
         self._health, self._card = gui.add_html(''), gui.add_html('')
         self._panel = Panel(gui, self._asked.put)
+        self._guide = GuideFolder(gui, self._asked.put)
         self._loads = [LoadFolder(gui, hand, link, self._asked.put) for hand, link in hands.items()]
         links = [link for link in self._mover if link not in hands.values()]
         self._maker = HandMaker(gui, links, plotted, self._asked.put)
@@ -200,6 +215,7 @@ class Page:
         with self._server.atomic():
             if now.heard.q is not None:
                 self._move(self._figure, now.heard.q, now)
+            self._blink(now)
             if self._count % SELDOM == 0:
                 self._write(now)
 
@@ -217,9 +233,10 @@ class Page:
 
     def _write(self, now: Snapshot) -> None:
         _change(self._intro, texts.intro(to_markdown(self._name), now))
-        _change(self._health, texts.health(now.health))
+        _change(self._health, texts.health(now.health, now.guiding.line))
         _change(self._diagnostics, texts.diagnostics(now.health))
         self._panel.show(now)
+        self._guide.show(now.guiding, now.terms is not None)
         self._write_tour(now)
         self._maker.show(now)
         for load in self._loads:

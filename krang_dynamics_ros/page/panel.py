@@ -44,6 +44,9 @@ class Controls(Protocol):
     def zero_sensor(self, hand: str) -> None:
         """Zero the sensor of a hand."""
 
+    def guide(self, *, on: bool) -> None:
+        """Start or stop the guiding mode."""
+
 
 Ask = Callable[[Callable[[Controls], None]], None]  # queues a request
 

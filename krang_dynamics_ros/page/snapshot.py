@@ -9,6 +9,7 @@ from typing import NamedTuple
 from ..core.spatial import Array
 from ..core.text import to_html
 from ..core.wrench import Wrench
+from .guiding import GuidingState
 
 LEVELS = ('ok', 'warn', 'error', 'silent')
 
@@ -52,6 +53,7 @@ class Snapshot:
     loads: Mapping[str, Load] = field(default_factory=dict)  # by hand
     mode: str = ''  # of the simulator: driven, braked, slack, paused, broken; empty: not known
     friction: str = ''  # friction that the simulator adds, as text
+    guiding: GuidingState = field(default_factory=GuidingState)
 
 
 SIMULATED = """
@@ -110,14 +112,17 @@ def intro(robot: str, now: Snapshot) -> str:
 ODDITIES = 'robot description'  # a status that stays as long as the node runs
 
 
-def health(lines: Sequence[Line]) -> str:
-    """Return HTML of a coloured bar that keeps its height: the worst line, and how many more are not fine."""
+def health(lines: Sequence[Line], fine: str = '') -> str:
+    """Return HTML of a coloured bar that keeps its height: the worst line, and how many more are not fine.
+
+    `fine` is the text where all is well, by default that it is.
+    """
     odd = [line for line in lines if line.about == ODDITIES and line.level == 'warn']
     now = [line for line in lines if line not in odd]
     worst = max(now, key=lambda line: LEVELS.index(line.level))
     more = sum(line.level != 'ok' for line in now) - 1
     words = f'{worst.about}: {worst.words}' + (f' (and {more} more, at the end of this panel)' if more > 0 else '')
-    well = 'all is well' + ('; the robot description has oddities, see the end of this panel' if odd else '')
+    well = (fine or 'all is well') + ('; the robot description has oddities, see the end of this panel' if odd else '')
     head = well if worst.level == 'ok' else words
     return (
         f'<div class="health" data-level="{worst.level}" title="{to_html(head)}">'

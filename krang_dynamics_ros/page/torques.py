@@ -6,6 +6,7 @@ import time
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from types import MappingProxyType
+from typing import NamedTuple
 
 import numpy as np
 import viser
@@ -24,7 +25,7 @@ USUAL = ('total', 'gravity', 'coriolis', 'friction', 'wrench')
 ALWAYS = ('total', *SUMMED)
 OBSERVED = 'external'  # shown on request: the node computes it only for subscribers
 TERM_COLORS = {'total': '#475569'} | {term.name: term.color for term in TERMS.values()}
-HINTS = {'total': 'the sum of the ticked terms'} | {
+HINTS = {'total': 'the sum of the ticked terms; the upper bar has the share of each, in the colour of its column'} | {
     term.name: f'{term.meaning}: {term.formula}' for term in TERMS.values()
 }
 BEYOND = '#dc2626'  # above the limit of the motor
@@ -53,11 +54,10 @@ def table(
         if count := counts.pop(hand, 0):
             rows += _fold(hand, count, 4 + len(columns))
         torques = {term: _entry(heard.torques.get(term), k) for term in columns}
-        state = _entry(heard.q, k), _entry(heard.dq, k)
-        rows += _row(
-            name, limits[name], torques, *state, plotted.get(name, ''), _attributes(name, hand, name == marked)
-        )
-    return f'<table class="torques">{_head(joint_names, columns)}{rows}</table>'
+        row = _Row(name, limits[name], torques, _shares(torques, terms), _entry(heard.q, k), _entry(heard.dq, k))
+        rows += _row_html(row, plotted.get(name, ''), _attributes(name, hand, name == marked))
+    many = ' many' if len(columns) > len(USUAL) else ''
+    return f'<table class="torques{many}">{_head(joint_names, columns)}{rows}</table>'
 
 
 def _fold(hand: str, count: int, columns: int) -> str:
@@ -88,18 +88,43 @@ def _entry(vector: Array | None, k: int) -> float | None:
     return None if vector is None or vector[k] != vector[k] else float(vector[k])
 
 
-def _row(
-    name: str, limits: Limits, torques: Mapping[str, float | None], q: float | None, dq: float | None, curve: str,
-    attributes: str,
-) -> str:  # fmt: skip
-    limit = limits.effort
-    full = limit or max([1.0, *(abs(torque) for torque in torques.values() if torque is not None)])
-    cells = ''.join(_cell(term, torque, full, limit) for term, torque in torques.items())
+class _Row(NamedTuple):
+    """Numbers of a joint: torques by column, shares of the total by term, position and velocity."""
+
+    name: str
+    limits: Limits
+    torques: Mapping[str, float | None]
+    shares: Mapping[str, float]
+    q: float | None
+    dq: float | None
+
+
+def _shares(torques: Mapping[str, float | None], terms: Collection[str]) -> dict[str, float]:
+    """Return the share of each term in the total; nothing if a torque is unknown.
+
+    Friction has what the others leave: the total may give back only a part of `torque/friction`.
+    """
+    known = {term: value for term in ('total', *terms) if (value := torques.get(term)) is not None}
+    if len(known) <= len(terms):
+        return {}
+    total = known.pop('total')
+    if 'friction' in known:
+        known['friction'] += total - sum(known.values())
+    return known
+
+
+def _row_html(row: _Row, curve: str, attributes: str) -> str:
+    limit, known = row.limits.effort, [abs(torque) for torque in row.torques.values() if torque is not None]
+    full = limit or max([1.0, *known])
+    cells = ''.join(
+        _cell(term, torque, full, limit, _stack(row.shares, full) if term == 'total' else '')
+        for term, torque in row.torques.items()
+    )
     shown = '' if limit is None else _limit(limit)
     mark = f'<span style="color:{curve}">&#9632;</span> ' if curve else ''
     return (
-        f'<tr {attributes}><td title="{to_html(name)}">{mark}{to_html(name)}</td>'
-        f'{_position(q, limits)}{_velocity(dq, limits)}<td class="grey">{shown}</td>{cells}</tr>'
+        f'<tr {attributes}><td title="{to_html(row.name)}">{mark}{to_html(row.name)}</td>'
+        f'{_position(row.q, row.limits)}{_velocity(row.dq, row.limits)}<td class="grey">{shown}</td>{cells}</tr>'
     )
 
 
@@ -129,16 +154,39 @@ def _velocity(dq: float | None, limits: Limits) -> str:
     return f'<td class="{"beyond" if beyond else "grey"}" data-term="velocity"{title}>{words}</td>'
 
 
-def _cell(term: str, value: float | None, full: float, limit: float | None) -> str:
+def _cell(term: str, value: float | None, full: float, limit: float | None, stack: str) -> str:
     if value is None:
         return f'<td data-term="{term}">&ndash;</td>'
     beyond = limit is not None and abs(value) > limit
-    tip = 50 + 50 * max(-1.0, min(1.0, value / full))
+    tip = _place(value, full)
     left, right = min(50.0, tip), max(50.0, tip)
     color = BEYOND if beyond else TERM_COLORS[term]
     bar = f'linear-gradient(90deg,#0000 {left:.1f}%,{color} {left:.1f}% {right:.1f}%,#0000 {right:.1f}%)'
     mark = ' class="beyond"' if beyond else ''
-    return f'<td data-term="{term}"{mark} style="background:{bar} bottom/100% 4px no-repeat">{_number(value, 1)}</td>'
+    layers = f'{bar} bottom/100% 4px no-repeat'
+    if stack:
+        layers = f'{bar} bottom/100% 2px no-repeat,{stack} bottom 2px left 0/100% 4px no-repeat'
+    return f'<td data-term="{term}"{mark} style="background:{layers}">{_number(value, 1)}</td>'
+
+
+def _place(value: float, full: float) -> float:
+    """Return where a torque is in its cell, %; its edges are -full and full."""
+    return 50 + 50 * max(-1.0, min(1.0, value / full))
+
+
+def _stack(shares: Mapping[str, float], full: float) -> str:
+    """Return the stacked bar of shares in their colours, negative ones to the left of zero; '' if there is only one."""
+    parts: dict[bool, list[str]] = {True: [], False: []}
+    sums = {True: 0.0, False: 0.0}  # by whether a share is positive
+    for name, value in shares.items():
+        ends = _place(sums[value > 0], full), _place(sums[value > 0] + value, full)
+        sums[value > 0] += value
+        if value:
+            parts[value > 0].append(f'{TERM_COLORS[name]} {min(ends):.1f}% {max(ends):.1f}%')
+    if len(parts[True]) + len(parts[False]) < 2:
+        return ''
+    left, right = f'#0000 {_place(sums[False], full):.1f}%', f'#0000 {_place(sums[True], full):.1f}%'
+    return f'linear-gradient(90deg,{",".join([left, *reversed(parts[False]), *parts[True], right])})'
 
 
 def _number(value: float, digits: int) -> str:

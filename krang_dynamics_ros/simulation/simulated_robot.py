@@ -64,7 +64,7 @@ class SimulatedRobot:
     brakes close, if the robot has any; else the joints are slack.
 
     Joints with an effort controller (`command_joints`) follow commands instead and hold the last command for ever.
-    Before their first command they are braked or slack too.
+    Before their first command, and while all commands are zero, as at their end, they follow torques as all others do.
     """
 
     def __init__(
@@ -125,10 +125,16 @@ class SimulatedRobot:
         else:
             self.command = values / self._command_scale
 
+    @property
+    def takes_commands(self) -> bool:
+        """Whether the last command drives its joints: it is not all zero, as before the first and after the end."""
+        return self.command is not None and bool(self.command.any())
+
     def _driven(self) -> NDArray[np.bool_]:
         """Return which joints (n) have a valid torque now."""
         driven = np.full(self.simulation.robot.n, self.torques.complete(self.now))
-        driven[self._commanded] = self.command is not None
+        if self.takes_commands:
+            driven[self._commanded] = True
         return driven
 
     @property
@@ -193,12 +199,12 @@ class SimulatedRobot:
         driven = self._driven()
         self.simulation.braked = ~driven & self.brakes
         torque = np.where(driven, self.torques.torque, 0.0)
-        if self.command is not None:
+        if self.takes_commands:
             torque[self._commanded] = self.command
         return torque
 
     def _step(self, torque: Array, pushes: Sequence[Wrench]) -> bool:
-        if self.firmware is not None and self.command is not None:
+        if self.firmware is not None and self.takes_commands:
             added = self.firmware.torque(self.simulation.q, self.simulation.dq)
             torque = self.given = torque if added is None else torque + np.where(self._driven(), added, 0.0)
         try:

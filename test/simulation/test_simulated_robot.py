@@ -159,11 +159,34 @@ def test_a_commanded_joint_takes_no_torque_but_its_commands() -> None:
     start = gravity(robot)
     robot.on_torque(NAMES, start, 0)
     robot.advance(STEP * 1.001, ())
-    np.testing.assert_array_equal(robot.given, [start[0], 0])  # no command came yet
+    np.testing.assert_array_equal(robot.given, start)  # no command came yet
     robot.on_torque(NAMES, start, 0)
     robot.on_command([3.0])
     robot.advance(STEP * 1.001, ())
     np.testing.assert_array_equal(robot.given, [start[0], 3.0])
+
+
+@pytest.mark.parametrize('torques', [True, False])
+def test_while_all_commands_are_zero_torques_drive_the_joints_and_without_them_brakes_hold(torques: bool) -> None:
+    robot = commanded('theta2', 'theta1')
+
+    def go(seconds: float) -> None:
+        for _ in range(round(seconds / 0.01)):
+            if torques:
+                robot.on_torque(NAMES, gravity(robot), 0)
+            go_on(robot, 0.01)
+
+    robot.on_command([1e-9, 0.0])
+    go(0.5)
+    assert robot.mode == 'driven', 'any other command is held for ever'
+    np.testing.assert_array_equal(robot.given, [0.0, 1e-9])
+    robot.on_command([0.0, 0.0])
+    go(0.1)
+    assert robot.mode == ('driven' if torques else 'braked')
+    assert robot.given.any() == torques
+    robot.on_command([3.0, 0.0])
+    go(0.01)
+    np.testing.assert_array_equal(robot.given, [0.0, 3.0])
 
 
 @pytest.mark.parametrize('command', [[], [1.0], [1.0, 2.0, 3.0], [1.0, np.nan], [np.inf, 0.0], [1e300, 0.0]])

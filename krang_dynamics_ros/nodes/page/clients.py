@@ -142,8 +142,8 @@ class DynamicsClient:
     """Parameters of the dynamics node: its hands with their sensors, gravity, total terms and payloads."""
 
     def __init__(self, node: Node, name: str) -> None:
-        self._calls = Calls(node)
-        self._parameters = ParametersOf(self._calls, name)
+        self.calls = Calls(node)
+        self.parameters = ParametersOf(self.calls, name)
         self._pending = False
         self.hands: dict[str, HandSensor] | None = None
         self.terms: list[str] | None = None
@@ -152,8 +152,8 @@ class DynamicsClient:
 
     def poll(self) -> None:
         """Request the parameters, unless an answer is pending; call it about once a second."""
-        self._calls.give_up()
-        if not self._parameters.available:
+        self.calls.give_up()
+        if not self.parameters.available:
             self._on_failure('')
         elif not self._pending:
             self._ask(['total_terms', 'end_effectors', 'gravity'], self._on_terms)
@@ -165,7 +165,7 @@ class DynamicsClient:
                 then(values)
 
         self._pending = True
-        self._parameters.get(names, answered, self._on_failure)
+        self.parameters.get(names, answered, self._on_failure)
 
     def _on_failure(self, _: str) -> None:
         self._pending, self.terms, self.payloads = False, None, {}
@@ -176,7 +176,7 @@ class DynamicsClient:
             self.hands, self.payloads = {}, {}
             return
         for hand in hands:
-            self._calls.expect(Trigger, _zero(hand))
+            self.calls.expect(Trigger, _zero(hand))
         names = [f'{hand}.{key}' for hand in hands for key in ('link', 'wrench_topic', 'sense', 'payload.mass')]
         self._ask(names, lambda values: self._on_hands(hands, values))
 
@@ -193,19 +193,19 @@ class DynamicsClient:
                 self.terms = list(terms)
             done(reason)
 
-        self._parameters.set({'total_terms': list(terms) or NONE}, answered)
+        self.parameters.set({'total_terms': list(terms) or NONE}, answered)
 
     def set_payload(self, hand: str, mass: float, done: Done) -> None:
         """Set the payload of a hand to a bag (kg)."""
-        self._parameters.set(bag(hand, mass), done)
+        self.parameters.set(bag(hand, mass), done)
 
     def change_hands(self, change: Callable[[list[str]], list[str]], done: Done) -> None:
         """Add hands, or remove them."""
-        self._parameters.change_hands(change, done)
+        self.parameters.change_hands(change, done)
 
     def zero(self, hand: str, then: Callable[[bool, str], None]) -> None:
         """Zero the sensor of a hand; `then` gets the success and the message of the node."""
-        self._calls.ask(
+        self.calls.ask(
             Trigger, _zero(hand), Trigger.Request(),
             lambda response: then(response.success, response.message), lambda reason: then(False, reason),
         )  # fmt: skip

@@ -12,6 +12,7 @@ from ...page.snapshot import Line
 from ...robot.hands import hand_name
 from ...robot.robot import Limits
 from .clients import Done, DynamicsClient, SimulatorClient
+from .guiding import GuidingClient
 
 REMEMBERED = 10.0  # s, for which the coloured line shows a refusal
 
@@ -20,10 +21,11 @@ class PageControls:
     """The page's `Controls`, by parameters, services and the topic `pose`."""
 
     def __init__(
-        self, node: Node, dynamics: DynamicsClient, simulator: SimulatorClient, notify: Callable[[str, str], None]
-    ) -> None:
+        self, node: Node, dynamics: DynamicsClient, simulator: SimulatorClient, guiding: GuidingClient,
+        notify: Callable[[str, str], None],
+    ) -> None:  # fmt: skip
         """`notify` shows a title and a message on the page, for a while."""
-        self._dynamics, self._simulator, self._notify = dynamics, simulator, notify
+        self._dynamics, self._simulator, self._guiding, self._notify = dynamics, simulator, guiding, notify
         self._pose = node.create_publisher(JointState, 'pose', 10)
         self._refused: dict[str, tuple[float, str]] = {}  # end of display and reason, by request
         self.limits: Mapping[str, Limits] = {}
@@ -108,3 +110,11 @@ class PageControls:
                 self._notify(f'Sensor of {hand} zeroed', message)
 
         self._dynamics.zero(hand, answered)
+
+    def guide(self, *, on: bool) -> None:
+        """Start or stop the guiding mode."""
+        done = self._answer('guiding')
+        if on:
+            self._guiding.start(done)
+        else:
+            self._guiding.stop(done)

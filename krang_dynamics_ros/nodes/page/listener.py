@@ -76,6 +76,7 @@ class PolledTopic:
 
 MAX_STATUSES = 200  # of a message: a node of ours has twenty
 MAX_CHARS = 2000  # characters of a status
+KEPT = (('simulation', 'mode'), ('effort commands', 'stage'))  # values of a status that the page uses
 SILENT = 3.0  # s without diagnostics (period: 1 s)
 
 
@@ -84,31 +85,33 @@ class HealthListener:
 
     def __init__(self, node: Node) -> None:
         self._lines: dict[str, tuple[float, list[Line]]] = {}
-        self._modes: dict[str, str] = {}  # of simulators
+        self._values: dict[str, dict[tuple[str, str], str]] = {}  # of `KEPT`, by node
         node.create_subscription(DiagnosticArray, '/diagnostics', self._on_diagnostics, 10)
 
     def _on_diagnostics(self, message: DiagnosticArray) -> None:
         now = time.monotonic()
         by_node: dict[str, list[Line]] = {}
+        values: dict[str, dict[tuple[str, str], str]] = {}
         for status in message.status[:MAX_STATUSES]:
             node, _, about = status.name.partition(': ')
             level = LEVELS[min(status.level[0], len(LEVELS) - 1)]
             by_node.setdefault(node, []).append(Line(level, shown(about), shown_lines(status.message, MAX_CHARS)))
-            if about == 'simulation':
-                self._modes[node] = next((shown(pair.value) for pair in status.values if pair.key == 'mode'), '')
+            kept = {(about, pair.key): shown(pair.value) for pair in status.values if (about, pair.key) in KEPT}
+            values.setdefault(node, {}).update(kept)
         self._lines = {node: (at, lines) for node, (at, lines) in self._lines.items() if now - at < SILENT}
         self._lines |= {node: (now, lines) for node, lines in by_node.items()}
-        self._modes = {node: mode for node, mode in self._modes.items() if node in self._lines}
+        self._values = {node: found for node, found in (self._values | values).items() if node in self._lines}
 
-    def mode(self, node: str) -> str:
-        """Return the mode of a simulator (full name) from its diagnostics; empty: not known."""
+    def value(self, node: str, about: str, key: str) -> str:
+        """Return a value of `KEPT` of a node (full name) from its diagnostics; empty: not known."""
         at, _ = self._lines.get(node.lstrip('/'), (0.0, []))
-        return self._modes.get(node.lstrip('/'), '') if time.monotonic() - at < SILENT else ''
+        known = self._values.get(node.lstrip('/'), {}) if time.monotonic() - at < SILENT else {}
+        return known.get((about, key), '')
 
     def lines(self, node: str, name: str) -> list[Line]:
         """Return the diagnostics of a node (full name); without any, a line that `name` is silent."""
         at, lines = self._lines.get(node.lstrip('/'), (0.0, []))
-        return lines if time.monotonic() - at < SILENT else [Line('silent', name, 'no diagnostics')]
+        return [*lines] if time.monotonic() - at < SILENT else [Line('silent', name, 'no diagnostics')]
 
 
 TOPIC = 'robot_description'
