@@ -1,14 +1,13 @@
-"""`calibrate`: a wrist sensor's bias and what hangs on it, or a payload by efforts, from poses of an arm at rest."""
+"""`calibrate`: bias and tool of a wrist sensor, or a payload, from poses of an arm at rest."""
 
 from __future__ import annotations
 
 import argparse
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import ExitStack, suppress
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any
 
 from ..calibration import fit as orientations
@@ -39,12 +38,13 @@ from .common import (
 )
 
 DESCRIPTION = """\
-Listens to the joint states and to the raw sensor, takes a sample whenever the arm stands still for a second in a new
-orientation, and shows what that says: bias, mass and centre of mass of what hangs beyond the sensor, each with its
-standard deviation, and which way to turn the hand next. Ctrl-C ends it. Every sample is on disk at once.
+Calibrates a wrist force sensor from poses of the arm at rest. It subscribes to the joint states and the raw readings,
+takes a sample whenever the arm stands still for a second in a new orientation, and shows the result so far: bias, mass
+and centre of mass of the tool, each with its standard deviation, and the direction to turn the hand next. Ctrl-C ends
+it. Every sample is written at once.
 
-With --payload --efforts it needs no sensor: a position controller brings the arm to some poses, to each from below and
-from above, once with the empty hand (--samples FILE), once with the load (--empty FILE)."""
+With --payload --efforts it needs no sensor: a position controller brings the arm to some poses, each from below and
+from above, first with the empty hand (--samples FILE), then with the load (--empty FILE)."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -53,65 +53,73 @@ def main(argv: Sequence[str] | None = None) -> int:
     at = words.index('--ros-args') if '--ros-args' in words else len(words)
     parser = command_parser('calibrate', DESCRIPTION)
     parser.add_argument('hand', help='left, right, or another of the end effectors')
-    parser.add_argument('-o', '--output', type=Path, metavar='FILE', help='write a parameter file for the node')
-    parser.add_argument('--apply', action='store_true', help='set the parameters of the running node in the end')
-    parser.add_argument('--payload', action='store_true', help='find what the hand holds; the tool is known already')
-    parser.add_argument(
-        '--efforts', action='store_true', help='with --payload: by the efforts of the joints, without a wrist sensor'
-    )
-    parser.add_argument(
-        '--empty', type=Path, metavar='FILE', help='with --efforts: stands of the empty hand; the hand is loaded now'
-    )
-    parser.add_argument('--bag', type=Path, metavar='BAG', help='a recording (mcap or sqlite3) instead of a robot')
-    parser.add_argument('--params', type=Path, metavar='FILE', help="the node's parameter file; a running node's count")
-    add_arm(parser)
-    parser.add_argument('--samples', type=Path, metavar='FILE', help='keep samples here, and go on with those there')
-    parser.add_argument('--fit-only', action='store_true', help='fit the samples of --samples, and wait for no others')
-    parser.add_argument(
-        '--drift', action='store_true', help='let the bias change linearly in time (or from sample to sample)'
-    )
-    parser.add_argument(
-        '--leave-out',
-        type=whole_number(1),
-        nargs='+',
-        default=[],
-        metavar='N',
-        help='samples that do not count, from 1',
-    )
-    parser.add_argument('--node', default='krang_dynamics', help='name of the dynamics node (default: krang_dynamics)')
-    add_overwrite(parser)
+    _add_kind(parser)
+    _add_samples(parser)
+    _add_node(parser)
     arguments = parser.parse_args(words[:at])
-    command = _LiftingCommand if arguments.efforts else _Command
+    command = _PayloadByLifting if arguments.efforts else _SensorCalibration
     return guarded(lambda: command(arguments, words[at:]).run())
 
 
-class _Command:
-    """One run."""
+def _add_kind(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument
+    add('--payload', action='store_true', help='find the payload of the hand; its tool is known')
+    add('--efforts', action='store_true', help='with --payload: from joint efforts, without a wrist sensor')
+    help_ = 'with --efforts: stands of the empty hand; the hand is loaded now'
+    add('--empty', type=Path, metavar='FILE', help=help_)
+    help_ = 'let the bias change linearly with time (or from sample to sample)'
+    add('--drift', action='store_true', help=help_)
 
-    def __init__(self, told: argparse.Namespace, ros_arguments: Sequence[str]) -> None:
-        self._told, self._ros_arguments = told, ros_arguments
+
+def _add_samples(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument
+    add('--bag', type=Path, metavar='RECORDING', help='a recording instead of a robot')
+    add('--samples', type=Path, metavar='FILE', help='file for the samples; those in it already count too')
+    add('--fit-only', action='store_true', help='fit the samples of --samples, and collect no others')
+    help_ = 'numbers of samples that do not count, from 1'
+    add('--leave-out', type=whole_number(1), nargs='+', default=[], metavar='N', help=help_)
+
+
+def _add_node(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument
+    add('-o', '--output', type=Path, metavar='FILE', help='write a parameter file for the node')
+    add('--apply', action='store_true', help='set the parameters of the running node at the end')
+    add('--params', type=Path, metavar='FILE', help='parameter file of the node; those of a running node count more')
+    add_arm(parser)
+    add('--node', default='krang_dynamics', help='name of the dynamics node; default: %(default)s')
+    add_overwrite(parser)
+
+
+class _SensorCalibration:
+    """Calibration of a wrist sensor."""
+
+    def __init__(self, arguments: argparse.Namespace, ros_arguments: Sequence[str]) -> None:
+        self._arguments, self._ros_arguments = arguments, ros_arguments
         self._lines = LiveLines()
-        self._fitted: tuple[int, Calibration | None] = 0, None  # of how many samples
+        self._fitted: tuple[int, Calibration | None] = 0, None  # number of samples, and their fit
+        self._running: dict[str, Any] = {}  # parameters of the running node, if there is one
 
     def run(self) -> int:
-        """Listen, then say and write what was found; return the exit code."""
-        told = self._told
-        if told.fit_only and (told.bag or not told.samples):
+        """Collect samples, then print and write the result; return the exit code."""
+        arguments = self._arguments
+        if arguments.fit_only and (arguments.bag or not arguments.samples):
             raise ArgumentError('--fit-only needs --samples FILE, and no --bag: nothing else is read')
         self._check_arguments()
-        check_outputs([told.samples], [told.params, told.bag, told.empty], overwrite=True)  # what is there is kept
-        check_outputs([told.output], [told.params, told.bag, told.samples], told.overwrite)
-        beside = arm_beside([told.bag]) if told.bag and not told.params else None
-        arm = read_arm_file(told.arm or beside)
-        given = read_parameters(told.params, told.node.rpartition('/')[2]) if told.params else {}
-        note(*(f'{told.params}: {line}' for line in (unknown_parameters(given) if given else [])))
+        inputs = [arguments.params, arguments.bag]
+        check_outputs([arguments.samples], [*inputs, arguments.empty], overwrite=True)  # its samples are kept
+        check_outputs([arguments.output], [*inputs, arguments.samples], arguments.overwrite)
+        beside = arm_beside([arguments.bag]) if arguments.bag and not arguments.params else None
+        arm = read_arm_file(arguments.arm or beside)
+        given = read_parameters(arguments.params, arguments.node.rpartition('/')[2]) if arguments.params else {}
+        note(*(f'{arguments.params}: {line}' for line in (unknown_parameters(given) if given else [])))
         with ExitStack() as nodes:
-            node = nodes.enter_context(self._node()) if told.apply or not (told.bag or told.fit_only) else None
+            live = arguments.apply or not (arguments.bag or arguments.fit_only)
+            node = nodes.enter_context(self._node()) if live else None
             with self._lines:
                 self._begin((arm.values if arm else {}) | given | (self._of_running(node) if node else {}))
-                if told.bag:
-                    self._replay(told.bag)
-                elif told.fit_only:
+                if arguments.bag:
+                    self._replay(arguments.bag)
+                elif arguments.fit_only:
                     self._stop_sampling('no more are taken (--fit-only)')
                 elif node:
                     self._listen(node)
@@ -119,7 +127,7 @@ class _Command:
 
     def _check_arguments(self) -> None:
         """Refuse options that belong to the other kind of calibration."""
-        if self._told.empty:
+        if self._arguments.empty:
             raise ArgumentError('--empty is of --payload --efforts, must not stand without them')
 
     def _listen(self, node: Any) -> None:
@@ -133,37 +141,39 @@ class _Command:
             from ..nodes.calibrator import Calibrator  # noqa: PLC0415 (a recording needs no ROS)
         except ImportError:
             raise MissingError('rclpy', 'the topics of a robot', 'source ROS, or use the .venv of `make`') from None
-        return Calibrator(self._told.hand, self._told.node, self._ros_arguments)
+        return Calibrator(self._arguments.node, self._ros_arguments)
 
     def _of_running(self, node: Any) -> dict[str, Any]:
-        """Return what the running node says; without it, a parameter file or the defaults must do."""
+        """Return the parameters of the running node; without it, those of a file or the defaults count."""
         try:
-            return self._parameters_of(node)
+            self._running = node.parameters()
+            return self._running
         except KrangDynamicsError as error:
-            if self._told.apply:
+            if self._arguments.apply:
                 raise
-            say(f'{error}: {self._told.params or "its defaults"} must do')
+            say(f'{error}; using {self._arguments.params or "default parameters"}')
             return {}
 
-    def _parameters_of(self, node: Any) -> dict[str, Any]:
-        return dict(node.known())
-
     def _begin(self, given: dict[str, Any]) -> None:
-        told = self._told
+        arguments = self._arguments
         self._engine = engine_of(given)
-        if told.hand not in self._engine.inputs.hands:
-            raise unknown_name('hand', told.hand, self._engine.inputs.hands)
-        self._sampler = Sampler(self._engine, told.hand)
+        if arguments.hand not in self._engine.inputs.hands:
+            raise unknown_name('hand', arguments.hand, self._engine.inputs.hands)
+        self._sampler = Sampler(self._engine, arguments.hand)
         joints, links = self._engine.dynamics.joint_names, self._engine.dynamics.link_names
-        if told.samples and (told.fit_only or told.samples.exists()):
-            self._sampler.resume_with(read_samples(told.samples, joints, links))
-        now = time.strftime('%Y%m%d_%H%M%S')
-        self._kept = told.samples or (None if told.bag else Path(f'{told.hand}_samples_{now}.csv'))
+        if arguments.samples and (arguments.fit_only or arguments.samples.exists()):
+            self._sampler.resume_with(read_samples(arguments.samples, joints, links))
+        self._samples_file = self._file_of('samples')
         self._changed(False)
 
+    def _file_of(self, kind: str) -> Path | None:
+        """Return the file for samples; None: they are not kept, because the recording has them."""
+        given, now = self._arguments, time.strftime('%Y%m%d_%H%M%S')
+        return given.samples or (None if given.bag else Path(f'{given.hand}_{kind}_{now}.csv'))
+
     def _replay(self, path: Path) -> None:
-        """Take samples from a recording; Ctrl-C leaves what was sampled so far."""
-        hands, hand = self._engine.inputs.hands, self._told.hand
+        """Collect samples from a recording; Ctrl-C keeps those collected so far."""
+        hands, hand = self._engine.inputs.hands, self._arguments.hand
         with open_source(path) as source, suppress(KeyboardInterrupt):
             inputs = self._engine.inputs
             topics = source.topics(tuple(hands), '', inputs.uses_imu, inputs.topics)
@@ -177,89 +187,82 @@ class _Command:
                     self._changed(True)
 
     def _changed(self, sampled: bool) -> None:
-        """Show how things are, and keep a sample that was taken."""
-        if sampled and self._kept:
-            write_samples(self._kept, self._sampler.averages, self._engine.dynamics.joint_names)
+        """Show the state, and write a new sample to its file."""
+        if sampled and self._samples_file:
+            write_samples(self._samples_file, self._sampler.averages, self._engine.dynamics.joint_names)
         if self._lines.watched:
             self._lines.show(self._table())
         elif sampled:
             say(f'sample {len(self._sampler.samples)} taken', flush=True)
 
-    def _found(self) -> Calibration | None:
+    def _calibration(self) -> Calibration | None:
         hand = self._sampler.hand
-        known = hand.sensor.tool if self._told.payload else hand.payload
+        known = hand.sensor.tool if self._arguments.payload else hand.payload
         samples = self._sampler.samples
-        left_out = {number for number in self._told.leave_out if number <= len(samples)}
+        left_out = {number for number in self._arguments.leave_out if number <= len(samples)}
         if len(samples) == len(left_out):
             return None
         if self._fitted[0] != len(samples):
-            self._fitted = len(samples), fit(samples, known, self._told.drift, left_out)
+            self._fitted = len(samples), fit(samples, known, self._arguments.drift, left_out)
         return self._fitted[1]
 
     def _table(self) -> list[str]:
         sampler = self._sampler
-        title = f'{sampler.hand.name} ({sampler.hand.link}), {"payload" if self._told.payload else "tool"}'
+        title = f'{sampler.hand.name} ({sampler.hand.link}), {"payload" if self._arguments.payload else "tool"}'
         best = orientations.best_next([sample.direction for sample in sampler.samples])
         words = orientations.summary_text(best, sampler.hand.link, sampler.direction)
-        return results.table(self._found(), title, sampler.status, words)
+        return results.table(self._calibration(), title, sampler.status, words)
 
     def _conclude(self, node: Any) -> int:
-        """Say and write what was found; return 0 if it was, and 1 if the poses do not determine it."""
-        told, found, count = self._told, self._found(), len(self._sampler.samples)
-        if told.leave_out and max(told.leave_out) > count:
-            raise ArgumentError(f'--leave-out: sample {max(told.leave_out)} is not there, must be 1 to {count}')
+        """Print and write the result; return 0, or 1 if the poses do not determine it."""
+        arguments, found, count = self._arguments, self._calibration(), len(self._sampler.samples)
+        if arguments.leave_out and max(arguments.leave_out) > count:
+            raise ArgumentError(f'--leave-out: sample {max(arguments.leave_out)} is not there, must be 1 to {count}')
         if not self._lines.watched:
             say('\n'.join(self._table()))
-        if self._kept and count:
-            say(f'{count} samples are in {self._kept}; go on with them by --samples {self._kept}')
+        if self._samples_file and count:
+            say(f'{count} samples are in {self._samples_file}; continue with --samples {self._samples_file}')
         if found is None or found.trouble:
             reasons = found.trouble.splitlines() if found else ['no samples']
             say_error(*(f'Not concluded: {reason}.' for reason in reasons))
             return 1
-        if told.output:
-            write_whole(told.output, results.parameter_file(found, told.hand, told.payload))
-            say(f'wrote {told.output}')
-        if told.apply:
-            node.apply(results.values(found, told.hand, told.payload))
-            say(f'set on {told.node}')
+        if arguments.output:
+            write_whole(arguments.output, results.parameter_file(found, arguments.hand, arguments.payload))
+            say(f'wrote {arguments.output}')
+        if arguments.apply:
+            node.apply(results.values(found, arguments.hand, arguments.payload))
+            say(f'set on {arguments.node}')
         return 0
 
 
-class _LiftingCommand(_Command):
-    """One run of payload by lifting: with the empty hand, or with the load where `--empty` is given."""
-
-    _asked: Mapping[str, Any] = MappingProxyType({})  # parameters of the running node, if there is one
+class _PayloadByLifting(_SensorCalibration):
+    """Payload by the efforts of a lifting arm: with the empty hand, or with the load if `--empty` is given."""
 
     def _check_arguments(self) -> None:
-        told = self._told
-        if not told.payload or told.drift or told.leave_out:
+        arguments = self._arguments
+        if not arguments.payload or arguments.drift or arguments.leave_out:
             raise ArgumentError('--efforts needs --payload, and goes without --drift and --leave-out')
-        if not told.empty and (told.apply or told.output):
+        if not arguments.empty and (arguments.apply or arguments.output):
             raise ArgumentError('-o and --apply need --empty FILE: the payload is the difference to the empty hand')
-        if not told.empty and told.bag and not told.samples:
+        if not arguments.empty and arguments.bag and not arguments.samples:
             raise ArgumentError('--bag without --empty needs --samples FILE, where the stands of the empty hand go')
 
-    def _parameters_of(self, node: Any) -> dict[str, Any]:
-        self._asked = node.all_known()  # of efforts, all that the node does counts
-        return dict(self._asked)
-
     def _begin(self, given: dict[str, Any]) -> None:
-        told = self._told
+        arguments = self._arguments
         self._engine = engine_of(given)
-        if told.hand not in self._engine.inputs.hands:
-            raise unknown_name('hand', told.hand, self._engine.inputs.hands)
+        if arguments.hand not in self._engine.inputs.hands:
+            raise unknown_name('hand', arguments.hand, self._engine.inputs.hands)
         names = self._engine.dynamics.joint_names
-        self._stands = StandSampler(self._engine, told.hand)
-        if told.samples and (told.fit_only or told.samples.exists()):
-            self._stands.stands += read_stands(told.samples, names)
-        empty = read_stands(told.empty, names) if told.empty else None
+        self._stands = StandSampler(self._engine, arguments.hand)
+        if arguments.samples and (arguments.fit_only or arguments.samples.exists()):
+            self._stands.stands += read_stands(arguments.samples, names)
+        empty = read_stands(arguments.empty, names) if arguments.empty else None
         self._lifting = Lifting(self._engine, self._stands, empty)
-        now = time.strftime('%Y%m%d_%H%M%S')
-        self._kept = told.samples or (None if told.bag else Path(f'{told.hand}_stands_{now}.csv'))
+        self._samples_file = self._file_of('stands')
         self._changed(False)
 
     def _listen(self, node: Any) -> None:
-        if self._asked:
+        if self._running:
             self._stands.refusal = node.commands_refusal
         node.listen_to_efforts(self._engine, self._lifting, self._changed)
 
@@ -267,7 +270,7 @@ class _LiftingCommand(_Command):
         self._stands.status = status
 
     def _replay(self, path: Path) -> None:
-        """Take stands from a recording; Ctrl-C leaves what was found so far."""
+        """Collect stands from a recording; Ctrl-C keeps those collected so far."""
         inputs = self._engine.inputs
         with open_source(path) as source, suppress(KeyboardInterrupt):
             topics = source.topics(tuple(inputs.hands), '', inputs.uses_imu, inputs.topics)
@@ -279,8 +282,8 @@ class _LiftingCommand(_Command):
 
     def _changed(self, sampled: bool) -> None:
         stands = self._stands.stands
-        if sampled and self._kept:
-            write_stands(self._kept, stands, self._engine.dynamics.joint_names)
+        if sampled and self._samples_file:
+            write_stands(self._samples_file, stands, self._engine.dynamics.joint_names)
         if self._lines.watched:
             self._lines.show(self._table())
         elif sampled:
@@ -290,21 +293,21 @@ class _LiftingCommand(_Command):
         return self._lifting.table()
 
     def _conclude(self, node: Any) -> int:
-        """Say and write the payload; return 0 if it was found, or if the hand was empty and stands were taken."""
-        told, count = self._told, len(self._stands.stands)
+        """Print and write the payload; return 0 if there is one, or if the hand was empty and stands were taken."""
+        arguments, count = self._arguments, len(self._stands.stands)
         if not self._lines.watched:
             say('\n'.join(self._table()))
-        if self._kept and count:
-            what = 'go on with them by --samples' if told.empty else 'lift the load in the same poses, with --empty'
-            say(f'{count} stands are in {self._kept}; {what} {self._kept}')
-        if not count or (told.empty and self._lifting.trouble):
+        if self._samples_file and count:
+            what = 'continue with --samples' if arguments.empty else 'lift the load in the same poses, with --empty'
+            say(f'{count} stands are in {self._samples_file}; {what} {self._samples_file}')
+        if not count or (arguments.empty and self._lifting.trouble):
             no_stands = f'no stands: {self._stands.refused or self._stands.status}'
             say_error(f'Not concluded: {self._lifting.trouble if count else no_stands}.')
             return 1
-        if told.output:
-            write_whole(told.output, self._lifting.parameter_file())
-            say(f'wrote {told.output}')
-        if told.apply:
+        if arguments.output:
+            write_whole(arguments.output, self._lifting.parameter_file())
+            say(f'wrote {arguments.output}')
+        if arguments.apply:
             node.apply(self._lifting.values())
-            say(f'set on {told.node}')
+            say(f'set on {arguments.node}')
         return 0

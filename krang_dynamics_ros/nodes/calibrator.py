@@ -1,4 +1,4 @@
-"""The ROS side of `krang calibrate`, and blocking access to the parameters of another node."""
+"""The ROS side of `krang calibrate`: it subscribes to an arm, and reads and sets parameters of its dynamics node."""
 
 from __future__ import annotations
 
@@ -12,91 +12,31 @@ import numpy as np
 import rclpy
 from geometry_msgs.msg import WrenchStamped
 from rclpy.experimental import EventsExecutor
-from rclpy.node import Node
-from rclpy.parameter import Parameter, parameter_value_to_python
-from rclpy.parameter_client import AsyncParameterClient
 from rclpy.signals import SignalHandlerOptions
 from sensor_msgs.msg import Imu, JointState
 
 from ..calibration.lifting import Lifting
 from ..calibration.samples import Sampler
-from ..core.errors import ArgumentError, KrangDynamicsError
+from ..core.errors import ArgumentError
 from ..dynamics.terms import Torques
 from ..live.engine import Engine
 from ..live.messages import ImuMessage, imu_of, stamp_of, wrench_of
 from .payload_proposal import PayloadProposal
+from .remote_node import RemoteError, RemoteNode
 from .topics import INPUT
 
-DISCOVERY = 4.0  # s: nodes announce themselves every 3 s, and the first announcement may be lost
-SERVICE_TIMEOUT = 5.0  # s for an answer
-
-
-class RemoteError(KrangDynamicsError):
-    """Another node does not exist, does not answer, or refuses."""
-
-
-class RemoteParameters:
-    """The parameters of another node."""
-
-    def __init__(self, node: Node, target: str) -> None:
-        """`node` is the client; `target` is the name of the other node, by default in the same namespace."""
-        self._node, self.target = node, target
-        self._client = AsyncParameterClient(node, target)
-
-    def find(self) -> None:
-        """Wait for discovery; raise `RemoteError` if the node is not there."""
-        if not self._client.wait_for_services(DISCOVERY):
-            raise RemoteError(f'there is no node {self.target}, looked for {DISCOVERY:g} s')
-
-    def values(self, names: Sequence[str]) -> dict[str, Any]:
-        """Return the values of those parameters that the node has."""
-        answers = self._answer(self._client.get_parameters(list(names))).values
-        found = {name: parameter_value_to_python(value) for name, value in zip(names, answers, strict=False)}
-        return {name: _plain(value) for name, value in found.items() if value is not None}
-
-    def all_values(self) -> dict[str, Any]:
-        """Return the values of all parameters that the node has."""
-        return self.values(self._answer(self._client.list_parameters()).result.names)
-
-    def set(self, values: Mapping[str, Any]) -> None:
-        """Set parameters atomically, or raise `RemoteError` with the reason of the node."""
-        parameters = [Parameter(name, value=value) for name, value in values.items()]
-        result = self._answer(self._client.set_parameters_atomically(parameters)).result
-        if not result.successful:
-            raise RemoteError(f'{self.target} refuses: {result.reason}')
-
-    def _answer(self, future: Any) -> Any:
-        rclpy.spin_until_future_complete(self._node, future, timeout_sec=SERVICE_TIMEOUT)
-        if not future.done():
-            raise RemoteError(f'{self.target} does not answer within {SERVICE_TIMEOUT:g} s')
-        return future.result()
-
-
-def _plain(value: Any) -> Any:
-    return value if isinstance(value, (bool, int, float, str)) else list(value)
-
-
 SHOW = 0.2  # s between two updates of the table
-GLOBAL = (
-    'robot_file', 'robot_description', 'gravity', 'end_effectors', 'imu_joint', 'state_timeout', 'robot.gravity',
-    'base_motion', 'imu.link', 'imu.cutoff',
-)  # fmt: skip
-OF_HAND = (
-    'link', 'sense', 'moment_about', 'tool.mass', 'tool.com', 'payload.mass', 'payload.com', 'payload.inertia',
-    'sensor.frame', 'sensor.compensated', 'robot_flange', 'robot_payload.mass', 'robot_payload.com',
-)  # fmt: skip
 
 
 class Calibrator:
     """A node that subscribes, and sets parameters of the dynamics node on request. Use it in a `with`."""
 
-    def __init__(self, hand: str, target: str, ros_arguments: Sequence[str] = ()) -> None:
+    def __init__(self, target: str, ros_arguments: Sequence[str] = ()) -> None:
         """`target` is the name of the dynamics node whose parameters are read, and set to the result."""
         rclpy.init(args=list(ros_arguments), signal_handler_options=SignalHandlerOptions.NO)
         self._node = rclpy.create_node('krang_calibrate')
-        self._hand = hand
-        self._asking = rclpy.create_node('krang_calibrate_parameters')  # one of its own: callbacks ask by it too
-        self._remote = RemoteParameters(self._asking, target)
+        asking = rclpy.create_node('krang_calibrate_parameters')  # one of its own: callbacks ask by it too
+        self._asking, self._remote = asking, RemoteNode(asking, target)
 
     def __enter__(self) -> Calibrator:
         return self
@@ -106,15 +46,10 @@ class Calibrator:
         self._asking.destroy_node()
         rclpy.shutdown()
 
-    def known(self) -> dict[str, Any]:
-        """Return the parameters of the running node that a calibration needs, or raise `RemoteError`."""
+    def parameters(self) -> dict[str, Any]:
+        """Return all parameters of the running node, with its robot, or raise `RemoteError`."""
         self._remote.find()
-        return self._remote.values([*GLOBAL, *(f'{self._hand}.{key}' for key in OF_HAND)])
-
-    def all_known(self) -> dict[str, Any]:
-        """Return all parameters of the running node, or raise `RemoteError`."""
-        self._remote.find()
-        return self._remote.all_values()
+        return self._remote.with_description(self._remote.values())
 
     def commands_refusal(self) -> str:
         """Return why efforts of now show no load: the running node commands the arm, or does not answer; else ''."""
@@ -135,7 +70,7 @@ class Calibrator:
 
     def listen(self, engine: Engine, sampler: Sampler, changed: Callable[[bool], None]) -> None:
         """Collect samples until a stop signal. `changed` is called often (False), and after each sample (True)."""
-        _Subscriptions(self._node, engine, sampler, changed)
+        _Subscriptions(self._node, self._remote, engine, sampler, changed)
         self._spin(changed)
 
     def listen_to_efforts(self, engine: Engine, lifting: Lifting, changed: Callable[[bool], None]) -> None:
@@ -147,7 +82,7 @@ class Calibrator:
             changed(True)
             proposal.publish()
 
-        _EffortSubscriptions(self._node, engine, lifting, on_stand)
+        _EffortSubscriptions(self._node, self._remote, engine, lifting, on_stand)
         self._spin(changed)
 
     def _spin(self, changed: Callable[[bool], None]) -> None:
@@ -173,12 +108,17 @@ _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 class _JointSubscriptions:
     """The subscriptions that all calibrations need: they pass each message to the engine."""
 
-    def __init__(self, node: Any, engine: Engine, hand: str) -> None:
-        self._node, self._engine, self._hand = node, engine, hand
+    def __init__(self, node: Any, remote: RemoteNode, engine: Engine, hand: str) -> None:
+        self._node, self._remote, self._engine, self._hand = node, remote, engine, hand
         topics = engine.inputs.topics
-        node.create_subscription(JointState, topics.joint_states, self._on_joint_state, INPUT)
+        self._subscribe(JointState, topics.joint_states, self._on_joint_state)
         if engine.inputs.uses_imu:
-            node.create_subscription(Imu, topics.imu, self._on_imu, INPUT)
+            self._subscribe(Imu, topics.imu, self._on_imu)
+
+    def _subscribe(self, kind: type[Any], usual: str, callback: Callable[[Any], None]) -> None:
+        """Subscribe to the topic of this type that the running node uses."""
+        topic = self._remote.subscribed_topic(kind.__name__, usual)
+        self._node.create_subscription(kind, topic, callback, INPUT)
 
     def _now(self) -> int:
         return int(self._node.get_clock().now().nanoseconds)
@@ -210,10 +150,12 @@ class _JointSubscriptions:
 class _Subscriptions(_JointSubscriptions):
     """The subscriptions for a wrist sensor: each reading goes to the sampler too."""
 
-    def __init__(self, node: Any, engine: Engine, sampler: Sampler, changed: Callable[[bool], None]) -> None:
-        super().__init__(node, engine, sampler.hand.name)
+    def __init__(
+        self, node: Any, remote: RemoteNode, engine: Engine, sampler: Sampler, changed: Callable[[bool], None]
+    ) -> None:
+        super().__init__(node, remote, engine, sampler.hand.name)
         self._sampler, self._changed = sampler, changed
-        node.create_subscription(WrenchStamped, engine.inputs.topics.wrenches[self._hand], self._on_wrench, INPUT)
+        self._subscribe(WrenchStamped, engine.inputs.topics.wrenches[self._hand], self._on_wrench)
 
     def _on_wrench(self, message: WrenchStamped) -> None:
         now = self._now()
@@ -226,8 +168,10 @@ class _Subscriptions(_JointSubscriptions):
 class _EffortSubscriptions(_JointSubscriptions):
     """The subscriptions for efforts: each joint state goes to the sampler of stands too."""
 
-    def __init__(self, node: Any, engine: Engine, lifting: Lifting, on_stand: Callable[[], None]) -> None:
-        super().__init__(node, engine, lifting.hand.name)
+    def __init__(
+        self, node: Any, remote: RemoteNode, engine: Engine, lifting: Lifting, on_stand: Callable[[], None]
+    ) -> None:
+        super().__init__(node, remote, engine, lifting.hand.name)
         self._lifting, self._on_stand = lifting, on_stand
 
     def _on_torques(self, torques: Torques, now: int) -> None:

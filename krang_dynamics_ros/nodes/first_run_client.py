@@ -15,20 +15,19 @@ import numpy as np
 import rclpy
 from geometry_msgs.msg import WrenchStamped
 from rclpy.executors import SingleThreadedExecutor
-from rclpy.node import NodeNameNonExistentError
 from rclpy.parameter import Parameter
-from rclpy.qos import DurabilityPolicy, QoSProfile
 from rclpy.signals import SignalHandlerOptions
-from sensor_msgs.msg import JointState
-from std_msgs.msg import Float64MultiArray, String
+from sensor_msgs.msg import Imu, JointState
+from std_msgs.msg import Float64MultiArray
 from std_srvs.srv import SetBool
 
 from ..calibration.first_run import ArmModel, MotionRow, PushRow, RestSample
 from ..core.errors import ArgumentError, KrangDynamicsError
 from ..core.spatial import Array
 from ..live.engine import Engine, engine_of
-from ..live.messages import stamp_of, wrench_of
-from .calibrator import DISCOVERY, SERVICE_TIMEOUT, RemoteError, RemoteParameters
+from ..live.messages import ImuMessage, imu_of, stamp_of, wrench_of
+from .endpoints import DISCOVERY_TIMEOUT
+from .remote_node import SERVICE_TIMEOUT, RemoteError, RemoteNode
 from .topics import INPUT
 
 NAME = 'krang_first_run'  # by this name the dynamics node knows that it is no controller
@@ -40,7 +39,6 @@ MAX_SPEED = 0.6  # rad/s, m/s: the same for speed
 FALL_TIMEOUT = 15.0  # s: the longest ramp, the zeros after it, and a margin
 SILENCE = 0.3  # s without a command: commands are off
 RETRIES = 20  # attempts to enable, while node names and the sender are not ready
-LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
 
 
 class AbortedError(KrangDynamicsError):
@@ -54,9 +52,8 @@ class FirstRunClient:
         """`target` is the name of the dynamics node; `stop` returns whether a person stops the check."""
         rclpy.init(args=list(ros_arguments), signal_handler_options=SignalHandlerOptions.NO)
         self._node, self._stop = rclpy.create_node(NAME), stop
-        self._remote = RemoteParameters(self._node, target)
-        self._prefix = target.rpartition('/')[0] + '/' if '/' in target else ''
-        self._enable = self._node.create_client(SetBool, f'{self._prefix}effort_commands/enable')
+        self._remote = RemoteNode(self._node, target)
+        self._enable = self._node.create_client(SetBool, self._remote.name_of('effort_commands/enable'))
         self._executor = SingleThreadedExecutor()
         self.commands: list[tuple[float, Array]] = []  # s, N m: received since the last call of `run`
         self._rows: list[MotionRow] = []
@@ -81,7 +78,7 @@ class FirstRunClient:
     def connect(self) -> ArmModel:
         """Ask the node for its parameters; return the model that it computes with, or raise `RemoteError`."""
         self._remote.find()
-        self.values = self._remote.all_values()
+        self.values = self._remote.values()
         if self.values.get('use_sim_time'):
             self._node.set_parameters([Parameter('use_sim_time', value=True)])
         return self.model_with({})
@@ -89,9 +86,7 @@ class FirstRunClient:
     def model_with(self, changes: dict[str, Any]) -> ArmModel:
         """Return the model of a node with changed values of some parameters, and use it for messages."""
         self.values |= changes
-        given = dict(self.values)
-        if topic := given.pop('robot_description_topic', ''):
-            given['robot_description'] = self._description(topic)
+        given = self._remote.with_description(self.values)
         if (mode := given.get('base_motion', 'fixed')) != 'fixed':
             raise ArgumentError(f'base_motion: {mode}, must be fixed for a first run: its poses need one gravity')
         self._engine: Engine = engine_of(given)
@@ -99,21 +94,6 @@ class FirstRunClient:
         if not self._subscribed:
             self._subscribe()
         return self._model
-
-    def _description(self, topic: str) -> str:
-        texts: list[str] = []
-
-        def on_description(message: String) -> None:
-            texts.append(message.data)
-
-        subscription = self._node.create_subscription(String, self._prefix + topic, on_description, LATCHED)
-        try:
-            self._spin(DISCOVERY, lambda: bool(texts))
-        finally:
-            self._node.destroy_subscription(subscription)
-        if not texts:
-            raise RemoteError(f'no robot description on {topic} within {DISCOVERY:g} s')
-        return texts[-1]
 
     def set(self, values: dict[str, Any]) -> None:
         """Set parameters of the node, or raise `RemoteError` with its reason."""
@@ -123,31 +103,20 @@ class FirstRunClient:
 
     def _subscribe(self) -> None:
         self._subscribed = True
-        node, prefix = self._node, self._prefix
-        create, subscribed = node.create_subscription, node.get_subscriber_names_and_types_by_node
-        create(JointState, self._topic(subscribed, 'JointState', 'joint_states'), self._on_joint_state, INPUT)
+        node, remote, topics = self._node, self._remote, self._engine.inputs.topics
+        self._listen(JointState, topics.joint_states, self._on_joint_state)
         for hand in self._model.hands:
-            topic = self._topic(subscribed, 'WrenchStamped', f'wrench/{hand}')
-            create(WrenchStamped, topic, partial(self._on_wrench, hand), INPUT)
-        create(JointState, f'{prefix}torque/external', self._on_external, INPUT)
+            self._listen(WrenchStamped, topics.wrenches[hand], partial(self._on_wrench, hand))
+        if self._engine.inputs.uses_imu:
+            self._listen(Imu, topics.imu, self._on_imu)
+        node.create_subscription(JointState, remote.name_of('torque/external'), self._on_external, INPUT)
         if any(self.values.get('command_joints', ())):
-            sent = node.get_publisher_names_and_types_by_node
-            topic = self._topic(sent, 'Float64MultiArray', 'effort_commands', '_commands')
-            self._sent = create(Float64MultiArray, topic, self._on_command, 100)
+            topic = remote.sent_topic('Float64MultiArray', 'effort_commands', '_commands')
+            self._sent = node.create_subscription(Float64MultiArray, topic, self._on_command, 100)
 
-    def _topic(self, ask: Callable[[str, str], Any], kind: str, usual: str, suffix: str = '') -> str:
-        """Return the topic of a type that the node uses, also if remapped; with several, the usual name."""
-        space, _, name = self._remote.target.rpartition('/')
-        found: list[str] = []
-
-        def known() -> bool:
-            with suppress(NodeNameNonExistentError):
-                topics = ask(f'{name}{suffix}', space or self._node.get_namespace())
-                found[:] = [topic for topic, types in topics if any(text.endswith(f'/{kind}') for text in types)]
-            return bool(found)
-
-        self._spin(DISCOVERY, known)
-        return found[0] if len(found) == 1 else self._prefix + usual
+    def _listen(self, kind: type[Any], usual: str, callback: Callable[[Any], None]) -> None:
+        """Subscribe to the topic of this type that the running node uses."""
+        self._node.create_subscription(kind, self._remote.subscribed_topic(kind.__name__, usual), callback, INPUT)
 
     def _on_joint_state(self, message: JointState) -> None:
         columns = (np.asarray(message.position), np.asarray(message.velocity), np.asarray(message.effort))
@@ -159,6 +128,11 @@ class FirstRunClient:
                 dq = unknown if state.dq is None else state.dq.copy()
                 effort = unknown if state.effort is None else state.effort.copy()
                 self._rows.append(MotionRow(time.monotonic(), state.q.copy(), dq, effort))
+
+    def _on_imu(self, message: Imu) -> None:
+        with suppress(ArgumentError):
+            now = int(self._node.get_clock().now().nanoseconds)
+            self._engine.inputs.on_imu(ImuMessage(*imu_of(message), stamp_of(message), now))
 
     def _on_external(self, message: JointState) -> None:
         found = dict(zip(message.name, message.effort, strict=False))
@@ -269,7 +243,7 @@ class FirstRunClient:
             raise RemoteError(f'no commands on {topic}; remap their topic: --ros-args -r effort_commands:=...')
 
     def _ask(self, value: bool) -> tuple[bool, str]:
-        if not self._enable.wait_for_service(DISCOVERY):
+        if not self._enable.wait_for_service(DISCOVERY_TIMEOUT):
             raise RemoteError(f'there is no service {self._enable.srv_name}: is the dynamics node running?')
         future = self._enable.call_async(SetBool.Request(data=value))
         self._spin(SERVICE_TIMEOUT, future.done, stoppable=value)

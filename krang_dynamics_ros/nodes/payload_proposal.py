@@ -8,15 +8,13 @@ from typing import Any
 import numpy as np
 from geometry_msgs.msg import InertiaStamped
 from rclpy.node import Node
-from rclpy.qos import DurabilityPolicy, QoSProfile
 from std_srvs.srv import Trigger
 
 from ..calibration.lifting import Lifting
 from ..calibration.payload_by_lifting import LiftedPayload
 from ..core.errors import KrangDynamicsError
 from .diagnostics import OK, Reporter, Status
-
-LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
+from .topics import LATCHED
 
 
 class PayloadProposal:

@@ -14,7 +14,7 @@ from geometry_msgs.msg import PointStamped, WrenchStamped
 from rclpy.duration import Duration
 from rclpy.event_handler import PublisherEventCallbacks
 from rclpy.node import Node
-from rclpy.qos import QoSProfile, ReliabilityPolicy
+from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 from rclpy.qos_overriding_options import QoSOverridingOptions
 from rclpy.serialization import serialize_message
 from sensor_msgs.msg import JointState
@@ -26,6 +26,7 @@ from ..live.messages import SECOND
 
 # Best effort matches any publisher; depth ten, so that parts of a state do not replace each other.
 INPUT = QoSProfile(depth=10, reliability=ReliabilityPolicy.BEST_EFFORT)
+LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)  # the last message, for late subscribers
 OUTPUT = QoSProfile(depth=1)  # reliable: required by RViz's Effort display and most tools
 NO_MESSAGE = "bytes that are not a message of the topic's type"
 STAMP = Struct('=iI')  # serialized builtin_interfaces/Time: s, ns

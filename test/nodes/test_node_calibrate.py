@@ -14,9 +14,14 @@ import yaml
 
 pytest.importorskip('rclpy', reason='rclpy is not installed: the node cannot run')
 
+from geometry_msgs.msg import WrenchStamped
+from std_msgs.msg import String
+
 from krang_dynamics_ros import Dynamics, Robot, dynamics_of
 from krang_dynamics_ros.core.inertia import Inertia
 from krang_dynamics_ros.core.wrench import Load
+from krang_dynamics_ros.dynamics.factory import load_model
+from krang_dynamics_ros.nodes.topics import LATCHED
 
 from ..robots import ROOT
 from ..ros import PATIENCE, Client, Process, domain, environment
@@ -157,5 +162,37 @@ def test_a_recording_is_calibrated_with_the_gravity_of_the_node(robot: Robot, tm
         assert client.get('left.tool.mass') == pytest.approx(TOOL.m, rel=0.02)
         np.testing.assert_allclose(client.get('left.tool.com'), TOOL.com, atol=0.004)
         np.testing.assert_allclose(client.get('left.sensor.bias'), BIAS_OF_BAG, atol=0.15)
+        client.close()
+        assert process.end() == 0, process.output
+
+
+def test_the_robot_and_the_topics_are_those_of_the_running_node(tmp_path: Path) -> None:
+    """The robot comes by topic, in a namespace, and the sensor's topic is remapped."""
+    model = load_model('arm_2r')
+    given = ('robot_description_topic:=urdf', 'end_effectors:=[tip]', 'tip.link:=link2', 'state_timeout:=2.0')
+    names = ('__ns:=/site', 'wrench/tip:=/ft')
+    with domain() as number:
+        words = [word for text in given for word in ('-p', text)] + [word for text in names for word in ('-r', text)]
+        process = Process(number, '--ros-args', *words)
+        client = Client(number, namespace='/site')
+        client.listen('torque/gravity')
+        publisher = client.node.create_publisher(String, 'urdf', LATCHED)
+        publisher.publish(String(data=model.urdf))
+        sensor, reading = client.publisher(WrenchStamped, '/ft'), WrenchStamped()
+        command = Command(number, tmp_path, 'tip', '--node', '/site/krang_dynamics', '--samples', 'tip.csv')
+
+        def say() -> None:
+            client.send_state(model.dynamics.joint_names, [0.3, -0.2], [0.0, 0.0])
+            reading.header.stamp = client.stamp()
+            sensor.publish(reading)
+            client.spin(0.005)
+
+        def sampled() -> bool:
+            return 'sample 1 taken' in command.output or command.process.poll() is not None
+
+        client.until(sampled, say, 'a sample')
+        assert command.process.poll() is None, command.output
+        assert command.end() == 1
+        assert '1 samples are in tip.csv' in command.output
         client.close()
         assert process.end() == 0, process.output

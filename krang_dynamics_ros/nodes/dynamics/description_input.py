@@ -7,7 +7,6 @@ from typing import NamedTuple, Protocol, cast
 
 from rclpy.clock import Clock, ClockType
 from rclpy.node import Node
-from rclpy.qos import DurabilityPolicy, QoSProfile
 from rclpy.timer import Timer
 from std_msgs.msg import String
 
@@ -22,8 +21,8 @@ from ...robot.urdf_reader import read_description
 from ..diagnostics import ERROR, WARN, Status
 from ..parameters import given_to
 from ..run import Stopping
+from ..topics import LATCHED
 
-LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
 LOOK = 0.02  # s, period of the check whether commands have ended
 INSTEAD = ('robot_file', 'robot_description')
 

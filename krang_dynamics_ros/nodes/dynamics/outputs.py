@@ -6,7 +6,6 @@ from collections.abc import Iterator
 
 from rclpy.node import Node
 from rclpy.parameter import Parameter
-from rclpy.qos import DurabilityPolicy, QoSProfile
 from std_msgs.msg import Bool, String
 from std_srvs.srv import SetBool
 
@@ -17,7 +16,7 @@ from ...dynamics.hand_wrenches import HandWrenchEstimate
 from ...dynamics.terms import TERMS, Torques
 from ...live.engine import Engine
 from ..diagnostics import OK, WARN, Status
-from ..topics import NumbersTopic, PointTopic, Topic, TorqueTopic, WrenchTopic
+from ..topics import LATCHED, NumbersTopic, PointTopic, Topic, TorqueTopic, WrenchTopic
 from .command_output import CommandOutput
 from .support_topics import SupportTopics
 
@@ -147,9 +146,6 @@ def _send(topic: Topic, value: bool) -> None:
     if topic.has_subscriber:
         topic.message.data = value
         topic.publish()
-
-
-LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
 
 
 class DynamicsOutputs:

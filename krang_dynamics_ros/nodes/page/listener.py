@@ -11,7 +11,7 @@ import rclpy
 from diagnostic_msgs.msg import DiagnosticArray
 from geometry_msgs.msg import WrenchStamped
 from rclpy.node import Node
-from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
+from rclpy.qos import QoSProfile, ReliabilityPolicy
 from sensor_msgs.msg import JointState
 from std_msgs.msg import String
 
@@ -25,6 +25,7 @@ from ...live.wrenches import Sense, WrenchInput
 from ...page.snapshot import LEVELS, LatestMessages, Line
 from ...page.torques import ALWAYS, OBSERVED
 from ..endpoints import publishers
+from ..topics import LATCHED
 from .clients import HandSensor
 
 
@@ -115,7 +116,6 @@ class HealthListener:
 
 
 TOPIC = 'robot_description'
-LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
 
 
 class DescriptionListener:
