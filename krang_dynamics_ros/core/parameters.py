@@ -148,9 +148,12 @@ def _yaml(value: Any) -> str:
 class Settings:
     """Values by parameter name. A set of changes is accepted or refused as a whole."""
 
-    def __init__(self, given: Mapping[str, Any] | None = None) -> None:
-        """Create settings; `given` are values that replace defaults."""
-        self._given = dict(given or {})
+    def __init__(
+        self, given: Mapping[str, Any] | None = None, initial: Callable[[ParameterSpec], Any] | None = None
+    ) -> None:
+        """Create settings; `given` are values that replace defaults, or `initial` returns the first value of each."""
+        values = dict(given or {})
+        self._initial = initial or (lambda spec: values.get(spec.name, spec.default))
         self._specs: dict[str, ParameterSpec] = {}
         self._values: dict[str, Any] = {}
         self._checks: list[Callable[[Mapping[str, Any]], None]] = []
@@ -165,9 +168,6 @@ class Settings:
             self._specs[spec.name] = spec
         self._values |= values
         return values
-
-    def _initial(self, spec: ParameterSpec) -> Any:
-        return self._given.get(spec.name, spec.default)
 
     def __getitem__(self, name: str) -> Any:
         return self._values[name]

@@ -61,10 +61,10 @@ class NodeSettings(Settings):
     """Settings that are ROS parameters of a node."""
 
     def __init__(self, node: Node) -> None:
-        super().__init__()
+        super().__init__(initial=self._declared)
         self._node = node
 
-    def _initial(self, spec: ParameterSpec) -> Any:
+    def _declared(self, spec: ParameterSpec) -> Any:
         return self._node.declare_parameter(spec.name, spec.default, descriptor(spec)).value
 
     def follow(self) -> None:

@@ -16,11 +16,30 @@ from rclpy.node import Node
 from rclpy.parameter import Parameter
 from sensor_msgs.msg import JointState
 
+from krang_dynamics_ros.dynamics.factory import load_model
+from krang_dynamics_ros.live import parameters
 from krang_dynamics_ros.live.engine import engine_of
 from krang_dynamics_ros.nodes.dynamics.inputs import DynamicsInputs
+from krang_dynamics_ros.nodes.parameters import NodeSettings
 from krang_dynamics_ros.nodes.topics import Topic
 
 from ..ros import PATIENCE, domain
+
+
+def test_parameters_that_a_node_was_started_with_reach_its_settings() -> None:
+    with domain() as number:
+        context = Context()
+        rclpy.init(context=context, domain_id=number)
+        given = [Parameter('gravity', value=[0.0, 0.0, -1.6])]
+        node = rclpy.create_node('moon', context=context, parameter_overrides=given)
+        settings = NodeSettings(node)
+        settings.declare(parameters.settings(load_model('arm_2r')))
+        settings.follow()
+        assert settings['gravity'] == [0.0, 0.0, -1.6]
+        node.set_parameters([Parameter('gravity', value=[0.0, 0.0, -3.7])])
+        assert settings['gravity'] == [0.0, 0.0, -3.7]
+        node.destroy_node()
+        rclpy.shutdown(context=context)
 
 
 @pytest.fixture
