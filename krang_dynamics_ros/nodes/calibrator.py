@@ -22,7 +22,7 @@ from ..dynamics.terms import Torques
 from ..live.engine import Engine
 from ..live.messages import ImuMessage, imu_of, stamp_of, wrench_of
 from .payload_proposal import PayloadProposal
-from .remote_node import RemoteError, RemoteNode
+from .remote import RemoteError, RemoteNode
 from .topics import INPUT
 
 SHOW = 0.2  # s between two updates of the table

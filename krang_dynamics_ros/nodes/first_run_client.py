@@ -27,7 +27,7 @@ from ..core.spatial import Array
 from ..live.engine import Engine, engine_of
 from ..live.messages import ImuMessage, imu_of, stamp_of, wrench_of
 from .endpoints import DISCOVERY_TIMEOUT
-from .remote_node import SERVICE_TIMEOUT, RemoteError, RemoteNode
+from .remote import SERVICE_TIMEOUT, RemoteError, RemoteNode
 from .topics import INPUT
 
 NAME = 'krang_first_run'  # by this name the dynamics node knows that it is no controller
