@@ -60,10 +60,10 @@ def start(port: int) -> dict[str, Running]:
 
 def watch(processes: dict[str, Running], minutes: float) -> None:
     """Print a line every ten seconds, and the sum at the end."""
-    heard, executor = LatestMessages(), EventsExecutor()
-    executor.add_node(heard.node)
+    listener, executor = LatestMessages(), EventsExecutor()
+    executor.add_node(listener.node)
     _spin(executor, 5.0)
-    heard.count()
+    listener.count()
     begin = {name: cpu_seconds(process.pid) for name, process in processes.items()}
     since, states, lost = time.monotonic(), 0, 0
     print(
@@ -71,7 +71,7 @@ def watch(processes: dict[str, Running], minutes: float) -> None:
     )
     while (passed := time.monotonic() - since) < minutes * 60:
         _spin(executor, STEP)
-        more, gone = heard.count()
+        more, gone = listener.count()
         states, lost, passed = states + more, lost + gone, time.monotonic() - since
         shares = {n: 100 * (cpu_seconds(p.pid) - begin[n]) / passed for n, p in processes.items()}
         each = ''.join(f'{shares[n]:>11.1f} % {resident(p.pid):>5.0f} MB' for n, p in processes.items())

@@ -29,7 +29,7 @@ from .process import Running, cpu_seconds, resident
 RATE = 1000  # Hz
 THREE = ('gravity', 'coriolis', 'friction')
 EXTERNAL = ('external', 'wrench/left/estimated', 'wrench/right/estimated')
-BENT = np.array([0.1, 0.6, 0.1, *[0.3, -0.5, 0.2, -0.9, 0.1, -0.4, 0.0] * 2])  # rad; both wrenches can be told here
+BENT = np.array([0.1, 0.6, 0.1, *[0.3, -0.5, 0.2, -0.9, 0.1, -0.4, 0.0] * 2])  # rad; both wrenches can be computed here
 TERMS = ('gravity', 'coriolis', 'friction', 'wrench', 'total')
 
 
@@ -88,9 +88,9 @@ class Client(Node):
         for topic in case.topics:
             case.received.setdefault(topic, 0)
             kind, name = (WrenchStamped, topic) if topic.startswith('wrench/') else (JointState, f'torque/{topic}')
-            self.create_subscription(kind, name, partial(self._heard, topic), 100)
+            self.create_subscription(kind, name, partial(self._on_result, topic), 100)
 
-    def _heard(self, topic: str, message: JointState | WrenchStamped) -> None:
+    def _on_result(self, topic: str, message: JointState | WrenchStamped) -> None:
         now, stamp = time.perf_counter_ns(), message.header.stamp
         began = self._began.get(stamp.sec * 10**9 + stamp.nanosec)
         if began is None:

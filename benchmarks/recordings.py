@@ -29,16 +29,16 @@ STATES = 60_000  # a minute at 1 kHz
 def loop(path: Path, out: Path, dynamics: Dynamics, schema: pa.Schema) -> None:
     """Do in Python, state by state, what `process` does: the same bag, the same terms, the same table."""
     stamps: list[int] = []
-    told: list[tuple[np.ndarray, ...]] = []
+    states: list[tuple[np.ndarray, ...]] = []
     with Reader(path) as reader:
         for _, _, raw in reader.messages():
             message: Any = TYPES.deserialize_cdr(raw, JOINT_STATE)
             stamps.append(message.header.stamp.sec * 10**9 + message.header.stamp.nanosec)
-            told.append((message.position, message.velocity, message.effort))
+            states.append((message.position, message.velocity, message.effort))
     instant = (np.array(stamps) - stamps[0]) * 1e-9
-    spline = smoothing_spline(instant, np.array([q for q, _, _ in told]), Job.cutoff)  # all at once
+    spline = smoothing_spline(instant, np.array([q for q, _, _ in states]), Job.cutoff)  # all at once
     rows: list[np.ndarray] = []
-    for (q, dq, effort), x, v, a in zip(told, *(spline(instant, order) for order in range(3)), strict=True):
+    for (q, dq, effort), x, v, a in zip(states, *(spline(instant, order) for order in range(3)), strict=True):
         terms = dynamics.Q(q), dynamics.coriolis_torque(q, dq), dynamics.friction_torque(dq), np.zeros_like(q)
         inertia = dynamics.A(x) @ a
         model = inertia + dynamics.Q(x) + dynamics.coriolis_torque(x, v) + dynamics.friction_torque(v)
