@@ -206,9 +206,9 @@ def test_the_slope_on_the_model_says_sign_and_unit() -> None:
     assert 'another unit' in found['milli'].suspicion
 
 
-@pytest.mark.parametrize('portion', [10**6, 60])
+@pytest.mark.parametrize(('portion', 'parts'), [(10**6, 0), (60, 5)])
 def test_a_summary_says_what_is_assumed_and_what_contradicts(
-    portion: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    portion: int, parts: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(portions, 'PORTION_SIZE', portion)
 
@@ -226,6 +226,7 @@ def test_a_summary_says_what_is_assumed_and_what_contradicts(
     fault = 'The velocity of theta2 is 2 times the rate of change of its position, must be 1.'
     assert fault in [*summary.suspected_faults]
     assert 'Assumed: effort_source motor' in (tmp_path / 'out' / 'report.html').read_text()
+    assert len([*(tmp_path / 'out').rglob('part-*.parquet')]) == parts
 
 
 class TestBroken:

@@ -9,6 +9,7 @@ import pytest
 
 from krang_dynamics_ros.core.errors import KrangDynamicsError
 from krang_dynamics_ros.recordings.derivatives import Smoothed
+from krang_dynamics_ros.recordings.formats import open_source
 from krang_dynamics_ros.recordings.joint_recording import read_recording
 from krang_dynamics_ros.recordings.recording import Recording, RecordingError, motion_only
 from krang_dynamics_ros.recordings.table import write_csv
@@ -223,3 +224,17 @@ def test_a_stamp_from_another_clock_is_refused_before_it_takes_all_memory() -> N
         RecordingError, match=r'time goes from 19\.98 s to 1700000000 s in one row, must be 3600 s at most'
     ):
         Smoothed(recording_of(late, q), cutoff=5.0)
+
+
+def test_time_of_a_table_is_that_of_the_file_and_stamps_count_from_the_first(tmp_path: Path) -> None:
+    (tmp_path / 'time.csv').write_text('time,a.position\n5,1\n5.5,2\n')
+    (tmp_path / 'stamp.csv').write_text('stamp,a.position\n5000000000,1\n5500000000,2\n')
+    assert read_recording(tmp_path / 'time.csv').time.tolist() == [5.0, 5.5]
+    assert read_recording(tmp_path / 'stamp.csv').time.tolist() == [0.0, 0.5]
+
+
+def test_runs_end_before_the_end_that_was_asked_for(tmp_path: Path) -> None:
+    (tmp_path / 'table.csv').write_text('time,a.position\n' + ''.join(f'{k},{k}\n' for k in range(5)))
+    with open_source(tmp_path / 'table.csv') as source:
+        runs = list(source.runs(source.topics(()), 10**9, 3 * 10**9))
+    assert [q for run in runs for q in run.position[:, 0]] == [1.0, 2.0]
