@@ -36,7 +36,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     add(
         '--base-link', default='', metavar='LINK', help='link of the URDF that does not move; joints below it are fixed'
     )
-    add('--recording', type=Path, metavar='BAG', help='bag of this arm, from `krang record` or `ros2 bag record`')
+    help_ = 'recording of this arm, as from `krang record` or `ros2 bag record`'
+    add('--recording', type=Path, metavar='RECORDING', help=help_)
     add(
         '--joint-states',
         default='',

@@ -31,7 +31,7 @@ MIN_RATE = 50.0  # Hz
 class RecordedArm:
     """Properties of an arm from a recording."""
 
-    topic: str
+    topic: str  # of the joint states; '': the recording has no topics
     adaptation: Adaptation
     sign: float = 1.0  # of effort, relative to the model
     findings: tuple[str, ...] = ()
@@ -41,7 +41,7 @@ class RecordedArm:
 class _Rows:
     """The joint states of a recording, and the names of all joints in them."""
 
-    topic: str
+    topic: str  # '': none, as in a table
     messages: list[JointStateMessage] = field(default_factory=list)
     names: dict[str, None] = field(default_factory=dict)
 
@@ -54,7 +54,7 @@ class _Rows:
 
 
 def recorded_arm(path: Path, robot: Robot, joint_states: str = '') -> RecordedArm:
-    """Return the properties of a robot, given by its URDF, from a bag."""
+    """Return the properties of a robot, given by its URDF, from a recording."""
     rows = _read(path, joint_states)
     changes = named_as(robot, [*rows.names])
     here = Adaptation(changes.prefix, changes.names).of_robot(robot)
@@ -73,13 +73,14 @@ def recorded_arm(path: Path, robot: Robot, joint_states: str = '') -> RecordedAr
 def _read(path: Path, joint_states: str) -> _Rows:
     with open_source(path) as source:
         topics = source.topics((), joint_states)
-        rows = _Rows(topics.joint_states)
+        in_bag = topics.joint_states in source.contents.of_kind('joint_states')
+        rows = _Rows(topics.joint_states if in_bag else '')
         for message in source.messages(topics):
             if isinstance(message, JointStateMessage):
                 rows.messages.append(message)
                 rows.names |= dict.fromkeys(message.names)
     if not rows.messages:
-        raise RecordingError(f'{path}: {rows.topic} has no joint states, must have some')
+        raise RecordingError(f'{path}: {rows.topic or "it"} has no joint states, must have some')
     return rows
 
 
@@ -123,7 +124,8 @@ def _slopes(robot: Robot, rows: _Rows) -> dict[str, float]:
 
 def _findings(path: Path, rows: _Rows, missing: Sequence[Joint], slopes: Mapping[str, float]) -> Iterator[str]:
     slow = f'; below {MIN_RATE:g} per second commands step and external torques lag' if rows.rate < MIN_RATE else ''
-    yield f'{path.name}: {len(rows.messages)} joint states on {rows.topic}, {rows.rate:.1f} per second{slow}'
+    topic = f' on {rows.topic}' if rows.topic else ''
+    yield f'{path.name}: {len(rows.messages)} joint states{topic}, {rows.rate:.1f} per second{slow}'
     if missing:
         yield f'{path.name}: does not contain {listed([joint.name for joint in missing])}'
     if not slopes:

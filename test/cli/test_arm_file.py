@@ -14,6 +14,8 @@ from krang_dynamics_ros.cli import check, excite, new_arm, predict, process
 from krang_dynamics_ros.cli.arm_option import ArmFile, arm_beside, read_arm_file, write_arm_beside
 from krang_dynamics_ros.core.errors import ArgumentError
 from krang_dynamics_ros.live.parameter_file import read_arm, unknown_parameters
+from krang_dynamics_ros.recordings.joint_recording import read_recording
+from krang_dynamics_ros.recordings.table import write_csv
 from krang_dynamics_ros.robot.known_arms import known_arm
 from krang_dynamics_ros.robot.robot_file import load_robot
 
@@ -113,6 +115,14 @@ class TestRecording:
         assert '1500 joint states on /arm/joint_states, 250.0 per second' in out
         assert 'sign and unit are right, gravity is included' in out
         assert arm.values['joint_states_topic'] == '/arm/joint_states'
+
+    def test_a_table_names_no_topic(self, capsys: pytest.CaptureFixture[str]) -> None:
+        recording = read_recording(recorded(scale=-1.0))
+        write_csv(recording, 'table.csv')
+        arm = made(ARM, '--recording', 'table.csv')
+        assert arm.values['joint_states_topic'] == 'joint_states'
+        assert arm.values['joints.theta1.effort_scale'] == -1.0
+        assert 'table.csv: 1500 joint states, 250.0 per second' in capsys.readouterr().out
 
     def test_a_turned_sign_is_found(self, capsys: pytest.CaptureFixture[str]) -> None:
         arm = made(ARM, '--recording', str(recorded(scale=-1.0)))
