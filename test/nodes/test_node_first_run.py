@@ -156,6 +156,41 @@ def test_an_arm_with_faults_is_checked_and_its_file_corrected(
     assert again.end() == 0, again.output
 
 
+def test_the_joint_of_an_imu_is_known(number: int, robot: Robot, dynamics: Dynamics, tmp_path: Path) -> None:
+    process = Process(number, '--ros-args', '-p', 'imu_joint:=q_imu', '-p', 'state_timeout:=2.0')
+    client = Client(number)
+    client.listen('torque/gravity')
+    client.ready()
+    q, others = np.zeros(robot.n), [k for k, name in enumerate(robot.joint_names) if name != 'q_imu']
+    names = [robot.joint_names[k] for k in others]
+
+    def say() -> None:
+        client.send_imu((1.0, 0.0, 0.0, 0.0))
+        client.send_state(names, q[others], 0 * q[others], effort=dynamics.Q(q)[others])
+        client.spin(0.005)
+
+    talk = Conversation(number, tmp_path, '-o', 'found.yaml', '--steps', 'rest')
+    talk.answer(client, 'Check rest', 'y', say)
+    talk.answer(client, 'Which axis of', 'down', say)
+    talk.answer(client, 'Which axis of', '', say)
+    talk.answer(client, 'Pose 1 of 3', '', say)
+    talk.wait(client, 'Pose 2 of 3', say)
+    talk.process.send_signal(signal.SIGINT)
+    talk.end(client, say)
+    client.close()
+    assert process.end() == 0, process.output
+
+
+def test_a_base_that_moves_is_refused(number: int, tmp_path: Path) -> None:
+    process = Process(number, '--ros-args', '-p', 'base_motion:=orientation', '-p', 'imu.link:=R0')
+    client = Client(number)
+    talk = Conversation(number, tmp_path, '-o', 'found.yaml', '--steps', 'rest')
+    talk.wait(client, 'base_motion: orientation, must be fixed for a first run')
+    assert talk.end(client) == 2
+    client.close()
+    assert process.end() == 0, process.output
+
+
 JOINTS = ('q_4l', 'q_7l')
 
 
