@@ -180,7 +180,8 @@ class StateChecks:
 
     def _begin(self) -> None:
         n = len(self._joint_names)
-        # Since the position last changed: time, s, and travel that the velocities say.
+        # Since the position last changed: time, s, and travel that the velocities say. Beyond the window, older travel
+        # fades: a joint that stood for an hour is no less watched.
         self._still_time, self._still_travel = np.zeros((2, n))
         # In the present window: time, s, and travel by positions and by velocities.
         self._elapsed, self._by_positions, self._by_velocities = np.zeros((3, n))
@@ -205,8 +206,10 @@ class StateChecks:
         goes_on = np.isfinite(moved) & (dt <= WINDOW)
         moved, expected = np.where(goes_on, moved, 0.0), np.where(goes_on, dq * dt, 0.0)
         still = goes_on & (moved == 0)
-        self._still_time[ours] = np.where(still, self._still_time[ours] + dt, 0.0)
-        self._still_travel[ours] = np.where(still, self._still_travel[ours] + np.nan_to_num(expected), 0.0)
+        seconds = np.where(still, self._still_time[ours] + dt, 0.0)
+        travel = np.where(still, self._still_travel[ours] + np.nan_to_num(expected), 0.0)
+        self._still_time[ours] = np.minimum(seconds, WINDOW)
+        self._still_travel[ours] = travel * (WINDOW / np.maximum(seconds, WINDOW))
         self._add_to_window(ours, moved, expected, np.where(goes_on, self._elapsed[ours] + dt, 0.0))
 
     def _add_to_window(self, ours: NDArray[np.intp], moved: Array, expected: Array, elapsed: Array) -> None:

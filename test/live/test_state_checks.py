@@ -248,6 +248,15 @@ def test_positions_that_stand_while_velocities_move_are_a_fault(robot: Robot) ->
     assert robot.fault(5400) == ''
 
 
+def test_a_position_that_freezes_after_a_long_standstill_is_found_as_soon(robot: Robot) -> None:
+    robot.checks.watching = True
+    for k in range(0, 60_000, 10):
+        robot.send(5000 + k, a=0.5, dq={'a': 0.0})
+    for k in range(0, 300, 10):
+        robot.send(65_000 + k, a=0.5, dq={'a': 0.5})
+    assert 'a: its position is constant for 0.2 s while its velocity is 0.' in robot.fault(65_290)
+
+
 @pytest.mark.parametrize(('name', 'odd'), [('a', 1.0), ('a', -1.0), ('d', 0.2)])
 def test_velocities_that_contradict_positions_are_a_warning_that_names_the_joint(
     robot: Robot, name: str, odd: float
