@@ -18,7 +18,10 @@ GALLERY = (ROOT / 'docs' / 'gallery.md').read_text()
 QUESTIONS = {  # of users, and the word that their answer must have
     'rate': '1000 Hz', 'close a loop': 'ros2_control', 'node dies': 'zero', 'good error': '0.1', 'sign': 'effort_scale',
     'amperes': 'N m per ampere', 'payload': 'payload/<hand>', 'grippers': 'mimic', "link's axes": 'URDF',
-    'floating': 'base_link', 'distributions': 'Jazzy', 'library alone': 'pip install .', 'cite': 'CITATION.cff',
+    'floating': 'base_link',
+    'compensate gravity': 'robot.adds', 'first joint zero': 'parallel', 'wrong masses': 'identification.md',
+    'another library': 'krang check', 'distributions': 'Jazzy',
+    'library alone': 'pip install .', 'cite': 'CITATION.cff',
 }  # fmt: skip
 PERMITTED = {'Apache-2.0', 'BSD', 'BSD-3-Clause'}
 
