@@ -24,9 +24,10 @@ from krang_dynamics_ros.robot.robot_file import load_robot
 
 from ..real_recordings import shared
 
-pytestmark = [pytest.mark.slow, pytest.mark.long]
+pytestmark = pytest.mark.slow
 DEGREES = 180 / np.pi
 RIGHT = 0.9  # of the mutations
+TWICE = ('units', 'gravity')  # kinds of which the short run has two cases
 UR10E_DRIVES = (14.87, 13.26, 11.13, 10.62, 11.03, 11.47)  # N m/A
 LOAD = ('load', 'panda_link7')
 
@@ -160,18 +161,45 @@ def cases_of_order(robot: Robot, recording: Recording) -> Iterator[Case]:
             yield Case(title, lambda j=j, c=columns: (robot, scaled(recording, c, -1, j)), ('turned', 'sign'), name)
 
 
-@pytest.mark.parametrize('name', ARMS)
-def test_the_right_finding_comes_first_in_9_of_10_spoilt_recordings(name: str) -> None:
+def wrongly_examined(name: str, chosen: Callable[[list[Case]], list[Case]]) -> tuple[list[Case], list[Case]]:
+    """Examine chosen recordings of an arm; return them, and those whose first finding is not the right one."""
     robot, recording = arm(*ARMS[name])
-    wrong, all_cases = {}, [*cases(name, robot, recording)]
-    for case in all_cases:
+    examined, wrong = chosen([*cases(name, robot, recording)]), []
+    for case in examined:
         findings = examine(*case.make()).findings
         if not case.is_right(findings):
-            wrong[case.name] = [str(finding)[:150] for finding in findings[:2]]
-    table = '\n'.join(f'{case}: {found}' for case, found in wrong.items())
-    print(f'{name}: {len(all_cases) - len(wrong)} of {len(all_cases)} right; wrong:\n{table}')  # noqa: T201 (seen with -rP)
-    assert 'intact' not in wrong
-    assert len(wrong) <= (1 - RIGHT) * len(all_cases), table
+            wrong.append(case)
+            print(f'{case.name}: {[str(finding)[:150] for finding in findings[:2]]}')  # noqa: T201 (seen with -rP)
+    print(f'{name}: {len(examined) - len(wrong)} of {len(examined)} right')  # noqa: T201
+    assert examined[0].name == 'intact'
+    assert examined[0] not in wrong
+    return examined, wrong
+
+
+def sampled(of: list[Case], first: int) -> list[Case]:
+    """Return the intact case, and one or two of each kind, from a place on that differs by arm."""
+    kinds: dict[tuple[str, ...], list[Case]] = {}
+    for case in of[1:]:
+        kinds.setdefault(case.kinds, []).append(case)
+    found = [of[0]]
+    for kind, cases in kinds.items():
+        count = 2 if {*kind} & {*TWICE} else 1
+        found += [cases[(first + k * len(cases) // 2) % len(cases)] for k in range(count)]
+    return found
+
+
+@pytest.mark.parametrize('name', ARMS)
+def test_the_right_finding_comes_first_in_a_sample_of_spoilt_recordings(name: str) -> None:
+    """Of every kind, so that none is lost; a joint that is turned altogether does not show on every arm."""
+    _, wrong = wrongly_examined(name, lambda of: sampled(of, [*ARMS].index(name)))
+    assert not [case.name for case in wrong if 'turned' not in case.kinds]
+
+
+@pytest.mark.long
+@pytest.mark.parametrize('name', ARMS)
+def test_the_right_finding_comes_first_in_9_of_10_spoilt_recordings(name: str) -> None:
+    examined, wrong = wrongly_examined(name, lambda of: of)
+    assert len(examined) - len(wrong) >= RIGHT * len(examined), [case.name for case in wrong]
 
 
 def test_an_upright_file_of_an_arm_on_a_wall_is_found() -> None:
