@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 from ...core.errors import MAX_LISTED
 from ...core.spatial import Array
@@ -63,21 +63,9 @@ class DynamicsHealth:
     def _joint_states(self, elapsed: float) -> Status:
         states, now = self._inputs.states, self._now()
         missing = states.missing(now)
-        fresh = self._newly_refused('joint states', states.refusals.count)
         count = self._inputs.joint_state_count
         rate, self._received = (count - self._received) / elapsed, count
-        repeated, self._repeated = states.repeated - self._repeated, states.repeated
-        level, message = OK, 'all joints are known'
-        if missing:
-            names = ', '.join(missing[:5]) + (', ...' if len(missing) > 5 else '')
-            known = f'{len(missing)} of {len(states.joint_names)} joints are not known'
-            why = f'; {repeated} messages had stamps that do not advance' if repeated else ''
-            level, message = ERROR, f'no torque: {known}: {names}{why}'
-        elif fresh:
-            level, message = WARN, f'{fresh} messages refused: {states.refusals.reason}'
-        elif not states.moving:
-            level, message = WARN, 'no velocities: no Coriolis and no friction torque'
-        return Status('joint states', level, message, {
+        return Status('joint states', *self._joint_level(missing), {
             'rate (Hz)': f'{rate:.1f}',
             'age of the oldest joint (s)': age(now, states.oldest_arrival),
             'missing or stale': ', '.join(missing),
@@ -89,6 +77,22 @@ class DynamicsHealth:
             'in parts': 'yes' if states.alignment.active else 'no',
             'behind the newest stamp': ', '.join(states.delayed_joints()),
         })  # fmt: skip
+
+    def _joint_level(self, missing: Sequence[str]) -> tuple[bytes, str]:
+        """Return level and message of the joint states since the last call; `missing` are joints without data."""
+        states = self._inputs.states
+        fresh = self._newly_refused('joint states', states.refusals.count)
+        repeated, self._repeated = states.repeated - self._repeated, states.repeated
+        if missing:
+            names = ', '.join(missing[:5]) + (', ...' if len(missing) > 5 else '')
+            known = f'{len(missing)} of {len(states.joint_names)} joints are not known'
+            why = f'; {repeated} messages had stamps that do not advance' if repeated else ''
+            return ERROR, f'no torque: {known}: {names}{why}'
+        if fresh:
+            return WARN, f'{fresh} messages refused: {states.refusals.reason}'
+        if not states.moving:
+            return WARN, 'no velocities: no Coriolis and no friction torque'
+        return OK, 'all joints are known'
 
     def _base(self, base: BaseInput) -> Status:
         fresh, why = self._newly_refused('base motion', base.refusals.count), self._inputs.base_fault(self._now())
@@ -103,8 +107,8 @@ class DynamicsHealth:
             'effective gravity (m/s^2)': '' if motion is None else _three(motion.gravity),
             'angular velocity (rad/s)': '' if motion is None else _three(motion.angular_velocity),
             'angular acceleration (rad/s^2)': '' if motion is None else _three(motion.angular_acceleration),
-            'refused in all': base.refusals.count,
-            'refused last because': base.refusals.reason,
+            'refused': base.refusals.count,
+            'last refusal': base.refusals.reason,
         })  # fmt: skip
 
     def _wrench(self, hand: WrenchInput) -> Status:
