@@ -88,12 +88,19 @@ def play(
                     return 1
                 if recording:
                     recording.check()
-                following = Following(trajectory, args.tolerance)
-                if why := player.play(trajectory, drive, following.fault, keys.pressed):
-                    say_error(f'stopped: {why}')
+                if not _played(player, drive, keys, trajectory, args.tolerance):
                     return 1
             say(f'played at {speed:g} of its speed', flush=True)
     return 0
+
+
+def _played(player: Player, drive: Drive, keys: Keys, trajectory: Trajectory, tolerance: float) -> bool:
+    """Play a trajectory; return whether it was played to its end, after a message if not."""
+    following = Following(trajectory, tolerance)
+    why = player.play(trajectory, drive, following.fault, keys.pressed)
+    if why:
+        say_error(f'stopped: {why}')
+    return not why
 
 
 def _way(

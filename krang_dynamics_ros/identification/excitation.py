@@ -236,6 +236,7 @@ def _dry_friction(joint: Joint) -> float:
 STIFFNESS, DAMPING = 400.0, 40.0  # 1/s^2 and 1/s, of the controller's error: critical, settled within half a second
 LEAD = 0.5  # s, left out at both ends: near rest the friction is not determined
 ENCODER = 1e-5  # rad or m, resolution of a position
+REPORT_EVERY = 1000  # steps
 
 
 def run(
@@ -256,7 +257,20 @@ def run(
     steps = (round(duration * rate) + 2 * lead) * between
     instants = np.asarray(np.arange(steps + 1) * h, dtype=float)
     q, dq, _ = excitation.from_rest_to_rest(instants, steps * h)
-    simulation = Simulation(robot, q[0])
+    position, effort = _followed(robot, q, dq, h, progress)
+    rows = slice(lead * between, steps - lead * between, between)
+    time, position, effort = instants[rows], position[rows], effort[rows]
+    rng = np.random.default_rng(seed)
+    effort = effort + noise * effort.std(axis=0) * rng.normal(size=effort.shape)
+    rounded = np.asarray(np.round(position / ENCODER) * ENCODER, dtype=float)
+    return Recording('simulated', robot.joint_names, time - time[0], rounded, None, effort)
+
+
+def _followed(
+    robot: Robot, q: Array, dq: Array, h: float, progress: Callable[[str], None] | None
+) -> tuple[Array, Array]:
+    """Return positions and efforts (steps, n) of a simulated robot that follows q and dq (steps + 1, n), step h (s)."""
+    simulation, steps = Simulation(robot, q[0]), len(q) - 1
     dry = PreslidingState(simulation.dynamics.friction)
     position, effort = np.zeros((2, steps, robot.n))
     for k in range(steps):
@@ -265,14 +279,9 @@ def run(
         effort[k] = _torque(simulation, acceleration, dq[k + 1], dry.move(q[k + 1]))
         simulation.step(effort[k], h=h)
         position[k] = simulation.q
-        if progress and k % (100 * between) == 0:
+        if progress and k % REPORT_EVERY == 0:
             progress(f'simulated: {k * h:.0f} of {steps * h:.0f} s')
-    rows = slice(lead * between, steps - lead * between, between)
-    time, position, effort = instants[rows], position[rows], effort[rows]
-    rng = np.random.default_rng(seed)
-    effort = effort + noise * effort.std(axis=0) * rng.normal(size=effort.shape)
-    rounded = np.asarray(np.round(position / ENCODER) * ENCODER, dtype=float)
-    return Recording('simulated', robot.joint_names, time - time[0], rounded, None, effort)
+    return position, effort
 
 
 def _torque(simulation: Simulation, acceleration: Array, dq: Array, z: Array) -> Array:

@@ -356,10 +356,7 @@ class JointTracker(JointStates):
             return None
         if any(x.shape[1] not in (0, len(names)) for x in columns):
             return None
-        numbers = np.full((3, len(stamp), len(self.joint_names)), np.nan)
-        for column, values in zip(numbers, columns, strict=True):
-            if values.shape[1]:
-                column[:, layout.ours] = values[:, layout.theirs]
+        numbers = self._in_our_order(layout, columns)
         q, dq, effort = numbers
         effort[~(np.abs(effort) <= MAX_QUANTITY)] = np.nan
         good = (np.abs(q) <= MAX_QUANTITY).all(axis=1) & ~(np.abs(dq) > MAX_QUANTITY).any(axis=1)
@@ -370,16 +367,27 @@ class JointTracker(JointStates):
         if not rows:
             return None
         if self._derives(layout):
-            velocity = self.velocity.copy()
-            for k in range(rows):
-                velocity = next_velocity(velocity, moved[k], seconds[k], self.velocity_cutoff, self.timeout)
-                dq[k] = velocity
+            self._derive(dq[:rows], moved, seconds)
         self._refused.forget()
         self.timeline.advance(int(stamp[:rows].max()), int(now[:rows].max()))
         ours = layout.ours
         last = q[rows - 1, ours], dq[rows - 1, ours], effort[rows - 1, ours]
         self._put(layout, last, int(stamp[rows - 1]), int(now[rows - 1]))
         return numbers[:, :rows]
+
+    def _in_our_order(self, layout: Layout, columns: Columns) -> Array:
+        """Return columns (m, k) of messages as (3, m, n), in the order of the robot; NaN where they have no numbers."""
+        numbers = np.full((3, len(columns[0]), len(self.joint_names)), np.nan)
+        for column, values in zip(numbers, columns, strict=True):
+            if values.shape[1]:
+                column[:, layout.ours] = values[:, layout.theirs]
+        return numbers
+
+    def _derive(self, dq: Array, moved: Array, seconds: Array) -> None:
+        """Write the velocities that positions give into dq (m, n), from the steps to them and their duration (s)."""
+        velocity = self.velocity
+        for k in range(len(dq)):
+            velocity = dq[k] = next_velocity(velocity, moved[k], seconds[k], self.velocity_cutoff, self.timeout)
 
     def _advance(self, stamp: Times, now: Times) -> NDArray[np.bool_]:
         """Return which messages (m) have an advancing stamp and an arrival that is not far back."""

@@ -88,6 +88,17 @@ class SimulatorNode(Node):
         self._values.follow()
 
     def _simulated_robot(self) -> SimulatedRobot:
+        values, simulation = self._values, self._new_simulation()
+        self._add_friction(simulation)
+        self._set_start(simulation)
+        timeout, brakes, commanded = values['timeout'], values['brakes'], named(values['command_joints'])
+        values.declare([command_scale(name) for name in commanded])
+        return SimulatedRobot(
+            simulation, timeout=timeout, brakes=brakes, own_time=values['publish_clock'], command_joints=commanded,
+            command_scale=command_scales(values, commanded),
+        )  # fmt: skip
+
+    def _new_simulation(self) -> Simulation:
         values = self._values
         robot = Adaptation.of({spec.name: values[spec.name] for spec in ADAPTATION}).of_robot(
             load_robot(values['robot_file'], values['base_link'])
@@ -99,22 +110,24 @@ class SimulatorNode(Node):
             self.get_logger().warning(
                 f'joints {joints} move no mass: simulated with a rotor of {ADDED_ROTOR:g} kg m^2 or kg each'
             )
+        return simulation
+
+    def _add_friction(self, simulation: Simulation) -> None:
+        values = self._values
         efforts = [joint.limits and joint.limits.effort for joint in simulation.robot.moving_joints]
         simulation.dynamics.viscous = simulation.dynamics.viscous + values['viscous']
         by_share = values['coulomb_share'] * np.array([effort or 0.0 for effort in efforts])
         simulation.dynamics.coulomb = simulation.dynamics.coulomb + values['coulomb'] + by_share
+
+    def _set_start(self, simulation: Simulation) -> None:
+        """Set the start positions of the robot file, then those of the parameters."""
+        values = self._values
         simulation.set_joint_positions(list(simulation.robot.start), list(simulation.robot.start.values()))
         if names := named(values['start.names']):
             try:
                 simulation.set_joint_positions(names, values['start.positions'])
             except ArgumentError as error:
                 raise ArgumentError(f'start.names, start.positions: {error}') from None
-        timeout, brakes, commanded = values['timeout'], values['brakes'], named(values['command_joints'])
-        values.declare([command_scale(name) for name in commanded])
-        return SimulatedRobot(
-            simulation, timeout=timeout, brakes=brakes, own_time=values['publish_clock'], command_joints=commanded,
-            command_scale=command_scales(values, commanded),
-        )  # fmt: skip
 
     def _add_firmware(self) -> None:
         robot = self.robot.simulation.robot
