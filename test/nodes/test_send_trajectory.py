@@ -174,7 +174,7 @@ def test_without_its_recording_no_step_begins_and_what_ends_it_leaves_a_whole_ba
 def test_a_recording_without_sending_is_refused(number: int, tmp_path: Path) -> None:
     excite = Excite(number, '--record', 'bag', folder=tmp_path)
     assert excite.end() == 2
-    assert '--record: records what --send plays' in excite.output
+    assert '--record: only with --send' in excite.output
 
 
 def test_a_key_stops_it_where_it_is(number: int, tmp_path: Path) -> None:
