@@ -28,8 +28,8 @@ from .dynamics.diagnostics import DynamicsHealth
 from .dynamics.inputs import DynamicsInputs
 from .dynamics.outputs import DynamicsOutputs
 from .endpoints import ensure_only_publisher
-from .parameters import NodeSettings, warn_of_unknown
 from .run import run, stop_requested
+from .settings import NodeSettings, warn_of_unknown
 
 _DESCRIPTION = (
     'Computes joint torques from joint states and wrenches, each term on its own topic (docs/dynamics_node.md).'

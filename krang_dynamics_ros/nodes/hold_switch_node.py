@@ -13,8 +13,8 @@ from std_msgs.msg import Bool
 from ..core.parameters import ParameterSpec
 from ..live.guiding import HOLD_TOPIC
 from .arguments import node_arguments
-from .parameters import NodeSettings, warn_of_unknown
 from .run import run
+from .settings import NodeSettings, warn_of_unknown
 
 _DESCRIPTION = f'Publishes whether a button of a joystick is held: `joy` in, `{HOLD_TOPIC}` out.'
 PARAMETERS = (

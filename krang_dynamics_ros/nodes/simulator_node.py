@@ -39,8 +39,8 @@ from ..simulation.simulation import ADDED_ROTOR, Simulation
 from .arguments import node_arguments
 from .diagnostics import Reporter
 from .endpoints import ensure_only_publisher, other_publishers, publishers
-from .parameters import NodeSettings, warn_of_unknown
 from .run import run
+from .settings import NodeSettings, warn_of_unknown
 from .simulator.diagnostics import SimulatorHealth
 from .simulator.hands import SimulatorHands
 from .simulator.parameters import PARAMETERS, command_scale, documented, effort_scale, gravity_of, shared

@@ -30,8 +30,8 @@ from .arguments import node_arguments
 from .diagnostics import OK, WARN, Reporter, Status
 from .dynamics.description_input import Described, DescriptionInput
 from .dynamics.inputs import DynamicsInputs
-from .parameters import NodeSettings, warn_of_unknown
 from .run import run
+from .settings import NodeSettings, warn_of_unknown
 from .topics import why_refused
 
 QOS = QoSProfile(depth=10)  # reliable, like the controllers of ros2_control

@@ -28,8 +28,8 @@ from .page.controls import PageControls
 from .page.guiding import COMMANDS, GuidingClient, guiding_file, network_refusal
 from .page.listener import DescriptionListener, HealthListener, PolledTopics, RobotListener
 from .page.pulls import PullTopic
-from .parameters import declare, given_to, warn_of_unknown
 from .run import run
+from .settings import declare, given_to, warn_of_unknown
 
 if TYPE_CHECKING:
     from ..page.page import Page

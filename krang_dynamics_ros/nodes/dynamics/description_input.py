@@ -19,8 +19,8 @@ from ...robot.adapted import SPECS as ADAPTATION
 from ...robot.adapted import Adaptation
 from ...robot.urdf_reader import read_description
 from ..diagnostics import ERROR, WARN, Status
-from ..parameters import given_to
 from ..run import Stopping
+from ..settings import given_to
 from ..topics import LATCHED
 
 LOOK = 0.02  # s, period of the check whether commands have ended

@@ -1,4 +1,4 @@
-"""ROS parameters: declared from their specs, and set while the node runs."""
+"""Settings of a node as ROS parameters. `live/parameters.py` lists those of `dynamics_node`."""
 
 from __future__ import annotations
 
