@@ -105,7 +105,7 @@ class FrictionModel:
         self._load_friction, self._load_velocity = numbers.reshape(self.n, 2).T
         self.depends_on_load |= any(part is not None for part in joints)
 
-    def hidden_load(self, dq: Array, load: Array) -> Array:
+    def load_effect_on_reading(self, dq: Array, load: Array) -> Array:
         """Return the torque (n) that load share and load friction add to the reading of a motor, from its load (n).
 
         It describes how some drives measure, and is not a dissipation. It applies to measured efforts only, never to

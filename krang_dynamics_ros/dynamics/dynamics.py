@@ -34,8 +34,8 @@ class Dynamics(Kinematics):
     Joint vectors have shape (n,), in the order of `joint_names`, in rad and N m (m and N for prismatic joints). Every
     returned array is new. An object is not thread-safe: each thread needs its own.
 
-    While the base turns (`base_motion`), `coriolis_torque`, the sums with it and their inverse contain what the turning
-    takes. A, C and `christoffel` are of the joints alone, on any base, and E of their motion as the base sees it.
+    While the base turns (`base_motion`), `coriolis_torque`, the sums with it and their inverse contain the torques by
+    that rotation. A, C, `christoffel` and E are those of the motion relative to the base.
 
     Example:
         >>> dynamics = Dynamics(Path('arm.urdf').read_text())
@@ -87,7 +87,7 @@ class Dynamics(Kinematics):
         return self._out(pin.computeGeneralizedGravity(self._model, self._data, self._in(q)))
 
     def coriolis_torque(self, q: ArrayLike, dq: ArrayLike) -> Array:
-        """Return the Coriolis and centrifugal torque C(q, dq) dq, with all that a turning base adds to it.
+        """Return the Coriolis and centrifugal torque C(q, dq) dq, with the torques by the rotation of the base.
 
         Args:
             q: joint positions (n,), rad or m.
@@ -181,7 +181,7 @@ class Dynamics(Kinematics):
         return np.asarray(WEIGHTS @ torques)
 
     def support_force(self, q: ArrayLike, dq: ArrayLike, ddq: ArrayLike) -> Array:
-        """Return what the support gives the base, so that the robot moves as it does, without wrenches on its links.
+        """Return the wrench of the support on the base, for this motion and without wrenches on the links.
 
         Args:
             q: joint positions (n,), rad or m.
@@ -190,7 +190,7 @@ class Dynamics(Kinematics):
 
         Returns:
             [force; moment] (6,) at the base's origin, in base axes, N and N m. At rest it is the weight of the whole
-            robot, with the base and payloads, pointing up. What rotors take of their own turning is not in it.
+            robot, with the base and payloads, pointing up. The reaction to the rotation of rotors is left out.
 
         Raises:
             ArgumentError: a vector has another shape.

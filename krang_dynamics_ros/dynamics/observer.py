@@ -1,4 +1,7 @@
-"""Momentum observer: external torques from efforts and momentum (De Luca, *Robotics 2*)."""
+"""Momentum observer: external torques from efforts and momentum (De Luca, *Robotics 2*).
+
+`hand_wrenches.py` estimates wrenches from these torques.
+"""
 
 from __future__ import annotations
 

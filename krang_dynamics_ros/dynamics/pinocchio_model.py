@@ -228,7 +228,7 @@ class PinocchioModel:
     def base_motion(self) -> BaseMotion:
         """Motion of the base: effective gravity, angular velocity and angular acceleration. Can be set at any time.
 
-        `Q` has the effective gravity; `coriolis_torque` has all that the turning of the base takes, with dw too. So
+        `Q` has the effective gravity; `coriolis_torque` has all torques by the rotation of the base, also by dw. So
         their sum with A ddq is the exact inverse dynamics of a robot on a base that moves as prescribed.
 
         Example:
@@ -368,7 +368,7 @@ class _Floating:
     upright = frozen([0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0])
 
     def __init__(self, robot: Robot, model: pin.Model) -> None:
-        """Take the bodies of `model`, the robot's model on a fixed base, with all that it carries now."""
+        """Copy the bodies of `model`, the robot's model on a fixed base, with the payloads that it has now."""
         self.model = tree_of(robot, floating=True).model
         for joint, inertia in enumerate(model.inertias):
             self.model.inertias[joint + 1] = inertia

@@ -115,7 +115,7 @@ def _torque(arm: Robot, recording: Recording, smoothed: Smoothed) -> Array:
     torque += friction.torque(motion.dq, _presliding(friction, recording, smoothed))
     if friction.depends_on_load:
         load = equations.inverse_dynamics(motion.q, motion.dq, np.zeros_like(motion.ddq))
-        torque += friction.hidden_load(motion.dq, load)
+        torque += friction.load_effect_on_reading(motion.dq, load)
     torque += CoupledFriction(arm.couplings, arm.joint_names).torque(motion.dq)
     torque += spring_torque([joint.spring for joint in arm.moving_joints], motion.q)
     torque += np.array([joint.motor.effort_offset for joint in arm.moving_joints])

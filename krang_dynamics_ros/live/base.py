@@ -91,7 +91,7 @@ class BaseInput:
     """
 
     def __init__(self, mode: str, dynamics: Dynamics, gravity: float, link: str = '') -> None:
-        """Take the mode, one of `MODES` but `fixed`, the size of gravity (m/s^2), and the link that has the sensor."""
+        """`mode` is one of `MODES` except `fixed`, `gravity` its size (m/s^2), `link` the link with the sensor."""
         if mode == 'full' and not dynamics.base_may_turn:
             raise ArgumentError("base_motion: full, must be fixed or orientation with backend 'compiled'")
         self.mode, self.timeout = mode, 0.1  # s

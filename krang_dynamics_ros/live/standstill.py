@@ -75,7 +75,7 @@ class Standstill:
     def __init__(
         self, joint_names: Sequence[str], seconds: float, unsteady: Callable[[Array], str] = wrench_fault
     ) -> None:
-        """Take the required duration, and the function that tells why readings (m, k) are not steady."""
+        """`seconds` of rest are required; `unsteady` returns why readings (m, k) are not steady, or ''."""
         self.joint_names = tuple(joint_names)
         self.seconds, self._unsteady = seconds, unsteady
         self._moments: deque[Moment] = deque()

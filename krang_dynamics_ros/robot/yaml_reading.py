@@ -228,7 +228,7 @@ def join_path(path: str, key: str) -> str:
 
 
 MISSING = object()
-MAX_QUANTITY = 1e9  # of any number, in its SI unit; a larger number is a mistake
+MAX_NUMBER = 1e9  # of any number, in its SI unit; a larger number is a mistake
 
 
 class Section:
@@ -368,12 +368,12 @@ class Section:
 
 
 def _is_number(value: Any) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool) and abs(value) <= MAX_QUANTITY
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and abs(value) <= MAX_NUMBER
 
 
 def _too_large(value: Any) -> str:
-    too_large = isinstance(value, (int, float)) and MAX_QUANTITY < abs(value) < math.inf
-    return f'must be at most {MAX_QUANTITY:g} in size' if too_large else ''
+    too_large = isinstance(value, (int, float)) and MAX_NUMBER < abs(value) < math.inf
+    return f'must be at most {MAX_NUMBER:g} in size' if too_large else ''
 
 
 def _allowed_number(value: Any, above: float, least: float) -> str:

@@ -186,11 +186,15 @@ def test_an_export_says_that_it_has_eq_17_alone(tmp_path: Path, where: str) -> N
 def test_a_drive_shows_less_of_its_load_while_it_pushes_than_while_it_brakes() -> None:
     model = FrictionModel([100.0], [0.0])
     load, fast = np.array([40.0]), np.array([1.0])
-    assert not model.hidden_load(fast, load).any()
+    assert not model.load_effect_on_reading(fast, load).any()
     model.set_load_share([LoadShare(pushing=0.2, braking=0.9, crossing=0.01, velocity=0.02)])
-    assert load + model.hidden_load(fast, load) == pytest.approx([8.0])  # it lifts
-    assert load + model.hidden_load(-0.1 * fast, load) == pytest.approx([36.0], rel=1e-3)  # it lets down slowly
-    assert load + model.hidden_load(-fast, load) == pytest.approx([8.0])  # faster than the load would go by itself
-    assert load + model.hidden_load(0 * fast, load) == pytest.approx([22.0])
-    with_sign = model.hidden_load(np.linspace(-2, 2, 401)[:, None], -load)
-    np.testing.assert_allclose(with_sign, -model.hidden_load(-np.linspace(-2, 2, 401)[:, None], load))
+    assert load + model.load_effect_on_reading(fast, load) == pytest.approx([8.0])  # it lifts
+    assert load + model.load_effect_on_reading(-0.1 * fast, load) == pytest.approx(
+        [36.0], rel=1e-3
+    )  # it lets down slowly
+    assert load + model.load_effect_on_reading(-fast, load) == pytest.approx(
+        [8.0]
+    )  # faster than the load would go by itself
+    assert load + model.load_effect_on_reading(0 * fast, load) == pytest.approx([22.0])
+    with_sign = model.load_effect_on_reading(np.linspace(-2, 2, 401)[:, None], -load)
+    np.testing.assert_allclose(with_sign, -model.load_effect_on_reading(-np.linspace(-2, 2, 401)[:, None], load))
