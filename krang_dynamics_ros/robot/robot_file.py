@@ -251,6 +251,8 @@ def _friction(section: Section) -> Friction:
 
 
 def _spring(joint: Section) -> Spring:
+    if joint.has('mimic'):
+        joint.refuse('spring', 'given', 'must not be beside mimic; give it to the joint that is followed')
     section = joint.section('spring')
     spring = Spring(section.number('cosine'), section.number('sine'))
     section.close()

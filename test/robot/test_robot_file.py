@@ -69,6 +69,10 @@ FAULTS = {
     'viscous friction': ('viscous: 1', 'viscous: -1', 'joints.elbow.friction.viscous: -1, must not be negative'),
     'Coulomb friction': ('coulomb: 2', 'coulomb: -2', 'joints.elbow.friction.coulomb: -2, must not be negative'),
     'smoothing': ('coulomb: 2', 'coulomb_velocity: -2', 'joints.elbow.friction.coulomb_velocity: -2, must not be negative'),
+    'spring of a follower': (
+        'child: fore', 'child: fore, mimic: {joint: shoulder}, spring: {cosine: 1, sine: 0}',
+        "joints.elbow.spring: 'given', must not be beside mimic; give it to the joint that is followed",
+    ),
     'presliding torque': (
         'coulomb: 2', 'presliding: [{distance: 1}]', 'joints.elbow.friction.presliding[0].torque: missing, must be a finite number, not negative',
     ),
