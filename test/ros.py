@@ -50,6 +50,7 @@ ESTIMATES: dict[str, type] = {
 }
 
 
+DRIVES: dict[str, type] = dict.fromkeys(('torque/spring', 'torque/coupling'), JointState)
 SUPPORT: dict[str, type] = {'wrench/base': WrenchStamped, 'zero_moment_point': PointStamped}
 
 
@@ -171,7 +172,8 @@ class Client:
     def listen(self, *topics: str) -> None:
         for topic in topics:
             self.received[topic] = []
-            self.node.create_subscription((TYPES | ESTIMATES | SUPPORT)[topic], topic, self.received[topic].append, 100)
+            kind = (TYPES | ESTIMATES | DRIVES | SUPPORT)[topic]
+            self.node.create_subscription(kind, topic, self.received[topic].append, 100)
 
     def publisher(self, kind: type, topic: str) -> Any:
         """Return a publisher that the node under test listens to."""
