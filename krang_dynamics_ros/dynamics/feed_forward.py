@@ -2,6 +2,8 @@
 
     total = A(q) ddq + C(q, dq) dq + Q(q) + friction, with payloads and gravity of the `Dynamics`
 
+and, where they are asked for, springs and coupled friction of the robot file.
+
 Limits apply to the total. Torques that the arm's own firmware adds are subtracted from the returned efforts.
 A trajectory that is slower by a factor s needs (A ddq + C dq) / s^2, viscous friction / s, and the same gravity.
 """
@@ -9,7 +11,7 @@ A trajectory that is slower by a factor s needs (A ddq + C dq) / s^2, viscous fr
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, NamedTuple, Protocol
 
@@ -115,8 +117,9 @@ class Efforts(NamedTuple):
     """Efforts of a motion, in parts (m, n) that depend differently on its speed."""
 
     inertial: Array  # A ddq + C dq
-    gravity: Array
+    gravity: Array  # with springs, if they are asked for
     z: Array | None  # state of presliding friction (m, n, k); it depends on the path only
+    coupled: bool  # whether coupled friction counts
 
 
 @dataclass(frozen=True, eq=False)
@@ -154,6 +157,7 @@ class FeedForward:
         dynamics: Dynamics,
         fixed: Mapping[str, float] | None = None,
         firmware: AddedTorque | None = None,
+        terms: Collection[str] = (),
     ) -> None:
         """Create the feed-forward of a robot.
 
@@ -162,8 +166,10 @@ class FeedForward:
             dynamics: its dynamics.
             fixed: positions by name of joints that a trajectory does not name, rad or m; by default zero.
             firmware: torques that the arm's firmware adds; they are subtracted from the efforts.
+            terms: names of terms, as in `total_terms`; `spring` and `coupling` are added only if they are among them.
         """
         self._robot, self._dynamics, self._firmware = robot, dynamics, firmware
+        self._springs, self._coupled = 'spring' in terms, 'coupling' in terms
         self._fixed = dynamics.vector(fixed or {})
 
     def plan(self, trajectory: Trajectory, every: float = EVERY, retime: bool = False) -> Plan:
@@ -279,7 +285,8 @@ class FeedForward:
         rigid = np.array([dynamics.inverse_dynamics(*state) for state in states.transpose(1, 0, 2)])
         past = PreslidingState(dynamics.friction)
         z = np.array([past.move(q) for q in states[0]]) if dynamics.friction.has_state else None
-        efforts = Efforts(rigid - gravity, gravity, z)
+        springs = dynamics.drive.spring_torque(states[0]) if self._springs else 0.0
+        efforts = Efforts(rigid - gravity, np.asarray(gravity + springs), z, self._coupled)
         limits = JointLimits(self._robot, trajectory.joint_names)
         return _Path(trajectory, motion, states[0], dynamics, efforts, at, limits, substeps)
 
@@ -315,6 +322,8 @@ class _Path:
         dq = np.zeros_like(self.parts.gravity)
         dq[:, self.at] = self.motion.dq / stretch
         friction = self.dynamics.friction.torque(dq, self.parts.z)
+        if self.parts.coupled:
+            friction = friction + self.dynamics.drive.coupled_friction(dq)
         total = (self.parts.inertial / stretch**2 + self.parts.gravity + friction)[:, self.at]
         if not np.isfinite(total).all():
             raise LimitError('an effort is not finite, must be finite: check times and masses')

@@ -120,7 +120,8 @@ class TrajectoryNode(Node):
     def _plan(self, trajectory: Trajectory) -> Plan:
         engine = self._engine
         self._set_base()
-        feed_forward = FeedForward(engine.model.robot, engine.dynamics, self._fixed(trajectory), engine.firmware)
+        fixed, robot = self._fixed(trajectory), engine.model.robot
+        feed_forward = FeedForward(robot, engine.dynamics, fixed, engine.firmware, engine.summed)
         return feed_forward.plan(trajectory, self._settings['every'], self._settings['retime'])
 
     def _set_base(self) -> None:

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 import yaml
 
-from krang_dynamics_ros import Dynamics, Inertia
+from krang_dynamics_ros import Dynamics, Inertia, Robot
 from krang_dynamics_ros.cli import trajectory as command
 from krang_dynamics_ros.dynamics.trajectory import Trajectory
 from krang_dynamics_ros.recordings.trajectory_file import read_trajectory, write_trajectory
+from krang_dynamics_ros.robot.drive import Spring
+from krang_dynamics_ros.robot.robot_writer import robot_text
 
 ARM = [f'q_{k}l' for k in range(1, 8)]
 
@@ -69,6 +72,19 @@ def test_torques_that_the_firmware_adds_are_left_out(folder: Path, dynamics: Dyn
     added = np.array([dynamics.Q(x) / 2 + dynamics.coriolis_torque(x, v) for x, v in zip(q, dq, strict=True)])[:, at]
     added[:, 0] += 2.0 * whole.velocity[:, 0]
     np.testing.assert_allclose(whole.effort - less.effort, added, atol=1e-9)
+
+
+def test_a_spring_is_added_if_total_terms_names_it(folder: Path, robot: Robot) -> None:
+    joints = tuple(replace(joint, spring=Spring(5.0, 2.0)) if joint.name == 'q_4l' else joint for joint in robot.joints)
+    (folder / 'sprung.yaml').write_text(robot_text(replace(robot, joints=joints)))
+    for name, terms in (('without', ['gravity']), ('with', ['gravity', 'spring'])):
+        parameters = {'robot_file': str(folder / 'sprung.yaml'), 'total_terms': terms}
+        (folder / 'node.yaml').write_text(yaml.safe_dump({'/**': {'ros__parameters': parameters}}))
+        assert command.main(['motion.yaml', '--params', 'node.yaml', '-o', f'{name}.yaml']) == 0
+    without, sprung = (read_trajectory(folder / f'{name}.yaml') for name in ('without', 'with'))
+    added = np.zeros_like(without.effort)
+    added[:, 3] = 5 * np.cos(without.position[:, 3]) + 2 * np.sin(without.position[:, 3])
+    np.testing.assert_allclose(sprung.effort - without.effort, added, atol=1e-9)
 
 
 def test_a_limit_is_named_and_retimed(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

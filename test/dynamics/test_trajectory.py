@@ -12,7 +12,7 @@ from krang_dynamics_ros import Dynamics, Inertia, Robot, dynamics_of, load_robot
 from krang_dynamics_ros.core.errors import ArgumentError
 from krang_dynamics_ros.dynamics.feed_forward import FeedForward, LimitError
 from krang_dynamics_ros.dynamics.trajectory import Spline, Trajectory
-from krang_dynamics_ros.robot.drive import Friction, Presliding
+from krang_dynamics_ros.robot.drive import Coupling, Friction, Presliding, Spring
 from krang_dynamics_ros.robot.robot import Limits
 
 from ..robots import ROOT
@@ -68,6 +68,30 @@ def test_one_point_takes_what_holds_it(robot: Robot, dynamics: Dynamics) -> None
     np.testing.assert_allclose(
         plan.trajectory.effort[0], dynamics.Q(state)[[dynamics.joint_names.index(x) for x in ARM]]
     )
+
+
+def test_springs_and_coupled_friction_are_added_where_they_are_asked_for(robot: Robot) -> None:
+    """Also while the motion is slowed down: a spring stays as it is, coupled friction follows the velocity."""
+    joints = tuple(replace(joint, spring=Spring(5.0, 2.0)) if joint.name == 'q_4l' else joint for joint in robot.joints)
+    robot = replace(robot, joints=joints, couplings=(Coupling(('q_6l', 'q_7l'), -1, 2.0, 3.0, 0.05),))
+    dynamics, given = dynamics_of(robot), smooth(ARM, UNEVEN)
+    plain = FeedForward(robot, dynamics).plan(given).trajectory
+    at = [dynamics.joint_names.index(name) for name in ARM]
+    q, dq = np.zeros((2, len(plain.time), dynamics.n))
+    q[:, at], dq[:, at] = plain.position, plain.velocity
+    parts = {'spring': dynamics.drive.spring_torque(q)[:, at], 'coupling': dynamics.drive.coupled_friction(dq)[:, at]}
+    for terms in ([], ['gravity'], ['spring'], ['coupling'], ['spring', 'coupling']):
+        added = FeedForward(robot, dynamics, terms=terms).plan(given).trajectory.effort - plain.effort
+        np.testing.assert_allclose(added, sum((parts[x] for x in terms if x in parts), 0 * added), atol=1e-9)
+    tight = tuple(replace(j, limits=replace(j.limits, velocity=0.2)) if j.name in ARM else j for j in robot.joints)  # type: ignore[type-var]
+    slow = replace(robot, joints=tight)
+    plans = [FeedForward(slow, dynamics, terms=x).plan(given, retime=True) for x in ((), ('spring', 'coupling'))]
+    assert plans[0].stretch > 1.5
+    dq[:, at] = plans[0].trajectory.velocity[: len(dq)]
+    q[:, at] = plans[0].trajectory.position[: len(dq)]
+    added = (plans[1].trajectory.effort - plans[0].trajectory.effort)[: len(dq)]
+    expected = dynamics.drive.spring_torque(q)[:, at] + dynamics.drive.coupled_friction(dq)[:, at]
+    np.testing.assert_allclose(added, expected, atol=1e-6)
 
 
 @pytest.fixture(scope='module')
