@@ -187,6 +187,19 @@ class Figure:
             corners.append(origin + drawn.corners @ rotation.T)
         return np.concatenate(corners)
 
+    def hanging(self, links: Sequence[str], up: Array) -> Array:
+        """Return the points (m, 3) to which links fall if nothing holds them: below the first joint that is theirs."""
+        chains = {
+            link: [j.child for j in self._robot.chain(link) if j.moves and j.kind != 'prismatic'] for link in links
+        }
+        points = [np.empty((0, 3))]
+        for link, chain in chains.items():
+            others = {child for other in chains.keys() - {link} for child in chains[other]}
+            if own := [child for child in chain if child not in others]:
+                shoulder, origin = self.pose_of(own[0])[1], self.pose_of(link)[1]
+                points.append((shoulder - np.linalg.norm(origin - shoulder) * up)[None])
+        return np.concatenate(points)
+
     def depth(self, link: str, together: Collection[str]) -> float:
         """Return how deep the origin of a link is in the shapes (boxes about them) of links that move with it, m."""
         point = self.pose_of(link)[1]

@@ -392,6 +392,19 @@ def test_a_ball_sticks_out_of_the_body_that_its_hand_is_in(server: Any) -> None:
     assert hands.ball_radius(0.8, 10.0) < 0.1
 
 
+def test_a_hanging_arm_is_below_the_first_joint_that_is_its_own(server: Any) -> None:
+    figure, up = pytest.importorskip('krang_dynamics_ros.page.figure'), np.array([0.0, 0.0, 1.0])
+    robot = tree(
+        ('trunk', 'base', 'revolute'),
+        *((f'{s}{k}', f'{s}{k - 1}' if k else 'trunk', 'revolute') for s in 'lr' for k in range(3)),
+    )
+    drawn = figure.Figure(server.scene, robot, dynamics_of(robot), MeshFiles(), up)
+    length = 2 * np.hypot(0.1, 0.2)  # of two links beyond the shoulder, which is on the trunk
+    np.testing.assert_allclose(drawn.hanging(['l2', 'r2'], up), [[0.2, 0, 0.4 - length]] * 2, atol=1e-6)
+    np.testing.assert_allclose(drawn.hanging(['l2'], up), [[0.1, 0, 0.2 - 1.5 * length]], atol=1e-6)
+    assert drawn.hanging(['base'], up).shape == (0, 3)
+
+
 @pytest.mark.parametrize(('joint', 'low'), [('0 0 0.3', (-0.01, -0.01, 0.0)), ('0 -0.3 0', (-0.01, -0.4, -0.01))])
 def test_a_mesh_is_turned_as_its_file_says_only_if_the_joints_say_so_too(
     joint: str, low: Sequence[float], server: Any, tmp_path: Path
