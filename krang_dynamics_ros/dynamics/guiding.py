@@ -112,11 +112,25 @@ class Stops:
         self.too_fast: dict[int, tuple[float, float]] = {}  # by joint: speed at its stop, and the margin that it needs
         self._dynamics = dynamics
         self._of: State | None = None
+        self._parked = np.zeros((2, n))  # depth, rad (m), at the upper and at the lower stop, from which springs push
+        self._park = False  # whether the next state sets it
 
     def forget(self) -> None:
         """Restart with the next state."""
         self.loop.forget()
         self._of = None
+
+    def park(self) -> None:
+        """Let the stops leave joints where the next state has them: one that is in its margin is not thrown out.
+
+        The spring pushes from there on, and from less deep once the joint has been less deep.
+        """
+        self._park, self._of = True, None
+
+    def end_parking(self) -> None:
+        """Let the springs push from the margins on."""
+        if self._park or self._parked.any():
+            self._park, self._parked, self._of = False, np.zeros_like(self._parked), None
 
     @property
     def margins(self) -> Array:
@@ -156,14 +170,17 @@ class Stops:
         sides = [(sign * (q - limit), sign * dq) for sign, limit in ((1.0, self.upper), (-1.0, self.lower))]
         self._touched = (sides[0][0] + near > 0) | (sides[1][0] + near > 0)
         self._torque, self._B = np.zeros(len(q)), np.zeros(len(q))
+        depths = np.maximum([beyond + self.margins for beyond, _ in sides], 0.0)
+        self._parked = depths if self._park else np.minimum(self._parked, depths)
+        self._park = False
         if not self._touched.any():
             return
         K, self._B = self.gains
         left = np.maximum(self.effort - np.abs(self._dynamics.Q(q)), 0.0)
-        for sign, (beyond, closing) in zip((1.0, -1.0), sides, strict=True):
+        for sign, (beyond, closing), parked in zip((1.0, -1.0), sides, self._parked, strict=True):
             depth = beyond + self.margins
             touched = depth + LEAD * self.loop.tau * np.maximum(closing, 0.0) > 0
-            push = np.clip(K * np.maximum(depth, 0.0) + self._B * closing, 0.0, left)
+            push = np.clip(K * np.maximum(depth - parked, 0.0) + self._B * closing, 0.0, left)
             self._torque -= sign * np.where(touched, push, 0.0)
             self._note(touched & (closing > 0) & (depth < 0.5 * self.margins), closing, K, left)
 

@@ -73,8 +73,8 @@ SPEED = Check(
     'refused; fault',
 )  # fmt: skip
 HOLD = Check(
-    'switch', 'where `guiding.hold_required`: the latest message of `guiding/hold` is true, and not older than 0.2 s',
-    'refused; falling',
+    'switch', 'where `guiding.hold_required`: the latest message of `guiding/hold` is true, and not older than 0.2 s; '
+    'one node publishes it', 'refused; falling',
 )  # fmt: skip
 GUIDED_WRENCH = Check(
     'wrench while guiding', '`total_terms` has no `wrench` beside `damping` or `stops`: it would cancel the push that '

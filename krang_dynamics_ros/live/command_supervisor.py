@@ -171,6 +171,7 @@ class CommandSupervisor:
     def _mirror(self) -> None:
         """Set `command_enabled` to whether commands are sent and not falling."""
         self._inputs.checks.watching = not self.commands.idle
+        self._guiding.follow_stage(not self.commands.idle)
         if self._settings['command_enabled'] != self.commands.live:
             self._settings.update({'command_enabled': self.commands.live})
         if not self.commands.live and any(self._settings['command_test']):
@@ -203,6 +204,8 @@ class CommandSupervisor:
             or self.contributions.fault(None if self._latest is None else self._latest.state, self._at)
             or self._too_fast()
             or self._inputs.checks.fault(int(self.arrivals() * 1e9))
+            or (self._guiding.guides and '; '.join(self._inputs.checks.warnings()))
+            or ''
         )
 
     def _fresh(self, now: float) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,6 +17,7 @@ from ..dynamics.factory import Model
 from ..dynamics.guiding import ControlLoop, inertias
 from ..dynamics.state import State
 from ..dynamics.terms import Terms
+from ..robot.robot import Joint, Robot
 
 HOLD_TOPIC = 'guiding/hold'
 GUIDING = ('damping', 'stops')  # the terms that make guiding of a total
@@ -94,6 +95,26 @@ def joint_defaults(model: Model) -> list[JointDefaults]:
     return found
 
 
+def position_limits(robot: Robot, joint: Joint) -> tuple[float, float]:
+    """Return the position limits of a joint, infinite without any; a joint that follows it may narrow them."""
+    lower, upper = _range(joint)
+    joints = {other.name: other for other in robot.joints}
+    for name, mimic in robot.mimics.items():
+        if mimic.joint == joint.name and mimic.multiplier:
+            ends = [(end - mimic.offset) / mimic.multiplier for end in _range(joints[name])]
+            narrow = max(lower, min(ends)), min(upper, max(ends))
+            if narrow[0] < narrow[1]:  # else the limits of the follower contradict those of the joint
+                lower, upper = narrow
+    return lower, upper
+
+
+def _range(joint: Joint) -> tuple[float, float]:
+    limits = joint.limits
+    if limits is None or limits.lower is None or limits.upper is None or not limits.lower < limits.upper:
+        return -np.inf, np.inf
+    return limits.lower, limits.upper
+
+
 def conflict(total_terms: Collection[str]) -> str:
     """Return why these terms cannot be commanded together, or ''."""
     guiding = [name for name in GUIDING if name in total_terms]
@@ -118,9 +139,9 @@ class Guiding:
         moving = model.robot.moving_joints
         self._sliding = np.array([joint.kind == 'prismatic' for joint in moving])
         limits = [joint.limits for joint in moving]
-        for k, x in enumerate(limits):
-            if x and x.lower is not None and x.upper is not None and x.lower < x.upper:
-                self._stops.lower[k], self._stops.upper[k] = x.lower, x.upper
+        for k, joint in enumerate(moving):
+            self._stops.lower[k], self._stops.upper[k] = position_limits(model.robot, joint)
+        self._live, self._parked_for = False, ()  # whether commands go out; values that the stops were parked for
         self._effort = np.array([(x.effort if x else None) or 0.0 for x in limits])
         self._speed = np.array([(x.velocity if x else None) or np.inf for x in limits])
         self._rate, self._fastest = np.full(len(limits), np.inf), self._speed  # of commands: rate and velocity limits
@@ -154,6 +175,19 @@ class Guiding:
         stops.margin = settings['stops.margin'] * np.where(self._sliding, SLIDING, 1.0)
         stops.stiffness, stops.damping = settings['stops.stiffness'], settings['stops.damping']
         stops.effort = self._effort.copy()
+        of_stops = [settings[name] for name in ('stops.margin', 'stops.stiffness', 'stops.damping')]
+        values = (*of_stops, 'stops' in settings['total_terms'])
+        if self._live and values != self._parked_for:
+            stops.park()
+        self._parked_for = values
+
+    def follow_stage(self, live: bool) -> None:
+        """Park the stops when commands begin, and end that with the commands."""
+        if live and not self._live:
+            self._stops.park()
+        elif not live and self._live:
+            self._stops.end_parking()
+        self._live = live
 
     def follow_commands(self, order: Array, limits: Array, rates: Array, speeds: Array) -> None:
         """Limit the stops to the limits of commands: those of the joints `order` (k), all (k).
@@ -231,6 +265,7 @@ class HoldSwitch:
 
     def __init__(self, required: bool) -> None:
         self.required = required
+        self.publishers: Sequence[str] = ()  # names of the nodes that publish it
         self._pressed, self._at = False, -np.inf
 
     def on_message(self, pressed: bool, now: float) -> None:
@@ -239,6 +274,8 @@ class HoldSwitch:
 
     def fault(self, now: float) -> str:
         """Return why it does not count as pressed, or ''."""
+        if self.required and len(self.publishers) > 1:  # another one would hide the silence of the switch
+            return f'{HOLD_TOPIC} is published by {" and ".join(self.publishers)}, must be by one node'
         if not self.required or (self._pressed and now - self._at <= HOLD_TIMEOUT):
             return ''
         if not np.isfinite(self._at):

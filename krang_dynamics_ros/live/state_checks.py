@@ -119,13 +119,13 @@ STATE_CHECKS = (
     ),
     Check(
         "velocity against the positions' difference",
-        'means over 0.2 s agree within half of the larger plus 0.2 rad/s (0.02 m/s); not with velocity_source: '
-        'position',
-        'warning',
+        'travels within 0.2 s agree within half of the larger plus 0.04 rad (4 mm): a damper with the other sign '
+        'drives the arm; not with velocity_source: position',
+        'warning; fault beside `damping` or `stops`',
     ),
     Check(
         'constant positions with nonzero velocities',
-        'while a position is exactly constant for 0.2 s, its mean velocity is at most 0.2 rad/s (m/s); not '
+        'while a position is exactly constant, its velocity does not exceed 0.2 rad/s (m/s) one way for 0.2 s; not '
         'with velocity_source: position',
         'fault',
     ),
@@ -180,8 +180,7 @@ class StateChecks:
 
     def _begin(self) -> None:
         n = len(self._joint_names)
-        # Since the position last changed: time, s, and travel that the velocities say. Beyond the window, older travel
-        # fades: a joint that stood for an hour is no less watched.
+        # While a position is constant and its velocity one way: time, s, and travel that the velocities say.
         self._still_time, self._still_travel = np.zeros((2, n))
         # In the present window: time, s, and travel by positions and by velocities.
         self._elapsed, self._by_positions, self._by_velocities = np.zeros((3, n))
@@ -206,21 +205,20 @@ class StateChecks:
         goes_on = np.isfinite(moved) & (dt <= WINDOW)
         moved, expected = np.where(goes_on, moved, 0.0), np.where(goes_on, dq * dt, 0.0)
         still = goes_on & (moved == 0)
-        seconds = np.where(still, self._still_time[ours] + dt, 0.0)
-        travel = np.where(still, self._still_travel[ours] + np.nan_to_num(expected), 0.0)
-        self._still_time[ours] = np.minimum(seconds, WINDOW)
-        self._still_travel[ours] = travel * (WINDOW / np.maximum(seconds, WINDOW))
+        drives = still & (np.abs(dq) > STANDING_SPEED) & (expected * self._still_travel[ours] >= 0)
+        self._still_time[ours] = np.where(drives, self._still_time[ours] + dt, 0.0)
+        self._still_travel[ours] = np.where(drives, self._still_travel[ours] + expected, 0.0)
         self._add_to_window(ours, moved, expected, np.where(goes_on, self._elapsed[ours] + dt, 0.0))
 
     def _add_to_window(self, ours: NDArray[np.intp], moved: Array, expected: Array, elapsed: Array) -> None:
-        """Add travels (k) by positions and by velocities; compare their sums when a window is over."""
+        """Add travels (k) by positions and by velocities; compare their sums, until a window is over."""
         going = elapsed > 0
         by_positions = np.where(going, self._by_positions[ours] + moved, 0.0)
         by_velocities = np.where(going, self._by_velocities[ours] + expected, 0.0)
         full, difference = elapsed >= WINDOW, np.abs(by_positions - by_velocities)
         larger = np.maximum(np.abs(by_positions), np.abs(by_velocities))
-        beyond = difference > SPEED_SHARE * larger + self._margin[ours] * elapsed
-        self._contradicts[ours] = np.where(full, beyond, self._contradicts[ours])
+        beyond = difference > SPEED_SHARE * larger + self._margin[ours] * np.maximum(elapsed, WINDOW)
+        self._contradicts[ours] = beyond | (self._contradicts[ours] & ~full)  # a large difference at once
         columns = (self._elapsed, elapsed), (self._by_positions, by_positions), (self._by_velocities, by_velocities)
         for column, values in columns:
             column[ours] = np.where(full, 0.0, values)
@@ -246,7 +244,7 @@ class StateChecks:
         return ''
 
     def _frozen_positions(self) -> str:
-        contradicts = (self._still_time >= WINDOW) & (np.abs(self._still_travel) > STANDING_SPEED * self._still_time)
+        contradicts = self._still_time >= WINDOW
         if not self.compares or not contradicts.any():
             return ''
         k = int(np.argmax(contradicts))
@@ -267,10 +265,10 @@ class StateChecks:
         return ''
 
     def warnings(self) -> list[str]:
-        """Return faults that do not end commands."""
-        names = [name for name, odd in zip(self._joint_names, self._contradicts, strict=True) if odd]
-        if not self.compares or not names:
+        """Return faults that do not end commands, unless damping or stops are commanded."""
+        if not self.compares or not self._contradicts.any():
             return []
+        names = [name for name, odd in zip(self._joint_names, self._contradicts, strict=True) if odd]
         return [f'velocities contradict positions: {listed(names)}; check the sign and unit of the velocities']
 
     def clock_fault(self, clock: int) -> str:

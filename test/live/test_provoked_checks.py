@@ -87,7 +87,9 @@ def start_travel(case: Case) -> tuple[str, str]:
     arm.run(0.1).supervisor.enable()
     arm.run(case.rng.uniform(0.1, 0.6))
     for _ in range(15):
-        arm.q[ORDER[loaded]] += 0.01 * np.sign(arm.commands.unguided[loaded])
+        along = float(np.sign(arm.commands.unguided[loaded]))
+        arm.q[ORDER[loaded]] += 0.01 * along
+        arm.dq[ORDER[loaded]] = along
         arm.run(0.01)
     return fault(arm), f'{JOINTS[loaded]} moved by'
 
@@ -222,7 +224,7 @@ def velocity(case: Case) -> tuple[str, str]:
 
 
 def constant(case: Case) -> tuple[str, str]:
-    arm = case.arm().on()
+    arm = case.arm(total_terms=['gravity']).on()  # beside damping, the contradiction of both is found sooner
     arm.dq[case.at] = case.side * case.rng.uniform(0.25, 3.0)
     return fault(arm.run(0.5)), f'{case.name}: its position is constant'
 

@@ -254,7 +254,7 @@ def test_a_position_that_freezes_after_a_long_standstill_is_found_as_soon(robot:
         robot.send(5000 + k, a=0.5, dq={'a': 0.0})
     for k in range(0, 300, 10):
         robot.send(65_000 + k, a=0.5, dq={'a': 0.5})
-    assert 'a: its position is constant for 0.2 s while its velocity is 0.' in robot.fault(65_290)
+    assert 'a: its position is constant for 0.3 s while its velocity is 0.5 rad/s' in robot.fault(65_290)
 
 
 @pytest.mark.parametrize(('name', 'odd'), [('a', 1.0), ('a', -1.0), ('d', 0.2)])
@@ -266,7 +266,8 @@ def test_velocities_that_contradict_positions_are_a_warning_that_names_the_joint
     for k in range(400):
         robot.send(5000 + k, dq={name: odd, 'b': 0.1}, **{name: 1e-5 * k, 'b': 1e-4 * k})
         told = robot.checks.warnings()
-        assert k >= 200 or not told
+        share = 1e-3 * k * abs(odd) / (0.008 if name == 'd' else 0.08)  # of the travel of which half is the margin
+        assert told if share > 1.1 else not told or share > 0.9
     assert told == [f'velocities contradict positions: {name}; check the sign and unit of the velocities']
     assert robot.fault(5400) == ''
 
@@ -346,4 +347,6 @@ def test_an_accepted_state_is_reachable_from_the_state_before(told: list[tuple[i
 
 def test_every_check_is_described() -> None:
     assert len({check.name for check in STATE_CHECKS}) == len(STATE_CHECKS) == 6
-    assert {check.result for check in STATE_CHECKS} == {'fault', 'warning', 'refused'}
+    assert {check.result for check in STATE_CHECKS} == {
+        'fault', 'warning; fault beside `damping` or `stops`', 'refused',
+    }  # fmt: skip

@@ -27,8 +27,9 @@ from ...core.spatial import Array
 from ...dynamics.terms import Torques
 from ...live.command_supervisor import CommandSupervisor
 from ...live.controller_watch import Endpoint
+from ...live.guiding import HOLD_TOPIC
 from ..diagnostics import ERROR, OK, WARN, Status
-from ..endpoints import named_publishers
+from ..endpoints import named_publishers, publishers
 from ..run import stop_requested
 from ..topics import OUTPUT
 from .command_sender import Config, Frame
@@ -272,6 +273,8 @@ class CommandOutput:
         starting = self._link is None or not self._link.ready
         others = [name for gid, name in found if gid not in self._own and not (starting and name == own_name)]
         self._supervisor.on_other_publishers(sorted(others))
+        if self._supervisor.hold.required:
+            self._supervisor.hold.publishers = publishers(self._node, HOLD_TOPIC)
 
     def _ask_for_joints(self) -> None:
         """Ask the nodes of new subscriptions for their parameter `joints`."""
