@@ -7,8 +7,8 @@ follow the pose at all times, and they always end at zero.
 
 `f` rises from 0 to 1 over the ramp, and falls back. `r`, the remainder, compensates jumps of the total that are not
 caused by the pose; it fades over the ramp. `robot` is the torque that the arm's own firmware adds to each command.
-`guiding` is damping, stops, and friction and coupling given back. A frozen damper is no damper: these torques never enter `r`, and
-fade by a weight `w` of their own. A fault ends them at once, and so does a late state.
+`guiding` is damping, stops, and friction and coupling given back. A frozen damper is no damper: these torques never
+enter `r`, and fade by a weight `w` of their own. A fault ends them at once, and so does a late state.
 """
 
 from __future__ import annotations

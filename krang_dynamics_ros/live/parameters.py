@@ -64,8 +64,8 @@ def of_commands(joints: Sequence[str], limits: Array) -> list[ParameterSpec]:
         ),
         ParameterSpec(
             'command_rate_limits', [0.0] * max(1, len(joints)), 'maximum rate of each of `command_joints`, N m/s; at '
-            'least its limit in 2 s; 0: its limit in 0.1 s, in 0.01 s for damping, stops, friction and coupling; fixed while '
-            'commands are sent',
+            'least its limit in 2 s; 0: its limit in 0.1 s, in 0.01 s for damping, stops, friction and coupling; fixed '
+            'while commands are sent',
             live=True, count=count, default_text='`[0, ...]`',
         ),
         ParameterSpec(

@@ -36,7 +36,7 @@ def model() -> Model:
 def turned(model: Model, **given: Any) -> Arm:
     """Return an arm whose commands are on, and whose joints have velocities."""
     robot = Arm(model, **given).on()
-    robot.dq = np.linspace(0.1, 0.3, 17)
+    robot.dq = np.linspace(0.05, 0.15, 17)  # slow enough for positions that stay
     return robot.run(0.3)
 
 
