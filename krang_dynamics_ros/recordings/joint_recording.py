@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
@@ -57,29 +57,32 @@ def read_joints(
     with open_source(path, layout) as source:
         topics = source.topics((), joint_states, names=topic_names)
         runs, refused = _joint_states(source.runs(topics))
-        notes, origin = [*source.notes], source.origin
+        notes, origin = [*source.notes, *_refusals(refused)], source.origin
         named = f'{path}{_on(topics.joint_states, source.contents)}'
     seen = _tracks(runs)
     there = _recorded(named, names or [*seen], seen, chosen)
     moving = [name for name in there if np.ptp(seen[name].position) >= STILL]
     counting = there if chosen or not moving else moving
-    if still := [name for name in there if name not in counting]:
-        notes.append(f'{listed(still)}: still, so they do not count; --joints names those that do')
-    whole = [run for run in runs if run.position.shape[1] == len(run.names) and {*counting} <= {*run.names}]
-    table = _table(path, counting, whole) if whole else _table_of_parts(path, counting, runs)
-    if refused:
-        notes.append(f'{len(refused)} joint states refused, the last because {refused[-1].reason}')
-    if not whole:
-        notes.append(f'joints come in parts, which were brought to {len(table.stamps)} common instants')
+    table = _table(path, counting, runs)
     recording, zero = table.recording(path, counting, origin)
-    if table.velocity is not None and recording.velocity is None:
-        notes.append('velocities are not used: one is missing or not finite')
-    others = {
-        name: JointTrack(_seconds(track.time - zero), track.position)
-        for name, track in seen.items()
-        if name not in counting
-    }
+    notes += _notes(there, table, recording)
+    others = {name: track.since(zero) for name, track in seen.items() if name not in counting}
     return JointRecording(replace(recording, notes=tuple(notes)), others, table.left_out)
+
+
+def _refusals(refused: Sequence[RefusedMessage]) -> Iterator[str]:
+    if refused:
+        yield f'{len(refused)} joint states refused, the last because {refused[-1].reason}'
+
+
+def _notes(names: Sequence[str], table: _Table, recording: Recording) -> Iterator[str]:
+    """Yield what was done to the joints `names` of a recording."""
+    if still := [name for name in names if name not in recording.joint_names]:
+        yield f'{listed(still)}: still, so they do not count; --joints names those that do'
+    if table.in_parts:
+        yield f'joints come in parts, which were brought to {len(recording)} common instants'
+    if table.velocity is not None and recording.velocity is None:
+        yield 'velocities are not used: one is missing or not finite'
 
 
 def _joint_states(messages: Iterable[Message | JointStateRun]) -> tuple[list[JointStateRun], list[RefusedMessage]]:
@@ -105,6 +108,10 @@ def _on(topic: str, contents: Contents) -> str:
 class _Track(NamedTuple):
     time: Stamps  # ns
     position: Array
+
+    def since(self, zero: int) -> JointTrack:
+        """Return the track with times in s since an instant (ns)."""
+        return JointTrack(_seconds(self.time - zero), self.position)
 
 
 def _stamps(run: JointStateRun) -> Stamps:
@@ -143,6 +150,7 @@ class _Table(NamedTuple):
     velocity: Array | None
     effort: Array | None
     left_out: int  # rows with a number that is missing or not finite
+    in_parts: bool = False  # whether joints came in several messages
 
     def recording(self, path: Path, names: Sequence[str], origin: int | None) -> tuple[Recording, int]:
         """Return the recording and the zero of its time, ns; velocities are dropped unless all are finite."""
@@ -157,7 +165,13 @@ class _Table(NamedTuple):
 
 
 def _table(path: Path, names: Sequence[str], runs: Runs) -> _Table:
-    """Return the rows whose positions and efforts are finite, of messages that have all joints."""
+    """Return the rows whose positions and efforts are finite."""
+    whole = [run for run in runs if run.position.shape[1] == len(run.names) and {*names} <= {*run.names}]
+    return _table_of_whole(path, names, whole) if whole else _table_of_parts(path, names, runs)
+
+
+def _table_of_whole(path: Path, names: Sequence[str], runs: Runs) -> _Table:
+    """Return a table of messages that have all joints."""
     position, velocity, effort = (_column(names, runs, quantity) for quantity in QUANTITIES)
     if position is None:
         raise RecordingError(f'{path}: joint states without positions, must have them')
@@ -206,7 +220,7 @@ def _table_of_parts(path: Path, names: Sequence[str], runs: Runs) -> _Table:
     instants = np.array([row.instant for row in aligned], dtype=np.int64)
     position, velocity, effort = np.stack([row.numbers for row in aligned], axis=1)
     measured = None if np.isnan(velocity).all() else velocity
-    return _Table(instants, position, measured, effort if with_effort else None, int((~good).sum()))
+    return _Table(instants, position, measured, effort if with_effort else None, int((~good).sum()), True)
 
 
 def _aligned(
