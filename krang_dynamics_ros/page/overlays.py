@@ -125,7 +125,7 @@ class Overlays:
         with self._folder:
             self._pushes_box = gui.add_checkbox(
                 'what pushes it', False,
-                hint='told from measured efforts: a column of external torque, and an arrow at each hand',
+                hint='from measured efforts: a column of external torque, and an arrow at each hand',
             )  # fmt: skip
             self._rings_box = gui.add_checkbox(
                 'torque rings',
@@ -157,9 +157,9 @@ class Overlays:
         """Whether rings of torque are shown."""
         return self._rings.any and bool(self._rings_box.value)
 
-    def draw(self, q: Array, heard: LatestMessages) -> None:
+    def draw(self, q: Array, latest: LatestMessages) -> None:
         """Draw the enabled overlays at joint positions (n)."""
-        self._rings.show(heard.torques.get('total') if self._rings_box.value else None)
+        self._rings.show(latest.torques.get('total') if self._rings_box.value else None)
         for handle in (self._mass, self._mass_label):  # the label is visible through the body around the marker
             if handle.visible != self._mass_box.value:
                 handle.visible = self._mass_box.value

@@ -34,7 +34,7 @@ from .torques import Torques
 from .tour import WITH_HANDS, WITHOUT_HANDS, Moment, Tour
 
 RIGHT = 330  # pixels
-SELDOM = 5  # pictures between updates of text and curves
+UPDATES_APART = 5  # pictures between updates of text and curves
 BLINK = 0.5  # s, that the link of a joint is red, and then not
 
 
@@ -153,7 +153,7 @@ class Page:
         ]
         self._seen = False  # whether its joint positions are known
         self._tripped = []
-        self._look_at_it(figure)
+        self._aim_camera(figure)
         self._views.fold_when_narrow(self._torques.side)
 
     def _radius(self, figure: Figure, link: str) -> float:
@@ -177,7 +177,7 @@ class Page:
         gui.add_html(texts.not_drawn(figure.missing))
         self._torques = Torques(gui, self._dynamics, limits, plotted, finger_joints(robot))
 
-    def _look_at_it(self, figure: Figure) -> None:
+    def _aim_camera(self, figure: Figure) -> None:
         """Set all cameras to show the whole robot, also with arms that hang."""
         hanging = figure.hanging([hand.link for hand in self._hands], self._up)
         self._views.look(np.concatenate([figure.points, hanging]), to_camera(self._up, _axes(self._dynamics)), self._up)
@@ -210,26 +210,26 @@ class Page:
             return
         self._count += 1
         self._now, self._pulls.allowed = now, now.simulated
-        self._torques.remember(now.heard)
+        self._torques.remember(now.latest)
         if self._seen and not self._server.get_clients():
             return  # no visitors
         with self._server.atomic():
-            if now.heard.q is not None:
-                self._move(self._figure, now.heard.q, now)
+            if now.latest.q is not None:
+                self._move(self._figure, now.latest.q, now)
             self._blink(now)
-            if self._count % SELDOM == 0:
+            if self._count % UPDATES_APART == 0:
                 self._write(now)
 
     def _move(self, figure: Figure, q: Array, now: Snapshot) -> None:
         figure.pose(q)
         if not self._seen:
             self._seen = True
-            self._look_at_it(figure)
-        self._shown.draw(q, now.heard)
+            self._aim_camera(figure)
+        self._shown.draw(q, now.latest)
         forces = self._forces(now)
         self._touch.show(forces)
         for hand in self._hands:
-            readings = now.heard.readings.get(hand.name), now.heard.estimates.get(hand.name)
+            readings = now.latest.readings.get(hand.name), now.latest.estimates.get(hand.name)
             hand.show(q, *readings, forces.get(hand.link, 0.0), self._up)
 
     def _write(self, now: Snapshot) -> None:
@@ -242,7 +242,7 @@ class Page:
         self._maker.show(now)
         for load in self._loads:
             load.show(now.loads)
-        self._torques.draw(now.heard, now.terms or ())
+        self._torques.draw(now.latest, now.terms or ())
 
     def _write_tour(self, now: Snapshot) -> None:
         moment = Moment(now, self._forces(now), self.observing, self._panel.posed)
@@ -251,7 +251,7 @@ class Page:
 
     def _forces(self, now: Snapshot) -> dict[str, float]:
         """Return the force (N) of the strongest pull on each link."""
-        q, dq = now.heard.q, now.heard.dq
+        q, dq = now.latest.q, now.latest.dq
         if q is None or dq is None:
             return {}
         return {

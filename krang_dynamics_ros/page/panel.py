@@ -102,8 +102,8 @@ def _spoken(hand: str) -> str:
 
 def _words(load: Load) -> str:
     hung = '' if load.hung is None else f'{load.hung:g} kg hang on it. '
-    told = 'No dynamics node.' if load.known_mass is None else f'The node knows of {load.known_mass:g} kg.'
-    return hung + told + (f' Sensor: {to_html(load.zeroed)}.' if load.zeroed else '')
+    known = 'No dynamics node.' if load.known_mass is None else f'The node knows of {load.known_mass:g} kg.'
+    return hung + known + (f' Sensor: {to_html(load.zeroed)}.' if load.zeroed else '')
 
 
 MANY = 20  # joints: up to this number they are a single group
@@ -256,7 +256,7 @@ class Panel:
 
     def show(self, now: Snapshot) -> None:
         """Show positions, terms of the total, and the mode of the simulator; disable controls without effect."""
-        q, terms = now.heard.q, now.terms
+        q, terms = now.latest.q, now.terms
         for slider in self._sliders.values():
             _enable(slider, now.simulated)
         useful = {'Pause': now.mode != 'paused', 'Resume': now.mode in ('paused', '')}

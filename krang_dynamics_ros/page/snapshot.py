@@ -45,7 +45,7 @@ class LatestMessages:
 class Snapshot:
     """All data of the page at a time."""
 
-    heard: LatestMessages = LatestMessages()
+    latest: LatestMessages = LatestMessages()
     terms: Sequence[str] | None = None  # of torque/total; None: no dynamics node
     health: Sequence[Line] = ()
     simulated: bool = False

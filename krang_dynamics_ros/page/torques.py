@@ -34,7 +34,7 @@ BEYOND = '#dc2626'  # above the limit of the motor
 def table(
     joint_names: Sequence[str],
     limits: Mapping[str, Limits],
-    heard: LatestMessages,
+    latest: LatestMessages,
     plotted: Mapping[str, str],
     marked: str = '',
     hand_of: Mapping[str, str] = MappingProxyType({}),
@@ -46,15 +46,15 @@ def table(
     rows of fingers, which have the link of their hand in `hand_of`, are folded into one. An unusual term has a column
     only if it is one of `terms`.
     """
-    shown = {*USUAL, *terms, *(heard.torques.keys() - ALWAYS)}
+    shown = {*USUAL, *terms, *(latest.torques.keys() - ALWAYS)}
     columns = [term for term in COLUMNS if term in shown]
     rows, counts = '', Counter(hand_of.values())
     for k, name in enumerate(joint_names):
         hand = hand_of.get(name, '')
         if count := counts.pop(hand, 0):
             rows += _fold(hand, count, 4 + len(columns))
-        torques = {term: _entry(heard.torques.get(term), k) for term in columns}
-        row = _Row(name, limits[name], torques, _shares(torques, terms), _entry(heard.q, k), _entry(heard.dq, k))
+        torques = {term: _entry(latest.torques.get(term), k) for term in columns}
+        row = _Row(name, limits[name], torques, _shares(torques, terms), _entry(latest.q, k), _entry(latest.dq, k))
         rows += _row_html(row, plotted.get(name, ''), _attributes(name, hand, name == marked))
     many = ' many' if len(columns) > len(USUAL) else ''
     return f'<table class="torques{many}">{_head(joint_names, columns)}{rows}</table>'
@@ -330,17 +330,17 @@ class Torques:
         self.side.dock_left()
         self.side.set_width(LEFT)
 
-    def remember(self, heard: LatestMessages) -> None:
+    def remember(self, latest: LatestMessages) -> None:
         """Store values for the curves."""
-        self.plot.history.add({**heard.torques, 'position': heard.q, 'velocity': heard.dq})
-        self._total = heard.torques.get('total')
+        self.plot.history.add({**latest.torques, 'position': latest.q, 'velocity': latest.dq})
+        self._total = latest.torques.get('total')
         if self._first and self._total is not None:
             self.suggest(self._first)
             self._first = ''
 
-    def draw(self, heard: LatestMessages, terms: Collection[str]) -> None:
+    def draw(self, latest: LatestMessages, terms: Collection[str]) -> None:
         """Bring table and curves up to date; `terms` are those of the total."""
-        content = table(self._names, self._limits, heard, self.plot.colors, self.marked, self._hand_of, terms)
+        content = table(self._names, self._limits, latest, self.plot.colors, self.marked, self._hand_of, terms)
         if self._bars.content != content:
             self._bars.content = content
         self.plot.draw()

@@ -14,7 +14,7 @@ from .snapshot import Load, Snapshot
 
 PULLED = 5.0  # N: a weaker pull may be a click
 
-Bags = Literal['any', 'none', 'told', 'hung']
+Bags = Literal['any', 'none', 'known', 'hung']
 
 
 class Moment(NamedTuple):
@@ -90,7 +90,7 @@ OBSERVE = Step(
     'The column <i>external</i>, computed from the efforts of the motors: it ends at the joint that you pull. The '
     'sensor in the wrist reads nothing of it.',
     lambda moment: moment.observing and moment.pulled,
-    bags='told',
+    bags='known',
 )
 FALL = Step(
     'Switch gravity off',
@@ -153,7 +153,7 @@ def _bags_needed(bags: Bags, loads: Mapping[str, Load]) -> Iterator[Need]:
         if load.hung is None or load.known_mass is None:
             continue
         mass = 0.0 if bags == 'none' else load.hung
-        if (bags == 'none' and load.known_mass) or (bags == 'told' and load.known_mass != load.hung):
+        if (bags == 'none' and load.known_mass) or (bags == 'known' and load.known_mass != load.hung):
             yield Need(
                 f'tell the node what <i>{name}</i> holds ({mass:g} kg)',
                 partial(_tell, hand, mass),
