@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -85,6 +86,33 @@ def test_a_stop_takes_energy_at_the_rate_limit_that_diagnostics_ask_for_and_give
     assert found.speed_left <= 0.7
     assert found.work <= 0.01
     assert thrown(1000, (0, 1), joint, rng, command_rate_limits=(asked / 5).tolist()).work > 0.01
+
+
+@pytest.mark.parametrize('rotors', [0.1, 0.0])
+@pytest.mark.parametrize('joint', range(3))
+def test_a_reduced_stop_holds_at_the_speed_that_diagnostics_name_and_they_warn_above(joint: int, rotors: float) -> None:
+    """At 100 Hz, with light joints, stops are weak."""
+    known = arm(FRICTION, rotors)
+    name, limits = known.joint_names[joint], known.moving_joints[joint].limits
+    assert limits
+    assert limits.upper
+    for factor in (0.95, 2.0):
+        q = [0.3, -0.5, 0.9]
+        q[joint] = limits.upper - MARGIN - 0.06
+        guided = Guided(known, known, q, 100, (0, 1), total_terms=['gravity', 'stops']).begin()
+        text = guided.engine.guiding.status()[2]['reduced to what takes energy']
+        made_for = re.search(rf'{name} stop [^;]* made for ([\d.]+) rad/s', text)
+        assert made_for
+        guided.sim.dq[joint] = factor * float(made_for[1])
+        guided.run(0.5)
+        assert guided.commands.stage is Stage.ON, guided.commands.fault
+        level, words, _ = guided.engine.guiding.status()
+        if factor < 1:
+            assert max(q[joint] for q in guided.q) < limits.upper - 0.5 * MARGIN
+            assert level == 'ok'
+        else:
+            assert words.startswith(f'{name} came to its stop at ')
+            assert level == 'warning'
 
 
 def random_pushes(rng: np.random.Generator, force: float = 30.0) -> Push:
