@@ -176,7 +176,7 @@ def test_an_invalid_base_motion_is_refused(wrong: Any) -> None:
 def test_compiled_dynamics_refuse_a_base_that_turns_and_take_one_that_is_tilted(robot: Robot) -> None:
     compiled, dynamics = dynamics_of(robot, backend='compiled'), dynamics_of(robot)
     tilted = BaseMotion.tilted(rotation_from_rpy([0.3, -0.2, 1.0]))
-    with pytest.raises(ArgumentError, match=r"must not with backend 'compiled'.*use backend 'pinocchio'"):
+    with pytest.raises(ArgumentError, match=r"must not turn with backend 'compiled'.*use backend 'pinocchio'"):
         compiled.base_motion = BaseMotion(tilted.gravity, (0, 0, 0.1))
     np.testing.assert_array_equal(compiled.gravity, GRAVITY)
     compiled.base_motion = dynamics.base_motion = tilted
