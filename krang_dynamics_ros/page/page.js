@@ -67,10 +67,13 @@
     if (tour) onTour[tour]();
     if (prepare) say({prepare});
   });
-  setInterval(() => {  // another robot may have fewer steps
-    const steps = document.querySelectorAll('.tour section').length;
-    if (steps && step > steps) turnTo(1);
-  }, 1000);
+  let first = stored(sessionStorage, 'krang-tour-first');
+  setInterval(() => {  // a robot with hands has another tour than one without
+    const now = document.querySelector('.tour')?.dataset.first ?? first;
+    if (now === first) return;
+    if (first) turnTo(1);
+    stored(sessionStorage, 'krang-tour-first', first = now);
+  }, 500);
 
   // The robot's name is the title of the page; the legend of the rings stands at the lower edge of the picture.
   setInterval(() => {

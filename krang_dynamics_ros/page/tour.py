@@ -193,7 +193,9 @@ class Tour:
         if not moment.now.simulated or not moment.now.obeyed or not self.steps:
             return ''
         sections = ''.join(self._section(k, step, moment) for k, step in enumerate(self.steps, 1))
-        return f'<div class="tour">{sections}</div><button class="tour-open" data-tour="open">Show the tour</button>'
+        first = to_html(self.steps[0].title)
+        again = '<button class="tour-open" data-tour="open">Show the tour</button>'
+        return f'<div class="tour" data-first="{first}">{sections}</div>{again}'
 
     def _section(self, number: int, step: Step, moment: Moment) -> str:
         done, last = step.title in self.done, len(self.steps)

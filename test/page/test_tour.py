@@ -113,6 +113,7 @@ TOLD = replace(READY, loads={'left': Load(2.0, 2.0)})
 )
 def test_a_step_is_ticked_when_it_was_done_and_stays_ticked(step: Step, before: Moment, after: Moment) -> None:
     tour = Tour([step])
+    assert f'data-first="{step.title}"' in tour.html(before), 'the page begins anew where the tour is another one'
     tour.update(before)
     assert 'data-done' not in tour.html(before)
     tour.update(after)
