@@ -122,6 +122,8 @@ class SimulatorNode(Node):
     def _set_start(self, simulation: Simulation) -> None:
         """Set the start positions of the robot file, then those of the parameters."""
         values = self._values
+        if not simulation.robot.start:  # an arm that stands upright, with joints at their ends, shows little
+            simulation.set_positions(simulation.middle_positions)
         simulation.set_joint_positions(list(simulation.robot.start), list(simulation.robot.start.values()))
         if names := named(values['start.names']):
             try:

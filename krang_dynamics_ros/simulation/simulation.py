@@ -30,6 +30,7 @@ MAX_SPEED = 1e3  # rad/s, m/s: a faster joint is a numerical failure
 MIN_PART = 1e-5  # s: shortest part near a stop
 AT_STOP = 1e-7  # rad, m: a joint nearer to its stop is at it
 ADDED_ROTOR = 1e-3  # kg m^2, kg: a small motor of 1e-7 kg m^2 behind a gear of 100
+NEAR_END = 0.1  # of the range of a joint
 STOP_ITERATIONS = 3  # to find the instant at which a joint reaches its stop
 
 
@@ -77,6 +78,17 @@ class Simulation:
         self.q, self.dq, self.ddq = position, np.zeros(self.robot.n), np.zeros(self.robot.n)
         self._presliding.forget()
         self._presliding.move(self.q)
+
+    @property
+    def middle_positions(self) -> Array:
+        """Positions (n; rad, m) inside the ranges: zero, or the middle where zero is beyond or near an end."""
+        positions = np.clip(np.zeros(self.robot.n), self.lower, self.upper)
+        bounded = np.isfinite(self.lower) & np.isfinite(self.upper)
+        lower, upper = self.lower[bounded], self.upper[bounded]
+        margin = NEAR_END * (upper - lower)
+        inside = (lower + margin <= 0) & (upper - margin >= 0)
+        positions[bounded] = np.where(inside, 0.0, (lower + upper) / 2)
+        return positions
 
     def set_joint_positions(self, names: Sequence[str], positions: Sequence[float]) -> None:
         """Set positions of some joints, by name; the others keep theirs, and all are at rest.

@@ -296,6 +296,17 @@ def test_a_wrist_reads_contact_the_weight_beyond_it_and_its_bias(robot: Robot, r
     assert not np.any(SimulatedWrist('R10l').reading(sim, [empty], rng))
 
 
+@pytest.mark.parametrize(
+    ('lower', 'upper', 'start'),
+    [(-3.0, 3.0, 0.0), (-3.1, -0.1, -1.6), (0.0, 3.8, 1.9), (-0.2, 3.0, 1.4), (-0.4, 3.0, 0.0)],
+)
+def test_a_joint_starts_at_zero_or_in_the_middle_of_its_range(lower: float, upper: float, start: float) -> None:
+    robot = load_robot(FILES['pendulum'])
+    joints = [replace(joint, limits=Limits(100, 10, lower, upper)) if joint.moves else joint for joint in robot.joints]
+    assert Simulation(replace(robot, joints=tuple(joints))).middle_positions == pytest.approx([start])
+    assert pendulum().middle_positions == pytest.approx([0.0]), 'without limits'
+
+
 @pytest.mark.parametrize('sense', ['applied_by_robot', 'applied_on_robot'])
 @pytest.mark.parametrize(('frame', 'about'), [('', 'frame'), ('R9l', 'frame'), ('R9l', 'hand')])
 @pytest.mark.parametrize('compensated', [False, True])

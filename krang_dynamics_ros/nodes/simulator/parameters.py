@@ -41,7 +41,10 @@ PARAMETERS = (
         'coulomb_share', 0.0, 'further Coulomb friction of every joint, as a share of its effort limit: the gear of a '
         'large drive has more', least=0.0, most=1.0,
     ),
-    ParameterSpec('start.names', NONE, 'joints with a start position of their own'),
+    ParameterSpec(
+        'start.names', NONE, "joints with a start position of their own; the others have the robot file's, or zero, or "
+        'the middle of their range if zero is not inside it',
+    ),
     ParameterSpec('start.positions', [0.0], 'their start positions, rad or m'),
     ParameterSpec(
         'effort', 'joint', 'effort in `joint_states`: torque behind the gear, or torque of the motors, before '
