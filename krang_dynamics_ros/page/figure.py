@@ -26,6 +26,7 @@ TRIPPED = (220, 38, 38)  # colour of the links of a joint that a fault names
 STICK = (0.3, 0.4, 0.6, 1.0)  # of links without a shape
 FLOOR, CELLS, SECTIONS = (128, 134, 142), (150, 156, 164), (130, 136, 145)  # visible in light and dark mode
 AXES = np.array([0.08, 0.003, 0.004])  # length, radius, radius of the origin, of the robot's size
+HANGING = 0.8  # how far an arm hangs down, of its length from joint to joint
 CORNERS = np.array(list(itertools.product((False, True), repeat=3)))
 
 
@@ -196,8 +197,9 @@ class Figure:
         for link, chain in chains.items():
             others = {child for other in chains.keys() - {link} for child in chains[other]}
             if own := [child for child in chain if child not in others]:
-                shoulder, origin = self.pose_of(own[0])[1], self.pose_of(link)[1]
-                points.append((shoulder - np.linalg.norm(origin - shoulder) * up)[None])
+                places = [self.pose_of(child)[1] for child in (*own, link)]
+                length = sum(float(np.linalg.norm(b - a)) for a, b in itertools.pairwise(places))
+                points.append((places[0] - HANGING * length * up)[None])
         return np.concatenate(points)
 
     def depth(self, link: str, together: Collection[str]) -> float:

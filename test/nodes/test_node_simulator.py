@@ -362,7 +362,7 @@ def test_joints_that_follow_are_named_and_those_without_mass_get_a_rotor(number:
     watcher = Watcher(client)
     q = dict(zip(('shoulder', 'left_joint', 'turn', 'right_joint', 'tip_joint'), watcher.now(), strict=True))
     assert watcher.states[-1].name == [*q]
-    assert [*q.values()] == pytest.approx([0, 0, 0, 0.1, 3 * 0.1 - 0.2])
+    assert [*q.values()] == pytest.approx([0, 0.025, 0, 0.0875, 3 * 0.0875 - 0.2])
     assert watcher.efforts().shape == (5,)
     assert 'joints turn move no mass: simulated with a rotor of 0.001 kg m^2 or kg each' in sim.output
     assert sim.end() == 0
