@@ -10,7 +10,6 @@ import pytest
 pytest.importorskip('rclpy', reason='rclpy is not installed: there are no topics')
 
 import rclpy
-from krang_dynamics_ros.nodes.parameters import NodeSettings
 from rclpy.context import Context
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
@@ -21,6 +20,7 @@ from krang_dynamics_ros.dynamics.factory import load_model
 from krang_dynamics_ros.live import parameters
 from krang_dynamics_ros.live.engine import engine_of
 from krang_dynamics_ros.nodes.dynamics.inputs import DynamicsInputs
+from krang_dynamics_ros.nodes.settings import NodeSettings
 from krang_dynamics_ros.nodes.topics import Topic
 
 from ..ros import PATIENCE, domain
