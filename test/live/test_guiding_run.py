@@ -21,10 +21,14 @@ SOME = [(1000, (0, 2)), (250, (1, 1))]
 GUIDING = ['gravity', 'coriolis', 'damping', 'stops']
 
 
-def both(quick: list[tuple[int, tuple[int, int]]] = SOME) -> list[object]:
-    """Return some rates and delays as they are, and the others for who has time."""
-    slow = pytest.mark.slow
-    return [one if one in quick else pytest.param(*one, marks=slow) for one in EVERY]
+SLOW, LONG = (pytest.mark.slow,), (pytest.mark.slow, pytest.mark.long)
+
+
+def both(
+    quick: list[tuple[int, tuple[int, int]]] = SOME, marks: tuple[pytest.MarkDecorator, ...] = SLOW
+) -> list[object]:
+    """Return all rates and delays; those that are not quick have marks."""
+    return [one if one in quick else pytest.param(*one, marks=marks) for one in EVERY]
 
 
 class Thrown(NamedTuple):
@@ -130,7 +134,7 @@ def led(rate: float, delays: tuple[int, int], seconds: float, rng: np.random.Gen
     return guided.begin().run(seconds, random_pushes(rng))
 
 
-@pytest.mark.parametrize(('rate', 'delays'), both([(250, (0, 2))]))
+@pytest.mark.parametrize(('rate', 'delays'), both([(250, (0, 2))], LONG))
 def test_damping_and_stops_give_no_energy_while_a_person_pushes(
     rate: float, delays: tuple[int, int], rng: np.random.Generator
 ) -> None:
@@ -225,7 +229,9 @@ def test_a_push_at_standstill_is_helped_where_it_shows(feels: bool, rng: np.rand
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(('rate', 'minutes'), [(100, 1), (250, 10), (1000, 1)])
+@pytest.mark.parametrize(
+    ('rate', 'minutes'), [(100, 1), pytest.param(250, 10, marks=LONG), pytest.param(1000, 1, marks=LONG)]
+)
 def test_minutes_of_guiding_trip_no_check(rate: float, minutes: int, rng: np.random.Generator) -> None:
     """A person leads, and lets go for a quarter of the time."""
     known, lead = arm(FRICTION), random_pushes(rng)
