@@ -64,7 +64,8 @@ class SimulatedRobot:
     brakes close, if the robot has any; else the joints are slack.
 
     Joints with an effort controller (`command_joints`) follow commands instead and hold the last command for ever.
-    Before their first command, and while all commands are zero, as at their end, they follow torques as all others do.
+    Before their first command they follow torques as all others do; so they do while all commands are zero and torques
+    come. Commands of zero without torques let the arm fall, as on a robot.
     """
 
     def __init__(
@@ -127,8 +128,8 @@ class SimulatedRobot:
 
     @property
     def takes_commands(self) -> bool:
-        """Whether the last command drives its joints: it is not all zero, as before the first and after the end."""
-        return self.command is not None and bool(self.command.any())
+        """Whether the last command drives its joints: there is one, and it is not zero while torques come."""
+        return self.command is not None and (bool(self.command.any()) or not self.torques.complete(self.now))
 
     def _driven(self) -> NDArray[np.bool_]:
         """Return which joints (n) have a valid torque now."""
