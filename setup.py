@@ -37,7 +37,7 @@ setup(
         'symbolic': ['casadi', 'sympy'],
         'recordings': ['rosbags', 'pyarrow', 'scipy'],
         'cluster': ['ray'],
-        'identification': ['scipy', 'threadpoolctl'],
+        'identification': ['pyarrow', 'scipy', 'threadpoolctl'],
         'test': ['pytest', 'hypothesis', 'mujoco', 'casadi', 'sympy', 'viser==1.1.1', 'selenium'],
     },
     zip_safe=False,
