@@ -1,5 +1,7 @@
 """Hand guiding: the dynamics node with config/guiding.yaml, and a joystick's button as the switch that is held."""
 
+from typing import Any
+
 from launch.actions import DeclareLaunchArgument, OpaqueFunction, Shutdown
 from launch.substitutions import LaunchConfiguration
 from launch_ros.actions import Node
@@ -34,7 +36,12 @@ def nodes(context: LaunchContext) -> list[LaunchDescriptionEntity]:
     if not asked['button'].isdecimal():
         raise ArgumentError(f"button: '{asked['button']}', must be a whole number from 0, as in joy's `buttons`")
     launched_robot(f'{asked["namespace"]}/krang_dynamics', asked['params_file'])
-    actions = [_joystick(), _dynamics(), _hold_switch()]
+    button = ParameterValue(LaunchConfiguration('button'), value_type=int)
+    actions = [
+        _joystick(),
+        _own('dynamics_node', LaunchConfiguration('params_file'), {'guiding.hold_required': True}),
+        _own('hold_switch_node', {'button': button}),
+    ]
     for action in actions:
         ExecutableInPackage(package=action.node_package, executable=action.node_executable).perform(context)
     return actions
@@ -50,23 +57,13 @@ def _joystick() -> Node:
     )
 
 
-def _dynamics() -> Node:
+def _own(executable: str, *parameters: Any) -> Node:
+    """Return a node of this package; when it ends, all end."""
     return Node(
         package='krang_dynamics_ros',
-        executable='dynamics_node',
+        executable=executable,
         namespace=LaunchConfiguration('namespace'),
-        parameters=[LaunchConfiguration('params_file'), {'guiding.hold_required': True}],
-        on_exit=Shutdown(reason='dynamics_node has ended'),
-        output='screen',
-    )
-
-
-def _hold_switch() -> Node:
-    return Node(
-        package='krang_dynamics_ros',
-        executable='hold_switch_node',
-        namespace=LaunchConfiguration('namespace'),
-        parameters=[{'button': ParameterValue(LaunchConfiguration('button'), value_type=int)}],
-        on_exit=Shutdown(reason='hold_switch_node has ended'),
+        parameters=list(parameters),
+        on_exit=Shutdown(reason=f'{executable} has ended'),
         output='screen',
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Any
@@ -19,7 +19,7 @@ from ..calibration.stands import StandSampler, read_stands, write_stands
 from ..core.errors import ArgumentError, KrangDynamicsError, MissingError, unknown_name
 from ..core.files import write_whole
 from ..live.engine import engine_of
-from ..live.messages import WrenchMessage
+from ..live.messages import Message, WrenchMessage
 from ..live.parameter_file import read_parameters, unknown_parameters
 from ..processing.replay import deliver
 from ..recordings.formats import open_source
@@ -173,18 +173,23 @@ class _SensorCalibration:
 
     def _replay(self, path: Path) -> None:
         """Collect samples from a recording; Ctrl-C keeps those collected so far."""
-        hands, hand = self._engine.inputs.hands, self._arguments.hand
-        with open_source(path) as source, suppress(KeyboardInterrupt):
-            inputs = self._engine.inputs
-            topics = source.topics(tuple(hands), '', inputs.uses_imu, inputs.topics)
-            note(*(f'{path}: {line}' for line in (*source.notes, *topics.notes)))
-            if hand not in topics.wrenches:
-                topic = inputs.topics.wrenches[hand]
-                raise RecordingError(f'{path}: no topic {topic}, must have the readings of the sensor')
-            for message in source.messages(topics):
+        hand = self._arguments.hand
+        with suppress(KeyboardInterrupt):
+            for message in self._messages(path, with_readings=True):
                 deliver(self._engine, message)
                 if isinstance(message, WrenchMessage) and message.hand == hand and self._sampler.look(message.arrival):
                     self._changed(True)
+
+    def _messages(self, path: Path, with_readings: bool) -> Iterator[Message]:
+        """Yield the messages of a recording; refuse one without the readings of the hand, if they are needed."""
+        inputs, hand = self._engine.inputs, self._arguments.hand
+        with open_source(path) as source:
+            topics = source.topics_of(inputs)
+            note(*(f'{path}: {line}' for line in (*source.notes, *topics.notes)))
+            if with_readings and hand not in topics.wrenches:
+                topic = inputs.topics.wrenches[hand]
+                raise RecordingError(f'{path}: no topic {topic}, must have the readings of the sensor')
+            yield from source.messages(topics)
 
     def _changed(self, sampled: bool) -> None:
         """Show the state, and write a new sample to its file."""
@@ -271,11 +276,8 @@ class _PayloadByLifting(_SensorCalibration):
 
     def _replay(self, path: Path) -> None:
         """Collect stands from a recording; Ctrl-C keeps those collected so far."""
-        inputs = self._engine.inputs
-        with open_source(path) as source, suppress(KeyboardInterrupt):
-            topics = source.topics(tuple(inputs.hands), '', inputs.uses_imu, inputs.topics)
-            note(*(f'{path}: {line}' for line in (*source.notes, *topics.notes)))
-            for message in source.messages(topics):
+        with suppress(KeyboardInterrupt):
+            for message in self._messages(path, with_readings=False):
                 torques = deliver(self._engine, message)
                 if torques is not None and self._stands.update(torques, message.arrival):
                     self._changed(True)

@@ -15,6 +15,7 @@ from std_msgs.msg import String
 
 from ..core.errors import KrangDynamicsError
 from .endpoints import DISCOVERY_TIMEOUT
+from .settings import plain
 from .topics import LATCHED
 
 SERVICE_TIMEOUT = 5.0  # s for an answer
@@ -52,7 +53,7 @@ class RemoteNode:
         wanted = list(names or self._answer(self._client.list_parameters()).result.names)
         answers = self._answer(self._client.get_parameters(wanted)).values
         found = {name: parameter_value_to_python(value) for name, value in zip(wanted, answers, strict=False)}
-        return {name: _plain(value) for name, value in found.items() if value is not None}
+        return {name: plain(value) for name, value in found.items() if value is not None}
 
     def set(self, values: Mapping[str, Any]) -> None:
         """Set parameters atomically, or raise `RemoteError` with the reason of the node."""
@@ -120,7 +121,3 @@ class RemoteNode:
         end = time.monotonic() + DISCOVERY_TIMEOUT
         while not condition() and time.monotonic() < end:
             rclpy.spin_once(self._node, timeout_sec=SPIN)
-
-
-def _plain(value: Any) -> Any:
-    return value if isinstance(value, (bool, int, float, str)) else list(value)

@@ -42,6 +42,11 @@ def given_to(node: Node) -> dict[str, Any]:
     return {name: parameter.value for name, parameter in node._parameter_overrides.items()}
 
 
+def plain(value: Any) -> Any:
+    """Return the value of a parameter as a parameter file has it: lists, not arrays."""
+    return value if isinstance(value, (bool, int, float, str)) else list(value)
+
+
 OF_ROBOT = {*(spec.name for spec in MODEL), 'gravity', 'robot.adds'}
 
 

@@ -77,7 +77,7 @@ class _Work:
     ) -> None:
         self._job, self._portion, self._recording, self._engine = job, portion, recording, engine
         self._progress = progress
-        self._topics = topics_for(job, engine, recording)
+        self._topics = recording.topics_of(engine.inputs, job.joint_states)
         downsampled = Downsampled((*job.terms, 'inertia', 'residual', 'model', 'effort'), portion.points)
         self._efforts = engine.external.efforts
         names = engine.dynamics.joint_names
@@ -167,12 +167,6 @@ class _Work:
         if inputs.base is not None and not missing:
             return f'the motion of the base was never known: {inputs.base.fault(0, inputs.base.arrival)}'
         return f'all joints were never known at the same time; missing: {", ".join(missing[:10])}'
-
-
-def topics_for(job: Job, engine: Engine, recording: Source) -> Topics:
-    """Return the topics of a recording that a job reads."""
-    inputs = engine.inputs
-    return recording.topics(tuple(inputs.hands), job.joint_states, inputs.uses_imu, inputs.topics)
 
 
 def table_path(folder: Path, kind: str, number: int | None) -> Path:

@@ -21,7 +21,7 @@ from ..recordings.timing import differing
 from ..robot.robot import joint_units
 from .job import FORMATS, Job, session
 from .output_folder import SUMMARY, remove_leftovers, results_in, summary_in
-from .portions import PortionResult, pool, portions, process_portions, topics_for, work
+from .portions import PortionResult, pool, portions, process_portions, work
 from .report import report
 from .summary import Downsampled, JointError, Summary
 
@@ -73,7 +73,7 @@ def _process_into(job: Job, folder: Path, progress: Callable[[float], None], wor
     """Write the results to a folder; return the summary."""
     engine, backend = session(job.parameters)
     with job.open() as recording:
-        topics, contents = topics_for(job, engine, recording), recording.contents
+        topics, contents = recording.topics_of(engine.inputs, job.joint_states), recording.contents
         parts, digest, notes = portions(job, engine, recording, topics), job.digest, [*recording.notes]
     if len(parts) == 1:
         found = [work(job, parts[0], folder, progress)]

@@ -18,7 +18,7 @@ from ..live.messages import QUANTITIES, JointStateMessage, JointStateRun, Messag
 from ..live.robot_inputs import InputTopics
 from .formats import open_source
 from .recording import JointTrack, Recording, RecordingError
-from .source import TYPES, USUAL_TOPICS, Contents
+from .source import TYPES, USUAL_TOPICS, Contents, Source
 
 MAX_GAP = 0.1  # s between samples of a joint that comes in parts, as `state_timeout` of the node
 STILL = 1e-3  # rad or m: a joint with a smaller range stands still
@@ -58,9 +58,8 @@ def read_joints(
         topics = source.topics((), joint_states, names=topic_names)
         runs, refused = _joint_states(source.runs(topics))
         notes, origin = [*source.notes, *_refusals(refused)], source.origin
-        named = f'{path}{_on(topics.joint_states, source.contents)}'
-    seen = _tracks(runs)
-    there = _recorded(named, names or [*seen], seen, chosen)
+        seen = _tracks(runs)
+        there = _recorded(source, topics.joint_states, names or [*seen], seen, chosen)
     moving = [name for name in there if np.ptp(seen[name].position) >= STILL]
     counting = there if chosen or not moving else moving
     table = _table(path, counting, runs)
@@ -135,11 +134,11 @@ def _tracks(runs: Runs) -> dict[str, _Track]:
     return {name: track for name, track in joined.items() if len(track.time)}
 
 
-def _recorded(named: str, names: Sequence[str], seen: Mapping[str, _Track], chosen: bool) -> list[str]:
+def _recorded(source: Source, topic: str, names: Sequence[str], seen: Mapping[str, _Track], chosen: bool) -> list[str]:
     """Return the joints of `names` that were recorded; refuse none, or fewer than those chosen."""
     missing = [name for name in names if name not in seen]
     if not seen or len(missing) == len(names) or (chosen and missing):
-        has = listed([*seen]) or 'none'
+        named, has = f'{source.path}{_on(topic, source.contents)}', listed([*seen]) or 'none'
         raise RecordingError(f'{named}: has joints {has}, must have {listed(missing)}; is it of another robot?')
     return [name for name in names if name in seen]
 

@@ -10,7 +10,7 @@ from types import TracebackType
 from typing import TypeVar
 
 from ..live.messages import JointStateRun, Message
-from ..live.robot_inputs import InputTopics
+from ..live.robot_inputs import InputTopics, RobotInputs
 
 EARLIEST, LATEST = -(2**63 - 1), 2**63 - 1  # ns
 TYPES = {
@@ -104,6 +104,10 @@ class Source(ABC):
     ) -> Topics:
         """Return the topics to read; without topics, the name of the file stands for that of the joint states."""
         return Topics(self.path.name)
+
+    def topics_of(self, inputs: RobotInputs, joint_states: str = '') -> Topics:
+        """Return the topics that the inputs of an engine take; `joint_states` is one of several such topics."""
+        return self.topics(tuple(inputs.hands), joint_states, inputs.uses_imu, inputs.topics)
 
     def messages(self, topics: Topics, start: int = EARLIEST, end: int = LATEST) -> Iterator[Message]:
         """Yield the messages of `runs` one by one."""

@@ -13,6 +13,7 @@ from ...core.files import share
 from ...live.parameter_file import read_parameters
 from ...page.guiding import GuidingState
 from ...page.snapshot import Line
+from ..settings import plain
 from .clients import Calls, Done, ParametersOf
 
 ENABLE = 'effort_commands/enable'
@@ -22,7 +23,7 @@ OFF = 'off'
 
 
 def guiding_file(given: str) -> Path:
-    """Return the parameter file of the mode: the given one, or that of the package."""
+    """Return the parameter file of the mode: `given`, or the file of the package."""
     return Path(given) if given else share('config', 'guiding.yaml')
 
 
@@ -82,7 +83,7 @@ class GuidingClient:
         if not present:
             failed(f'the dynamics node lacks a parameter of {self._file}, must have all of {", ".join(values)}')
             return
-        now = dict(zip(values, map(_plain, present), strict=True))
+        now = dict(zip(values, map(plain, present), strict=True))
         wanted = {name: value for name, value in values.items() if value != now[name]}
         if now.get(HOLD):
             wanted.pop(HOLD, None)  # a switch that the node requires stays required
@@ -141,7 +142,7 @@ class GuidingClient:
         names, self._restoring = [*self._before], True
 
         def answered(present: Sequence[Any]) -> None:
-            now = dict(zip(names, map(_plain, present), strict=False))
+            now = dict(zip(names, map(plain, present), strict=False))
             ours = {name: self._before[name] for name, value in now.items() if value == self._set[name]}
             if ours:
                 self._parameters.set(ours, self._forget)
@@ -164,11 +165,6 @@ class GuidingClient:
         commands, limits = words.get(COMMANDS), words.get(LIMITS)
         fault = commands.words if commands is not None and commands.level == 'error' else ''
         return GuidingState(stage, self.entered, fault, limits.words if limits is not None else '')
-
-
-def _plain(value: Any) -> Any:
-    """Return a value as a parameter file has it: lists, not arrays."""
-    return value if isinstance(value, (str, bool, int, float)) else list(value)
 
 
 def _ignored(_: str) -> None:
