@@ -1,19 +1,11 @@
-"""What the shipped parameter and launch files make of the nodes: their defaults, but for differences with a reason.
-
-`launch` is not on PyPI: its files are read as Python's syntax trees.
-"""
+"""What the shipped parameter and launch files make of the nodes: their defaults, but for differences with a reason."""
 
 from __future__ import annotations
 
-import ast
 import re
-import runpy
-import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
-from unittest.mock import MagicMock
 
 import numpy as np
 import pytest
@@ -32,6 +24,7 @@ from krang_dynamics_ros.live.parameters import documented
 from krang_dynamics_ros.nodes.simulator import parameters as simulator_parameters
 from krang_dynamics_ros.simulation.simulation import Simulation
 
+from .launch_stand_in import LaunchConfiguration, launched
 from .robots import ROOT
 
 DYNAMICS, SIMULATOR = 'krang_dynamics', 'krang_simulator'
@@ -48,8 +41,11 @@ DIFFERENT = {
     ('demo.yaml', SIMULATOR, 'coulomb', 1.0): 'the same',
     ('demo.yaml', SIMULATOR, 'coulomb_share', 0.02): 'a bag in a hand moves its arm, and not the trunk',
 }
-DEMO = {'demo.launch.py': ['simulator_node', 'viewer_node'], 'dynamics.launch.py': ['dynamics_node']}
-LAUNCHED = DEMO | {'guiding.launch.py': ['dynamics_node', 'hold_switch_node']}
+LAUNCHED = {
+    'demo.launch.py': ['dynamics_node', 'simulator_node', 'viewer_node'],
+    'dynamics.launch.py': ['dynamics_node'],
+    'guiding.launch.py': ['dynamics_node', 'hold_switch_node'],
+}
 
 
 def flat(values: Mapping[str, Any], prefix: str = '') -> Iterator[tuple[str, Any]]:
@@ -115,40 +111,21 @@ def test_a_push_on_a_hand_is_held_in_the_demo_and_not_doubled(hand: str, rng: np
     np.testing.assert_allclose(total + by_world, simulation.dynamics.Q(simulation.q), atol=1e-9)
 
 
-def calls(name: str) -> dict[str, dict[str, str]]:
-    """Return the arguments of each `Node(...)` of a launch file, as they are written, by executable."""
-    tree = ast.parse((ROOT / 'launch' / name).read_text())
-    nodes = [one for one in ast.walk(tree) if isinstance(one, ast.Call) and ast.unparse(one.func) == 'Node']
-    arguments = [{word.arg or '': ast.unparse(word.value) for word in node.keywords} for node in nodes]
-    return {ast.literal_eval(one['executable']): one for one in arguments}
-
-
 @pytest.mark.parametrize('name', LAUNCHED)
 def test_a_launch_ends_with_any_node_of_ours_and_goes_on_without_a_tool(name: str) -> None:
-    ours = {word: one for word, one in calls(name).items() if one['package'] == "'krang_dynamics_ros'"}
+    nodes = launched(name)
+    ours = {executable for executable, node in nodes.items() if node.package == 'krang_dynamics_ros'}
     assert sorted(ours) == LAUNCHED[name]
-    for executable, arguments in calls(name).items():
-        ends = arguments.get('on_exit', '').startswith('Shutdown(')
-        assert ends == (executable in ours), executable
-        assert executable not in ours or f'{executable} has ended' in arguments['on_exit']
+    for executable, node in nodes.items():
+        assert getattr(node, 'on_exit', '') == (f'{executable} has ended' if executable in ours else '')
 
 
 def test_the_switch_of_guiding_comes_often_enough_and_is_required() -> None:
-    nodes = calls('guiding.launch.py')
-    rate = ast.literal_eval(nodes['joy_node']['parameters'])[0]['autorepeat_rate']
-    assert rate >= 2 / HOLD_TIMEOUT
-    assert "{'guiding.hold_required': True}" in nodes['dynamics_node']['parameters']
-
-
-@pytest.fixture
-def guiding_nodes(monkeypatch: pytest.MonkeyPatch) -> Any:
-    """Return what guiding.launch.py starts its nodes with, a function of a context; `launch` is a stand-in."""
-    monkeypatch.setattr(sys, 'modules', {**sys.modules})
-    for name in ('', '.actions', '.substitutions'):
-        sys.modules[f'launch{name}'] = MagicMock()
-    for name in ('', '.actions', '.parameter_descriptions', '.substitutions'):
-        sys.modules[f'launch_ros{name}'] = MagicMock()
-    return runpy.run_path(str(ROOT / 'launch' / 'guiding.launch.py'))['nodes']
+    nodes = launched('guiding.launch.py', button='3')
+    (joystick,) = nodes['joy_node'].parameters
+    assert joystick['autorepeat_rate'] >= 2 / HOLD_TIMEOUT
+    assert {'guiding.hold_required': True} in nodes['dynamics_node'].parameters
+    assert nodes['hold_switch_node'].parameters == [{'button': LaunchConfiguration('button')}]
 
 
 @pytest.mark.parametrize(
@@ -162,34 +139,30 @@ def guiding_nodes(monkeypatch: pytest.MonkeyPatch) -> Any:
     ],
 )
 def test_guiding_under_launch_reads_its_file_before_anything_starts(
-    guiding_nodes: Any, tmp_path: Path, file: str | None, button: str, reason: str
+    tmp_path: Path, file: str | None, button: str, reason: str
 ) -> None:
     path = tmp_path / 'guiding.yaml'
     if file is not None:
         path.write_text(file)
-    arguments = {'params_file': str(path), 'button': button, 'namespace': ''}
-    context = SimpleNamespace(launch_configurations=arguments)
+    given = {'params_file': str(path), 'button': button}
     if not reason:
-        assert len(guiding_nodes(context)) == 3
+        assert len(launched('guiding.launch.py', **given)) == 3
         return
     with pytest.raises(KrangDynamicsError, match=reason):
-        guiding_nodes(context)
-    assert not sys.modules['launch_ros.actions'].Node.called  # type: ignore[attr-defined]
+        launched('guiding.launch.py', **given)
 
 
 def test_the_demo_under_launch_is_that_of_make_run() -> None:
-    """The same nodes, with the same parameter file and the same remappings."""
+    """The same nodes, with the same parameter files and the same remappings."""
     lines = dict(line.split(': ', 1) for line in (ROOT / 'Procfile').read_text().splitlines() if ': ' in line)
     run = {found[1]: line for line in lines.values() if (found := re.search(r'nodes\.(\w+_node)', line))}
-    launched = calls('demo.launch.py') | calls('dynamics.launch.py')
-    assert set(run) == {word for words in DEMO.values() for word in words}
+    nodes = launched('demo.launch.py')
+    assert set(run) == {executable for executable, node in nodes.items() if node.package == 'krang_dynamics_ros'}
     for executable, line in run.items():
-        remapped = dict(re.findall(r'-r (\S+?):=(\S+)', line))
-        assert dict(ast.literal_eval(launched[executable].get('remappings', '[]'))) == remapped, executable
-        if '--params-file' in line:
-            assert "LaunchConfiguration('params_file')" in launched[executable]['parameters']
-        assert ('$KRANG_COMMANDS' in line) == ('*' in launched[executable]['parameters']), executable
-    default = re.search(r"'params_file',\s+default_value=str\(share\('config', '(\S+)'\)\)",
-                        (ROOT / 'launch' / 'demo.launch.py').read_text())  # fmt: skip
-    assert default
-    assert all(f'config/{default[1]}' in line for line in run.values() if '--params-file' in line)
+        node, remapped = nodes[executable], dict(re.findall(r'-r (\S+?):=(\S+)', line))
+        assert dict(getattr(node, 'remappings', [])) == remapped, executable
+        assert LaunchConfiguration('params_file') in node.parameters or '--params-file' not in line, executable
+        commands = str(ROOT / 'config' / 'demo_commands.yaml')
+        assert ('$KRANG_COMMANDS' in line) == (commands in node.parameters), executable
+    files = {file for line in run.values() for file in re.findall(r'--params-file (\S+)', line)}
+    assert files == {'config/demo.yaml'}
