@@ -17,7 +17,7 @@ from ..equations.lagrangian import Lagrangian, find_C
 from ..equations.moving_base import moving_base, on_six_joints
 from ..equations.newton_euler import NewtonEuler
 from ..equations.regressor import moved_links, parameters_of, regressor
-from ..robot.robot import Joint, Robot
+from ..robot.robot import Robot
 
 REACH = {'revolute': np.pi, 'prismatic': 1.0}  # rad, m, to each side of zero, or of the limit nearest to zero
 
@@ -33,18 +33,17 @@ class States(NamedTuple):
 def random_states(robot: Robot, count: int, seed: int) -> States:
     """Draw states: positions within limits and `REACH`, velocities and accelerations normally distributed."""
     rng = np.random.default_rng(seed)
-    lower, upper = np.array([_bounds(joint) for joint in robot.moving_joints], dtype=float).T
+    lower, upper = _ranges(robot)
     q = rng.uniform(lower, upper, (count, robot.n))
     return States(q, rng.normal(size=(count, robot.n)), rng.normal(size=(count, robot.n)))
 
 
-def _bounds(joint: Joint) -> tuple[float, float]:
-    """Return the range of random positions: at most `REACH`, as some limits are so wide that they mean none."""
-    reach, limits = REACH[joint.kind], joint.limits
-    if not limits or limits.lower is None or limits.upper is None:
-        return -reach, reach
-    middle = min(max(0.0, limits.lower), limits.upper)
-    return max(limits.lower, middle - reach), min(limits.upper, middle + reach)
+def _ranges(robot: Robot) -> Array:
+    """Return ranges (2, n) of random positions: at most `REACH`, as some limits are so wide that they mean none."""
+    reach = np.array([REACH[joint.kind] for joint in robot.moving_joints])
+    lower, upper = robot.position_limits
+    middle = np.clip(0.0, lower, upper)
+    return np.array([np.maximum(lower, middle - reach), np.minimum(upper, middle + reach)])
 
 
 def random_payload(robot: Robot, links: Sequence[str], rng: np.random.Generator) -> dict[str, Inertia]:

@@ -16,10 +16,7 @@ TOLERANCE = 1e-9  # for the eigenvalues of A, scaled to a unit diagonal
 
 def rest_pose(robot: Robot) -> Array:
     """Return q (n) at rest: zero, or the limit that is nearest to zero."""
-    limits = [joint.limits for joint in robot.moving_joints]
-    return np.array(
-        [0.0 if x is None or x.lower is None or x.upper is None else min(max(0.0, x.lower), x.upper) for x in limits]
-    )
+    return np.clip(np.zeros(robot.n), *robot.position_limits)
 
 
 def check_inertia_matrix(robot: Robot, joint_names: Sequence[str], A: Array) -> tuple[Fault, ...]:

@@ -70,8 +70,8 @@ class JointLimits:
         joints = [by_name[name] for name in joint_names]
         limits = [joint.limits or Limits(None, None) for joint in joints]
         self.joint_names, self.units = tuple(joint_names), [units_of(joint) for joint in joints]
-        self.lower = np.array([-math.inf if limit.lower is None else limit.lower for limit in limits])
-        self.upper = np.array([math.inf if limit.upper is None else limit.upper for limit in limits])
+        order = [robot.joint_names.index(name) for name in joint_names]
+        self.lower, self.upper = robot.position_limits[:, order]
         self.velocity = np.array([limit.velocity or math.inf for limit in limits])
         self.effort = np.array([limit.effort or math.inf for limit in limits])
 

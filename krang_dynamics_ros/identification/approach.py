@@ -54,11 +54,9 @@ class Approach:
         return not self._clearance.blocked(np.linspace(first, last, states))
 
     def _around(self, start: Array, goal: Array, progress: Callable[[str], None] | None) -> Array:
-        limits = [joint.limits for joint in self._robot.moving_joints]
-        lower, upper = np.minimum(start, goal) - SPREAD, np.maximum(start, goal) + SPREAD
-        for j, limit in enumerate(limits):
-            if limit is not None and limit.lower is not None and limit.upper is not None:
-                lower[j], upper[j] = min(limit.lower, start[j]), max(limit.upper, start[j])
+        lower, upper = self._robot.position_limits
+        lower = np.where(np.isinf(lower), np.minimum(start, goal) - SPREAD, np.minimum(lower, start))
+        upper = np.where(np.isinf(upper), np.maximum(start, goal) + SPREAD, np.maximum(upper, start))
         trees = [_Tree(start), _Tree(goal)]
         for k in range(BRANCHES):
             if progress and k % 20 == 0:

@@ -185,9 +185,7 @@ class Clearance:
 
 
 def _random_poses(robot: Robot) -> Array:
-    limits = [joint.limits for joint in robot.moving_joints]
-    lower = np.array([-SPREAD if x is None or x.lower is None else x.lower for x in limits])
-    upper = np.array([SPREAD if x is None or x.upper is None else x.upper for x in limits])
+    lower, upper = np.nan_to_num(robot.position_limits, posinf=SPREAD, neginf=-SPREAD)
     q = np.random.default_rng(0).uniform(lower, upper, (POSES, robot.n))
     q[0], q[1] = np.clip(0.0, lower, upper), (lower + upper) / 2
     return np.asarray(q)

@@ -94,13 +94,9 @@ class JointData:
         self.order = np.array([self.names.index(name) for name in joints], dtype=int)
         limits = [joint.limits for joint in moving]
         self.effort = np.array([limit.effort or 0.0 if limit else 0.0 for limit in limits])
-        ends = [(limit.lower, limit.upper) if limit else (None, None) for limit in limits]
-        self.endless = np.array([lower is None or lower == upper for lower, upper in ends])
-        self.bounds = np.array(
-            [(-np.inf, np.inf) if free else end for free, end in zip(self.endless, ends, strict=True)], dtype=float
-        ).reshape(-1, 2).T  # fmt: skip
+        self.position = model.robot.position_limits
         self.sliding = np.array([joint.kind == 'prismatic' for joint in moving])
-        self._turns = (self.endless & ~self.sliding)[self.order]
+        self._turns = (np.isinf(self.position).all(axis=0) & ~self.sliding)[self.order]
 
     def unit(self, k: int) -> str:
         """Return the unit of a joint's torque or force."""

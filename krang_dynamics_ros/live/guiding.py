@@ -17,7 +17,6 @@ from ..dynamics.factory import Model
 from ..dynamics.guiding import ControlLoop, inertias
 from ..dynamics.state import State
 from ..dynamics.terms import Terms
-from ..robot.robot import Joint, Robot
 
 HOLD_TOPIC = 'guiding/hold'
 GUIDING = ('damping', 'stops')  # the terms that make guiding of a total
@@ -95,26 +94,6 @@ def joint_defaults(model: Model) -> list[JointDefaults]:
     return found
 
 
-def position_limits(robot: Robot, joint: Joint) -> tuple[float, float]:
-    """Return the position limits of a joint, infinite without any; a joint that follows it may narrow them."""
-    lower, upper = _range(joint)
-    joints = {other.name: other for other in robot.joints}
-    for name, mimic in robot.mimics.items():
-        if mimic.joint == joint.name and mimic.multiplier:
-            ends = [(end - mimic.offset) / mimic.multiplier for end in _range(joints[name])]
-            narrow = max(lower, min(ends)), min(upper, max(ends))
-            if narrow[0] < narrow[1]:  # else the limits of the follower contradict those of the joint
-                lower, upper = narrow
-    return lower, upper
-
-
-def _range(joint: Joint) -> tuple[float, float]:
-    limits = joint.limits
-    if limits is None or limits.lower is None or limits.upper is None or not limits.lower < limits.upper:
-        return -np.inf, np.inf
-    return limits.lower, limits.upper
-
-
 def conflict(total_terms: Collection[str]) -> str:
     """Return why these terms cannot be commanded together, or ''."""
     guiding = [name for name in GUIDING if name in total_terms]
@@ -139,8 +118,7 @@ class Guiding:
         moving = model.robot.moving_joints
         self._sliding = np.array([joint.kind == 'prismatic' for joint in moving])
         limits = [joint.limits for joint in moving]
-        for k, joint in enumerate(moving):
-            self._stops.lower[k], self._stops.upper[k] = position_limits(model.robot, joint)
+        self._stops.lower, self._stops.upper = model.robot.position_limits.copy()
         self._live, self._parked_for = False, ()  # whether commands go out; values that the stops were parked for
         self._effort = np.array([(x.effort if x else None) or 0.0 for x in limits])
         self._speed = np.array([(x.velocity if x else None) or np.inf for x in limits])

@@ -270,7 +270,7 @@ def joint_bounds(robot: Robot) -> JointBounds:
     return JointBounds.of(
         [limit.velocity for limit in limits],
         [joint.kind == 'prismatic' for joint in joints],
-        [limit.lower is None or limit.upper is None for limit in limits],
+        np.isinf(robot.position_limits).any(axis=0).tolist(),
     )
 
 

@@ -275,6 +275,18 @@ class Robot:
         """Coulomb friction F_c (n,), eq. 17, N m (N)."""
         return self._on_coordinates(lambda joint: joint.friction.coulomb, np.abs)
 
+    @cached_property
+    def position_limits(self) -> Array:
+        """Lower and upper limits (2, n), rad (m); infinite where unknown. The limits of followers narrow them."""
+        limits = {joint.name: _range(joint) for joint in self.moving_joints}
+        for joint in self.joints:
+            if (mimic := self.mimics.get(joint.name)) and mimic.multiplier:
+                ends = sorted((end - mimic.offset) / mimic.multiplier for end in _range(joint))
+                lower, upper = max(limits[mimic.joint][0], ends[0]), min(limits[mimic.joint][1], ends[1])
+                if lower < upper:  # else the limits of the follower contradict those of its joint
+                    limits[mimic.joint] = lower, upper
+        return frozen(np.array([limits[name] for name in self.joint_names]).reshape(-1, 2).T)
+
     def _on_coordinates(self, number: Callable[[Joint], float], share: Callable[[float], float]) -> Array:
         """Return a number of the joints at each coordinate (n), with the share of the followers."""
         values = {joint.name: number(joint) for joint in self.moving_joints}
@@ -282,6 +294,13 @@ class Robot:
             if mimic := self.mimics.get(joint.name):
                 values[mimic.joint] += share(mimic.multiplier) * number(joint)
         return np.array([values[name] for name in self.joint_names])
+
+
+def _range(joint: Joint) -> tuple[float, float]:
+    limits = joint.limits
+    if limits is None or limits.lower is None or limits.upper is None:
+        return -np.inf, np.inf
+    return limits.lower, limits.upper
 
 
 @dataclass(frozen=True, eq=False)

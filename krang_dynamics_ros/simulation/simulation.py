@@ -46,9 +46,7 @@ class Simulation:
         self.dynamics = dynamics_of(robot)
         self.rotors_added = self._add_rotors()
         self._presliding = PreslidingState(self.dynamics.friction)
-        limits = [joint.limits for joint in robot.moving_joints]
-        self.lower = np.array([-np.inf if x is None or x.lower is None else x.lower for x in limits])
-        self.upper = np.array([np.inf if x is None or x.upper is None else x.upper for x in limits])
+        self.lower, self.upper = robot.position_limits.copy()
         self.braked: Bools = np.zeros(robot.n, dtype=bool)  # joints that a brake holds against any torque
         self.reset(q)
 
@@ -64,7 +62,7 @@ class Simulation:
 
     def reset(self, q: ArrayLike | None = None) -> None:
         """Start again, at rest, at time 0."""
-        self.set_positions(np.clip(np.zeros(self.robot.n), self.lower, self.upper) if q is None else q)
+        self.set_positions(rest_pose(self.robot) if q is None else q)
         self.time, self.lost = 0.0, 0.0
 
     def set_positions(self, q: ArrayLike) -> None:
@@ -82,7 +80,7 @@ class Simulation:
     @property
     def middle_positions(self) -> Array:
         """Positions (n; rad, m) inside the ranges: zero, or the middle where zero is beyond or near an end."""
-        positions = np.clip(np.zeros(self.robot.n), self.lower, self.upper)
+        positions = rest_pose(self.robot)
         bounded = np.isfinite(self.lower) & np.isfinite(self.upper)
         lower, upper = self.lower[bounded], self.upper[bounded]
         margin = NEAR_END * (upper - lower)

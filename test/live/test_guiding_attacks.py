@@ -12,8 +12,7 @@ from krang_dynamics_ros import Wrench
 from krang_dynamics_ros.core.errors import ArgumentError
 from krang_dynamics_ros.dynamics.factory import load_model
 from krang_dynamics_ros.live.commands import Stage
-from krang_dynamics_ros.live.guiding import HoldSwitch, position_limits
-from krang_dynamics_ros.robot.urdf_reader import read_description
+from krang_dynamics_ros.live.guiding import HoldSwitch
 
 from .guided import Guided, arm
 from .test_command_supervisor import Arm, refused
@@ -142,40 +141,6 @@ def test_after_commands_the_topic_has_the_whole_stop_again() -> None:
     assert it.commands.idle
     torque = it.engine.guiding.terms.stops(it.supervisor._latest.state)  # type: ignore[union-attr]
     assert torque[1] < -20
-
-
-FINGER = """<robot name="gripper"><link name="base"/>{}</robot>"""
-JOINT = """<link name="{0}"><inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/>
-</inertial></link><joint name="{0}" type="{1}"><parent link="base"/><child link="{0}"/><axis xyz="0 0 1"/>{2}</joint>"""
-LIMIT = '<limit lower="{}" upper="{}" effort="5" velocity="2"/>'
-MIMIC = '<mimic joint="a" multiplier="{}" offset="{}"/>'
-
-
-@pytest.mark.parametrize(
-    ('limits', 'mimic', 'expected'),
-    [
-        ((-1, 1), (2.0, 0.0), (-0.5, 0.5)),
-        ((-0.2, 1), (-1.0, 0.0), (-1.0, 0.2)),
-        ((-1, 1), (1.0, 0.5), (-1.0, 0.5)),
-        ((-9, 9), (1.0, 0.0), (-1.0, 1.0)),
-        ((5, 6), (1.0, 0.0), (-1.0, 1.0)),  # contradicts the joint that it follows
-        ((0, 0), (1.0, 0.0), (-1.0, 1.0)),  # none
-    ],
-)
-def test_a_joint_stops_where_the_one_that_follows_it_stops(
-    limits: tuple[float, float], mimic: tuple[float, float], expected: tuple[float, float]
-) -> None:
-    text = JOINT.format('a', 'revolute', LIMIT.format(-1, 1))
-    text += JOINT.format('b', 'revolute', LIMIT.format(*limits) + MIMIC.format(*mimic))
-    robot = read_description(FINGER.format(text)).robot
-    assert position_limits(robot, robot.moving_joints[0]) == pytest.approx(expected)
-
-
-def test_a_joint_that_turns_without_end_has_no_stop() -> None:
-    text = JOINT.format('a', 'continuous', '<limit effort="5" velocity="2"/>')
-    text += JOINT.format('b', 'revolute', LIMIT.format(0, 0))
-    robot = read_description(FINGER.format(text)).robot
-    assert [position_limits(robot, joint) for joint in robot.moving_joints] == [(-np.inf, np.inf)] * 2
 
 
 def test_a_second_publisher_of_the_switch_disables_and_is_named() -> None:
