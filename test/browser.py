@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import ctypes
+import fcntl
 import io
 import os
 import shutil
+import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -53,6 +56,14 @@ def _come_last() -> None:
 
 
 @contextmanager
+def _one_at_a_time() -> Iterator[None]:
+    """Wait until no other test on this machine has a browser: each draws with all the processor there is."""
+    with (Path(tempfile.gettempdir()) / 'krang_dynamics_ros_browser').open('w') as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+@contextmanager
 def browser(profile: str, size: tuple[int, int] = SIZE, flags: Sequence[str] = ()) -> Iterator[Browser]:
     """Start Chromium with an empty profile, or skip the test and say why."""
     webdriver = pytest.importorskip('selenium.webdriver', reason='selenium is not installed')
@@ -64,13 +75,14 @@ def browser(profile: str, size: tuple[int, int] = SIZE, flags: Sequence[str] = (
     for flag in (*FLAGS, *flags, f'--window-size={size[0]},{size[1]}', f'--user-data-dir={profile}'):
         options.add_argument(flag)
     service = webdriver.chrome.service.Service(driver, popen_kw={'preexec_fn': _come_last})
-    started = webdriver.Chrome(options=options, service=service)
-    started.set_script_timeout(2 * PATIENCE)
-    started.execute_cdp_cmd('Page.addScriptToEvaluateOnNewDocument', {'source': FEWER_PICTURES})
-    try:
-        yield Browser(started)
-    finally:
-        started.quit()
+    with _one_at_a_time():
+        started = webdriver.Chrome(options=options, service=service)
+        started.set_script_timeout(2 * PATIENCE)
+        started.execute_cdp_cmd('Page.addScriptToEvaluateOnNewDocument', {'source': FEWER_PICTURES})
+        try:
+            yield Browser(started)
+        finally:
+            started.quit()
 
 
 class Browser:
