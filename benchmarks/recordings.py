@@ -16,7 +16,7 @@ from rosbags.rosbag2 import Reader
 
 from krang_dynamics_ros import Dynamics, Wrench, dynamics_of, krang
 from krang_dynamics_ros.core.wrench import WrenchFrame
-from krang_dynamics_ros.processing.columns import OF_GAMMA
+from krang_dynamics_ros.dynamics.terms import MODEL_TERMS
 from krang_dynamics_ros.processing.job import Job, session
 from krang_dynamics_ros.processing.process import process
 from krang_dynamics_ros.recordings.derivatives import smoothing_spline
@@ -78,7 +78,7 @@ def main() -> None:
     engine, backend = session({})
     plain = dynamics_of(krang())
     fast, slow = arrays(engine.dynamics, plain)
-    print(f'\nRecordings; {STATES} states of Krang, terms {", ".join(OF_GAMMA)}, by {backend}\n')
+    print(f'\nRecordings; {STATES} states of Krang, terms {", ".join(MODEL_TERMS)}, by {backend}\n')
     print(f'over arrays: {fast / STATES * 1e6:.2f} us a state, loop over Pinocchio {slow / STATES * 1e6:.2f}: '
           f'{slow / fast:.1f} times as fast (goal: 8)')  # fmt: skip
     with tempfile.TemporaryDirectory() as folder:

@@ -54,7 +54,7 @@ class Dynamics(Kinematics):
         Raises:
             ArgumentError: `q` has another shape.
         """
-        return self._square(pin.crba(self._model, self._data, self._in(q)))
+        return self._square(pin.crba(self._model, self._data, self._position_in(q)))
 
     def C(self, q: ArrayLike, dq: ArrayLike) -> Array:
         """Return the Coriolis matrix by Christoffel symbols, eq. 4.
@@ -70,7 +70,9 @@ class Dynamics(Kinematics):
         Raises:
             ArgumentError: a vector has another shape.
         """
-        return self._square(pin.computeCoriolisMatrix(self._model, self._data, self._in(q), self._rate(dq)))
+        return self._square(
+            pin.computeCoriolisMatrix(self._model, self._data, self._position_in(q), self._vector_in(dq))
+        )
 
     def Q(self, q: ArrayLike) -> Array:
         """Return the gravity torque, eq. 5: the torque that holds the robot up.
@@ -84,7 +86,7 @@ class Dynamics(Kinematics):
         Raises:
             ArgumentError: `q` has another shape.
         """
-        return self._out(pin.computeGeneralizedGravity(self._model, self._data, self._in(q)))
+        return self._out(pin.computeGeneralizedGravity(self._model, self._data, self._position_in(q)))
 
     def coriolis_torque(self, q: ArrayLike, dq: ArrayLike) -> Array:
         """Return the Coriolis and centrifugal torque C(q, dq) dq, with the torques by the rotation of the base.
@@ -101,7 +103,7 @@ class Dynamics(Kinematics):
         """
         if self._turning is not None:
             return self._with_free_base(q, dq, np.zeros(self.n), np.zeros(3))[1]
-        return self._out(pin.rnea(self._bare, self._data, self._in(q), self._rate(dq), self._zero))
+        return self._out(pin.rnea(self._bare, self._data, self._position_in(q), self._vector_in(dq), self._zero))
 
     def christoffel(self, q: ArrayLike) -> Array:
         """Return the Christoffel symbols c_kij of all joints: (C dq)_k = dq^T C_k dq.
@@ -117,10 +119,10 @@ class Dynamics(Kinematics):
         Raises:
             ArgumentError: `q` has another shape.
         """
-        unit, position = np.eye(self.n), self._in(q)
+        unit, position = np.eye(self.n), self._position_in(q)
 
         def coriolis(dq: Array) -> Array:  # of the joints alone
-            return self._out(pin.rnea(self._bare, self._data, position, self._rate(dq), self._zero))
+            return self._out(pin.rnea(self._bare, self._data, position, self._vector_in(dq), self._zero))
 
         single = np.array([coriolis(row) for row in unit])
         C_k = np.empty((self.n, self.n, self.n))
@@ -165,7 +167,9 @@ class Dynamics(Kinematics):
         if self._turning is not None:
             links = self._with_free_base(q, dq, ddq, self._gravity)[1]
             return np.asarray(links + self._rotors * np.asarray(ddq, dtype=float))
-        return self._out(pin.rnea(self._model, self._data, self._in(q), self._rate(dq), self._rate(ddq)))
+        return self._out(
+            pin.rnea(self._model, self._data, self._position_in(q), self._vector_in(dq), self._vector_in(ddq))
+        )
 
     def mean_inverse_dynamics(self, step: Step) -> Array:
         """Return the mean over a step of A ddq + C dq + Q (n)."""
@@ -213,7 +217,9 @@ class Dynamics(Kinematics):
             SingularityError: a joint moves no mass, or the state is not finite.
         """
         if self._G is None and self._turning is None:
-            ddq = self._out(pin.aba(self._model, self._data, self._in(q), self._rate(dq), self._rate(torque)))
+            ddq = self._out(
+                pin.aba(self._model, self._data, self._position_in(q), self._vector_in(dq), self._vector_in(torque))
+            )
         else:  # the articulated-body algorithm supports neither mimic joints nor a base that turns
             ddq = self._solved(q, self._checked(torque) - self.inverse_dynamics(q, dq, np.zeros(self.n)))
         if not math.isfinite(ddq @ ddq):
@@ -239,7 +245,7 @@ class Dynamics(Kinematics):
         Raises:
             ArgumentError: a vector has another shape.
         """
-        links: float = pin.computeKineticEnergy(self._bare, self._data, self._in(q), self._rate(dq))
+        links: float = pin.computeKineticEnergy(self._bare, self._data, self._position_in(q), self._vector_in(dq))
         return links + 0.5 * float(self._rotors @ np.square(dq)) if self._any_rotor else links
 
     def U(self, q: ArrayLike) -> float:
@@ -254,7 +260,7 @@ class Dynamics(Kinematics):
         Raises:
             ArgumentError: `q` has another shape.
         """
-        moving = pin.computePotentialEnergy(self._model, self._data, self._in(q))
+        moving = pin.computePotentialEnergy(self._model, self._data, self._position_in(q))
         return float(moving - self._base_mass * self._model.gravity.linear @ self._base_com)
 
     def center_of_mass(self, q: ArrayLike) -> Array:
@@ -269,7 +275,7 @@ class Dynamics(Kinematics):
         Raises:
             ArgumentError: `q` has another shape.
         """
-        com: Array = pin.centerOfMass(self._model, self._data, self._in(q))
+        com: Array = pin.centerOfMass(self._model, self._data, self._position_in(q))
         if not self._base_mass:
             return com
         moving = self._data.mass[0]
@@ -294,7 +300,7 @@ class Dynamics(Kinematics):
             >>> up = Wrench('R10l', force=(0, 0, 20), axes='R0')  # 20 N upwards, in the axes of the base
             >>> dynamics.wrench_torque(q, [up])
         """
-        position = self._in(q)
+        position = self._position_in(q)
         torque = np.zeros(self._model.nv)
         for wrench in wrenches:
             link = self._frame(wrench.link)
@@ -342,7 +348,7 @@ class Dynamics(Kinematics):
 
         The world applies it; the joint torque that holds it, as part of Q, is -J^T times it.
         """
-        pin.forwardKinematics(self._model, self._data, self._in(q))
+        pin.forwardKinematics(self._model, self._data, self._position_in(q))
         return [self._weight(load) for load in loads]
 
     def _weight(self, load: Load) -> Array:

@@ -36,7 +36,7 @@ class Kinematics(PinocchioModel):
             ArgumentError: `q` has another shape, or the link is unknown.
         """
         frame = self._frame(link)
-        pin.forwardKinematics(self._model, self._data, self._in(q))
+        pin.forwardKinematics(self._model, self._data, self._position_in(q))
         placement = pin.updateFramePlacement(self._model, self._data, frame)
         return placement.rotation.copy(), placement.translation.copy()
 
@@ -55,7 +55,9 @@ class Kinematics(PinocchioModel):
             ArgumentError: `q` has another shape, or link or frame is unknown.
         """
         return self._columns(
-            pin.computeFrameJacobian(self._model, self._data, self._in(q), self._frame(link), _reference(frame))
+            pin.computeFrameJacobian(
+                self._model, self._data, self._position_in(q), self._frame(link), _reference(frame)
+            )
         )
 
     def relative_pose(self, q: ArrayLike, link: str, seen_from: str) -> tuple[Array, Array]:
@@ -109,7 +111,7 @@ class Kinematics(PinocchioModel):
         Raises:
             ArgumentError: a vector has another shape, or link or frame is unknown.
         """
-        pin.forwardKinematics(self._model, self._data, self._in(q), self._rate(dq), self._zero)
+        pin.forwardKinematics(self._model, self._data, self._position_in(q), self._vector_in(dq), self._zero)
         acceleration = pin.getFrameClassicalAcceleration if frame == 'base' else pin.getFrameAcceleration
         return np.array(acceleration(self._model, self._data, self._frame(link), _reference(frame)).vector)
 
@@ -157,7 +159,7 @@ class Kinematics(PinocchioModel):
         elif q is None:
             raise ArgumentError(f"inertia in the frame of '{given_in}', which moves relative to '{link}': must have q")
         else:
-            pin.forwardKinematics(self._model, self._data, self._in(q))
+            pin.forwardKinematics(self._model, self._data, self._position_in(q))
             carrier, other = (self._data.oMi[frame.parentJoint] * frame.placement for frame in (here, there))
             pose = carrier.actInv(other)
         return inertia.in_parent(pose.rotation, pose.translation)
@@ -175,7 +177,7 @@ class Kinematics(PinocchioModel):
         Raises:
             ArgumentError: `q` has another shape, or the wrench names an unknown link.
         """
-        return self._at_link(self._in(q), self._frame(wrench.link), wrench)
+        return self._at_link(self._position_in(q), self._frame(wrench.link), wrench)
 
     def _at_link(self, position: Array, link: int, wrench: Wrench) -> Array:
         """Return a wrench (6) in the axes of its link, about the origin of its link."""

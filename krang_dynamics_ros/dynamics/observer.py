@@ -1,6 +1,7 @@
 """Momentum observer: external torques from efforts and momentum (De Luca, *Robotics 2*).
 
-`hand_wrenches.py` estimates wrenches from these torques.
+`terms.py` makes it the term `external`. `live/external.py` has its parameters, and passes its torques to
+`hand_wrenches.py` and `contact.py`.
 """
 
 from __future__ import annotations
@@ -19,16 +20,16 @@ from .state import State
 
 
 class LowPass:
-    """First-order low pass with the dynamics of the observer, for signals that are compared with its output.
+    """First-order low pass with the time constant of the observer, for signals that are compared with its output.
 
-    It is exact for any step, and starts again after a gap.
+    It is exact for any time step, and starts again after a gap.
     """
 
     def __init__(self) -> None:
         self.forget()
 
     def forget(self) -> None:
-        """Discard the history: the next x is the new start."""
+        """Discard the history: the filter starts again at the next x."""
         self._value: Array | None = None
         self._stamp = self.start = 0  # ns
 
@@ -49,17 +50,17 @@ class LowPass:
 
 
 SETTLED = 5.0  # time constants 1 / K, after which a step appears to 0.7 %
-NEVER = -1
+NO_STAMP = -1
 
 
 class MomentumObserver:
     """External torques (n) of a robot: torques that the WORLD applies to the joints, N m (N).
 
-    If `effort` is the external torque itself, it is returned unfiltered.
+    If the efforts of the states are external torques themselves, they are returned unfiltered.
 
     Attributes:
         gain: K, 1/s.
-        efforts: meaning of `effort`.
+        efforts: meaning of the efforts.
         max_gap: longest time between two states, s; after a longer gap the observer starts again.
     """
 
@@ -80,10 +81,10 @@ class MomentumObserver:
 
     def forget(self) -> None:
         """Discard the history: the next estimate comes when the observer has settled."""
-        self._stamp = NEVER
+        self._stamp = NO_STAMP
         self.gap = 0.0  # s, between two stamps, that caused the reset; zero for another cause
-        # Stamp at which the torque of each joint starts, and the latest of them.
-        self._since, self._latest = np.full(self.dynamics.n, NEVER), NEVER
+        # Stamp (n), ns, since which the torque of each joint is filtered without a gap; and the latest of them.
+        self._since, self._latest = np.full(self.dynamics.n, NO_STAMP), NO_STAMP
         self.torque = np.zeros(self.dynamics.n)
         self.acceleration = np.zeros(self.dynamics.n)  # of each joint, through the same low pass
         self._past.forget()
@@ -92,8 +93,8 @@ class MomentumObserver:
     def __call__(self, state: State) -> Array | None:
         """Advance to a state; return the external torques (n), NaN where unknown, or None if all are unknown.
 
-        With joint states in parts, it advances to the newest state whose joints all have the same instant, and stays
-        there until a newer such state exists.
+        If joint states are split over several messages, it advances to the newest state in which all joints have the
+        same instant, and stays there until a newer such state exists.
         """
         for instant in state.instants:
             if instant.dq is None:
@@ -104,7 +105,7 @@ class MomentumObserver:
             self.forget()
         if self.efforts.source == 'external':
             return _any(self.efforts.scaled(state))
-        if self._stamp == NEVER:
+        if self._stamp == NO_STAMP:
             return None
         settles = 1e9 * SETTLED / self.gain  # ns
         if self._stamp - self._latest >= settles:
@@ -113,9 +114,9 @@ class MomentumObserver:
 
     def _joint_torque(self, state: State) -> Array:
         torque = self.efforts.torque(state)
-        return np.zeros(self.dynamics.n) if torque is None else torque  # external: only the acceleration is computed
+        return np.zeros(self.dynamics.n) if torque is None else torque  # zero: not used, with effort source `external`
 
-    def unsettled(self, state: State) -> float:
+    def seconds_to_settle(self, state: State) -> float:
         """Return the time (s) until the torque of all joints with an effort is known."""
         known = np.zeros(self.dynamics.n, dtype=bool) if state.effort is None else np.isfinite(state.effort)
         left = SETTLED / self.gain - (self._stamp - self._since[known]) / 1e9
@@ -123,14 +124,14 @@ class MomentumObserver:
 
     def _follow(self, q: Array, dq: Array, torque: Array, stamp: int, base: BaseMotion | None) -> None:
         dt = (stamp - self._stamp) / 1e9
-        if self._stamp == NEVER or not -self.max_gap <= dt <= self.max_gap:
-            gap = 0.0 if self._stamp == NEVER else dt
+        if self._stamp == NO_STAMP or not -self.max_gap <= dt <= self.max_gap:
+            gap = 0.0 if self._stamp == NO_STAMP else dt
             self.forget()
             self.gap = gap
         elif dt <= 0:
-            return  # a state that came late, or twice: the next state contains it
-        input_ = torque - self._friction(q, dq)
-        if self._stamp == NEVER:
+            return  # the state came late or twice; the next step covers its time
+        input_ = torque - self._drive_torque(q, dq)
+        if self._stamp == NO_STAMP:
             self._path.begin(q, dq)
             self._since[:] = self._latest = stamp
         else:
@@ -154,8 +155,8 @@ class MomentumObserver:
             unknown = ~np.isfinite(torque)
             self.torque[unknown], self._since[unknown], self._latest = 0.0, stamp, stamp
 
-    def _friction(self, q: Array, dq: Array) -> Array:
-        """Return the torque (n) between a reading and the links: springs, and with a motor reading also friction."""
+    def _drive_torque(self, q: Array, dq: Array) -> Array:
+        """Return the torque (n) between effort and links: springs, and friction if the effort is that of the motor."""
         z, drive = self._past.move(q), self.dynamics.drive
         springs = drive.spring_torque(q)
         if self.efforts.source != 'motor':

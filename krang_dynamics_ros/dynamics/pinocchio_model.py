@@ -1,7 +1,7 @@
 """A robot as a Pinocchio model, built joint by joint from the `Robot` that was read and checked.
 
-Pinocchio's own URDF reader drops an unreadable inertial with a message on stderr only, recurses link by link, and
-identifies joints by name, its own `universe` among them.
+Pinocchio's own URDF reader is not used: it drops an unreadable inertial with a message on stderr only, it recurses over
+the links, and it finds joints by name, although Pinocchio adds a joint `universe` of its own.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from ..robot.urdf_reader import read_description
 from .at_rest import check_inertia_matrix, rest_pose
 from .drives import Drive, FrictionModel, not_negative
 
-MAX_JOINTS = 200  # that move; Pinocchio allocates about 70 n^3 bytes, 0.5 GB, for derivatives
+MAX_JOINTS = 200  # maximum number of moving joints; Pinocchio allocates about 70 n^3 bytes, 0.5 GB, for derivatives
 _TURNING = (pin.JointModelRX, pin.JointModelRY, pin.JointModelRZ)
 _SLIDING = (pin.JointModelPX, pin.JointModelPY, pin.JointModelPZ)
 
@@ -104,7 +104,7 @@ class PinocchioModel:
 
     def __init__(
         self,
-        urdf: str | Robot,
+        description: str | Robot,
         *,
         gravity: ArrayLike = (0.0, 0.0, -9.81),
         joint_names: Sequence[str] | None = None,
@@ -116,7 +116,7 @@ class PinocchioModel:
         torque of the joint that it follows. Friction is read from `<dynamics>`.
 
         Args:
-            urdf: URDF text, or a `Robot`.
+            description: URDF text, or a `Robot`.
             gravity: gravity (3,) in the axes of the base, m/s^2; on a tilted base it is not along z.
             joint_names: order of the coordinates; by default the order of the text.
             rotor_inertia: I_a by joint name, kg m^2 (kg); a URDF does not contain it.
@@ -125,7 +125,7 @@ class PinocchioModel:
             DescriptionError: the URDF has faults; the message lists all of them.
             ArgumentError: an argument has a wrong shape or names an unknown joint.
         """
-        robot = read_description(urdf).robot if isinstance(urdf, str) else urdf
+        robot = read_description(description).robot if isinstance(description, str) else description
         self.joint_names = _in_order(robot, joint_names)
         self.n = len(self.joint_names)
         self._shape = (self.n,)
@@ -139,7 +139,7 @@ class PinocchioModel:
         self.friction = FrictionModel(robot.viscous[order], robot.coulomb[order])
         self.drive = Drive(self.friction.n)
         self.rotor_inertia = self.vector(rotor_inertia or {})
-        A = self._square(pin.crba(self._model, self._data, self._in(rest_pose(robot)[order])))
+        A = self._square(pin.crba(self._model, self._data, self._position_in(rest_pose(robot)[order])))
         self.warnings = check_inertia_matrix(robot, self.joint_names, A)
 
     def _set_model(self, robot: Robot) -> None:
@@ -180,13 +180,13 @@ class PinocchioModel:
             raise ArgumentError(f'a joint vector has shape {vector.shape}, must be ({self.n},): {names}')
         return vector
 
-    def _in(self, q: ArrayLike) -> Array:
-        """Check positions (n) and return them in Pinocchio's order."""
-        return self._rate(q) if self._G is None else self._rate(q) + self._offset
+    def _position_in(self, q: ArrayLike) -> Array:
+        """Check positions (n) and return them in Pinocchio's order, with those of mimic joints."""
+        return self._vector_in(q) if self._G is None else self._vector_in(q) + self._offset
 
-    def _rate(self, dq: ArrayLike) -> Array:
-        """Check velocities or accelerations (n) and return them in Pinocchio's order."""
-        vector = self._checked(dq)
+    def _vector_in(self, x: ArrayLike) -> Array:
+        """Check a joint vector (n) and return it in Pinocchio's order; a mimic joint's value is without its offset."""
+        vector = self._checked(x)
         if self._G is not None:
             return self._G @ vector
         return vector if self._to_pin is None else vector[self._to_pin]
@@ -228,8 +228,8 @@ class PinocchioModel:
     def base_motion(self) -> BaseMotion:
         """Motion of the base: effective gravity, angular velocity and angular acceleration. Can be set at any time.
 
-        `Q` has the effective gravity; `coriolis_torque` has all torques by the rotation of the base, also by dw. So
-        their sum with A ddq is the exact inverse dynamics of a robot on a base that moves as prescribed.
+        `Q` has the effective gravity; `coriolis_torque` has all torques by its angular velocity and acceleration.
+        So their sum with A ddq is the exact inverse dynamics of a robot on a base that moves as prescribed.
 
         Example:
             >>> dynamics.base_motion = BaseMotion(gravity=(0, 0, -11.0), angular_velocity=(0, 0.5, 0))
@@ -245,7 +245,7 @@ class PinocchioModel:
         self._turning = motion
 
     def _with_free_base(self, q: ArrayLike, dq: ArrayLike, ddq: ArrayLike, gravity: Array) -> tuple[Array, Array]:
-        """Return what the support gives the base, [force; moment] (6), and A ddq + C dq + Q without rotors (n).
+        """Return the wrench (6) of the support on the base, [force; moment], and A ddq + C dq + Q without rotors (n).
 
         In a frame that moves with the velocity of the base's origin and accelerates with it, the base only turns.
         """
@@ -253,9 +253,9 @@ class PinocchioModel:
             self._floating = _Floating(self._robot, self._model)
         still, motion = self._floating.still, self.base_motion
         force = self._floating.rnea(
-            np.concatenate([self._floating.upright, self._in(q)]),
-            np.concatenate([still, motion.angular_velocity, self._rate(dq)]),
-            np.concatenate([still, motion.angular_acceleration, self._rate(ddq)]),
+            np.concatenate([self._floating.upright, self._position_in(q)]),
+            np.concatenate([still, motion.angular_velocity, self._vector_in(dq)]),
+            np.concatenate([still, motion.angular_acceleration, self._vector_in(ddq)]),
             gravity,
         )
         return force[:6], self._out(force[6:])

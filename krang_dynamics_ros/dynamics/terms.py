@@ -1,7 +1,8 @@
 """The torque terms: name, meaning and computation of each, in one list.
 
-A term in `ALL` gets its topic `torque/<name>`, can be part of `total_terms`, and has a column and colour on the page.
-No other code lists the terms.
+A term in `ALL` gets its topic `torque/<name>`, and a column and colour on the page. Unless its fields say otherwise, it
+can be part of `total_terms`, and is part of `model` and `residual` of `krang process`. Two modules compute some terms
+only, and name these: `efforts.py` those that efforts may lack, `firmware.py` those that an arm's firmware may add.
 """
 
 from __future__ import annotations
@@ -52,8 +53,7 @@ class Term:
 
     `start` is called once for a robot. It returns a function that computes the term at a state, or None where unknown;
     the function may depend on earlier states. `start_rows` returns a function for many states at once, with the same
-    numbers, NaN where unknown; or None if the states must be computed in sequence. A term that is not `summed` cannot
-    be part of the total.
+    numbers, NaN where unknown; or None if the states must be computed in sequence.
     """
 
     name: str
@@ -63,9 +63,11 @@ class Term:
     start: Callable[[Dynamics], Compute]
     start_rows: Callable[[Dynamics], ComputeRows | None] = lambda dynamics: None
     needs_velocity: bool = False
-    summed: bool = True
+    summed: bool = True  # whether it can be part of the total
+    in_model: bool = True  # whether Gamma contains it, besides A ddq: `model` of `krang process`
+    is_friction: bool = False  # whether a sensor behind the gear misses it, and `friction_gain` scales it in the total
     partial: bool = False  # whether it may be NaN for some joints
-    guiding: bool = False  # commands give it at the latest state or not at all: it is never frozen
+    guiding: bool = False  # whether commands contain it at the latest state or not at all: it is never frozen
 
 
 class _Friction:
@@ -101,7 +103,7 @@ ALL = (
     Term(
         'friction', 'F_v dq + F_c sign(dq)', 'the torque that overcomes the known friction', '#b45309',
         _Friction, _friction_rows,
-        needs_velocity=True, guiding=True,
+        needs_velocity=True, is_friction=True, guiding=True,
     ),
     Term(
         'spring', 'a cos q + b sin q', 'the torque that holds springs and counterbalances of the robot file', '#ca8a04',
@@ -113,7 +115,7 @@ ALL = (
         '#9f1239',
         lambda dynamics: lambda state: dynamics.drive.coupled_friction(state.velocity),
         lambda dynamics: lambda rows: dynamics.drive.coupled_friction(rows.dq),
-        needs_velocity=True, guiding=True,
+        needs_velocity=True, is_friction=True, guiding=True,
     ),
     Term(
         'wrench', 'J^T f', 'the joint torque with which the robot APPLIES the wrenches', '#c026d3',
@@ -122,27 +124,28 @@ ALL = (
     ),
     Term(
         'damping', '-B dq', 'a damper in each joint, for leading the arm by hand', '#7c3aed', Damping,
-        needs_velocity=True, guiding=True,
+        needs_velocity=True, in_model=False, guiding=True,
     ),
     Term(
         'stops', '-K x - B dq', 'springs and dampers that push away from the position limits', '#0ea5e9', Stops,
-        needs_velocity=True, guiding=True,
+        needs_velocity=True, in_model=False, guiding=True,
     ),
     Term(
         'external', 'by the momentum observer',
         'the torque that the WORLD applies to the joints, from measured efforts', '#65a30d',
         MomentumObserver,
-        summed=False, partial=True,
+        summed=False, in_model=False, partial=True,
     ),
 )  # fmt: skip
 TERMS: dict[str, Term] = {term.name: term for term in ALL}
 SUMMED = tuple(term.name for term in ALL if term.summed)  # names allowed in `total_terms`
+MODEL_TERMS = tuple(term.name for term in ALL if term.in_model)  # Gamma is their sum and A ddq
 _READING = 'is a property of measured efforts, and no torque that the robot needs'
-NEVER_SUMMED = {  # names that `total_terms` must not have, and why
+NEVER_SUMMED = {  # names that `total_terms` must not contain, and why
     **dict.fromkeys(('offset', 'effort_offset'), f'the offset of an effort {_READING}'),
     **dict.fromkeys(('share', 'load', 'load_share'), f'the load share of a drive {_READING}'),
     'load_friction': f'friction that grows with the load {_READING}',
-    'external': 'the torque of the world is an estimate, which the robot must not answer with itself',
+    'external': 'it is an estimate of the torque of the world; commanding it would close a feedback loop',
 }
 
 
@@ -155,7 +158,7 @@ class Terms:
         self.observer = cast(MomentumObserver, self.compute['external'])
         self.damping, self.stops = cast(Damping, self.compute['damping']), cast(Stops, self.compute['stops'])
         self.friction_given = FrictionGiven(dynamics)
-        self.faults: dict[str, str] = {}  # reasons by term that was not finite; the reader clears them
+        self.faults: dict[str, str] = {}  # reasons, by term that was not finite; the code that reports them clears them
         self.resets = 0  # number of calls of `forget`
         self._joint_names = dynamics.joint_names
 
@@ -197,7 +200,7 @@ class Torques:
     def given(self, name: str) -> Array | None:
         """Return what the total contains of a term, or None if unknown: of friction and coupling the given share."""
         torque, back = self.term(name), self._terms.friction_given
-        if torque is None or not back.partly or name not in ('friction', 'coupling'):
+        if torque is None or not back.partly or not TERMS[name].is_friction:
             return torque
         return back.of(torque, self.state) if name == 'friction' else back.of_coupling(self.state)
 

@@ -8,11 +8,13 @@ import numpy as np
 
 from ..core.errors import listed
 from ..core.parameters import Settings, named
+from ..dynamics.efforts import OMITTABLE_TERMS
 from ..dynamics.factory import Model
+from ..dynamics.terms import TERMS
 
 EFFORT = {
-    'motor': ('motor torque at the joint', ('gravity', 'coriolis', 'friction')),
-    'joint': ('torque behind the gear', ('gravity', 'coriolis')),
+    'motor': ('motor torque at the joint', OMITTABLE_TERMS),
+    'joint': ('torque behind the gear', tuple(name for name in OMITTABLE_TERMS if not TERMS[name].is_friction)),
     'external': ('external torque on the joint', ()),
 }
 UPRIGHT = 0.5  # degrees

@@ -13,7 +13,7 @@ from numpy.linalg import LinAlgError
 from ..core.spatial import Array
 from ..dynamics.dynamics import Dynamics
 from ..dynamics.efforts import Efforts
-from ..dynamics.terms import TERMS
+from ..dynamics.terms import MODEL_TERMS, TERMS
 from ..recordings.derivatives import smoothing_spline
 from .replay import BLOCK, States, joined
 
@@ -84,8 +84,6 @@ def _last_segment(waiting: States, before: int) -> Iterator[Segment]:
         yield Segment(waiting, slice(before, len(waiting)))
 
 
-OF_GAMMA = ('gravity', 'coriolis', 'friction', 'spring', 'coupling', 'wrench')  # in addition to A ddq
-RUBS = ('friction', 'coupling')  # not in a reading behind the gear
 BATCH = 128  # states
 MIN_STATES = 8  # of a movement, for accelerations
 
@@ -140,7 +138,7 @@ class Computer:
     def __init__(self, dynamics: Dynamics, terms: Sequence[str], cutoff: float, efforts: Efforts) -> None:
         """`cutoff` (Hz): motion above it counts as noise."""
         self._dynamics, self._terms, self._cutoff, self._efforts = dynamics, terms, cutoff, efforts
-        self._compute = {name: TERMS[name].start_rows(dynamics) for name in {*terms, *OF_GAMMA}}
+        self._compute = {name: TERMS[name].start_rows(dynamics) for name in {*terms, *MODEL_TERMS}}
 
     def columns(self, segment: Segment) -> dict[str, Array]:
         """Return the numbers (m, n) of a segment's core by column, and `measured`: the efforts in N m (N)."""
@@ -170,7 +168,8 @@ class Computer:
         found = {name: self._term(name, core, core) for name in self._terms}
         inertia = self._inertia(smooth.q, ddq)
         behind = self._efforts.source == 'joint'  # the gear: without friction and rotors
-        terms = [self._term(name, smooth, core) for name in OF_GAMMA if not (behind and name in RUBS)]
+        names = [name for name in MODEL_TERMS if not (behind and TERMS[name].is_friction)]
+        terms = [self._term(name, smooth, core) for name in names]
         model = sum(terms, inertia - self._dynamics.rotor_inertia * ddq if behind else inertia)
         return found | {'inertia': inertia, 'model': model}
 
@@ -189,7 +188,7 @@ class Computer:
             return compute(_moving(rows) if TERMS[name].needs_velocity else rows)
         if rows is core:
             return core.torques[name]
-        # Of Gamma, only friction depends on earlier states; that part was computed from the measured positions.
+        # Of the model's terms, only friction depends on earlier states; that part is of the measured positions.
         friction = self._dynamics.friction
         return core.torques[name] - friction.torque(core.dq) + friction.torque(rows.dq)
 

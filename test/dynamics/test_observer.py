@@ -137,7 +137,7 @@ def test_no_number_comes_before_it_has_settled_nor_after_a_gap(dynamics: Dynamic
     assert observer.gap == 0
     assert observer(still(dynamics, 360)) is None  # a gap
     assert observer.gap == pytest.approx(0.118)
-    assert observer.unsettled(still(dynamics, 360)) == pytest.approx(0.5)
+    assert observer.seconds_to_settle(still(dynamics, 360)) == pytest.approx(0.5)
     for k in range(361, 700):
         observer(still(dynamics, k))
     assert observer(still(dynamics, 10)) is None  # time went back

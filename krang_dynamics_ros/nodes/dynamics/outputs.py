@@ -99,7 +99,7 @@ class ExternalTopics:
         values: dict[str, object] = {'effort source': observer.efforts.source, 'gain (1/s)': observer.gain}
         if last is None:
             return Status('external torque', OK, 'no subscriber, or no joint states', values)
-        missing, left = external.without_effort(last.state), observer.unsettled(last.state)
+        missing, left = external.without_effort(last.state), observer.seconds_to_settle(last.state)
         values |= {'without effort': ', '.join(missing), 'settles for (s)': f'{left:.2f}'}
         if self._states.is_too_old and observer.efforts.source != 'external':
             behind = listed(self._states.delayed_joints())
