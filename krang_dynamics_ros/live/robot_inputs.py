@@ -270,7 +270,7 @@ def joint_bounds(robot: Robot) -> JointBounds:
     return JointBounds.of(
         [limit.velocity for limit in limits],
         [joint.kind == 'prismatic' for joint in joints],
-        np.isinf(robot.position_limits).any(axis=0).tolist(),
+        [bool(np.isinf(limits).any()) for limits in robot.position_limits.T],
     )
 
 
