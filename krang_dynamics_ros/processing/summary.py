@@ -210,4 +210,7 @@ class Summary:
         """Reason why the model cannot be compared with efforts."""
         if self.effort_source == 'external':
             return 'effort_source is external: efforts are not part of the model, so they cannot be compared'
-        return 'no state has both efforts and accelerations: the model cannot be compared'
+        return (
+            'no state has both efforts and the whole model, so they cannot be compared; if the recording has no '
+            'velocities, set velocity_source: position'
+        )
