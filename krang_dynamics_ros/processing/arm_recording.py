@@ -73,7 +73,7 @@ def recorded_arm(path: Path, robot: Robot, joint_states: str = '') -> RecordedAr
 def _read(path: Path, joint_states: str) -> _Rows:
     with open_source(path) as source:
         topics = source.topics((), joint_states)
-        in_bag = topics.joint_states in source.contents.of_kind('joint_states')
+        in_bag = topics.joint_states in source.contents.with_role('joint_states')
         rows = _Rows(topics.joint_states if in_bag else '')
         for message in source.messages(topics):
             if isinstance(message, JointStateMessage):

@@ -188,7 +188,7 @@ class Computer:
             return compute(_moving(rows) if TERMS[name].needs_velocity else rows)
         if rows is core:
             return core.torques[name]
-        # Of the model's terms, only friction depends on earlier states; that part is of the measured positions.
+        # Of the model's terms, only friction depends on earlier states, by presliding: that part stays as in the node.
         friction = self._dynamics.friction
         return core.torques[name] - friction.torque(core.dq) + friction.torque(rows.dq)
 

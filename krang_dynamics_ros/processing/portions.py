@@ -86,7 +86,9 @@ class _Work:
     def write_to(self, folder: Path) -> PortionResult:
         """Write the rows to files in a folder; return the statistics."""
         computer = Computer(self._engine.dynamics, self._job.terms, self._job.cutoff, self._efforts)
-        terms = tuple(dict.fromkeys((*self._job.terms, 'friction')))  # computed singly if they depend on earlier states
+        terms = tuple(
+            dict.fromkeys((*self._job.terms, 'friction'))
+        )  # computed one by one if they depend on earlier states
         with ExitStack() as open_files:
             files = self._open(open_files, folder)
             for segment in segments(states(self._engine, self._messages(), terms), self._job.margin):
@@ -186,7 +188,7 @@ LATER = ('pyarrow.parquet', 'rosbags.rosbag2', 'rosbags.typesys')  # imported la
 
 def portions(job: Job, engine: Engine, recording: Source, topics: Topics) -> list[Portion]:
     """Return the portions of a job, which do not depend on the number of processes."""
-    contents, begin = recording.contents, recording.begin if job.start or job.end < float('inf') else 0
+    contents, begin = recording.contents, recording.first_arrival if job.start or job.end < float('inf') else 0
     start = begin + int(job.start * 1e9) if job.start else EARLIEST
     end = begin + int(job.end * 1e9) if job.end < float('inf') else LATEST
     whole = Portion(start, end)

@@ -1,4 +1,4 @@
-"""Replay of a recording through the engine of the node: the states that the node would compute, many at a time."""
+"""Replay of a recording through the engine of the node: the states that the node would compute, in batches."""
 
 from __future__ import annotations
 
@@ -85,14 +85,14 @@ def blocks(parts: Iterable[States]) -> Iterator[States]:
         yield joined(waiting)
 
 
-MAX_SINGLE = 64  # joint states that are processed singly before the next attempt of many at once
+MAX_SINGLE = 64  # joint states that are processed one by one before the next attempt of a batch
 
 
 def states(engine: Engine, messages: Iterable[Message | JointStateRun], terms: Sequence[str] = ()) -> Iterator[States]:
     """Yield the states that a node would compute, in blocks, with those `terms` that depend on earlier states.
 
-    The arrival times are those of the recording. Joint states without faults are processed many at once. They are
-    processed singly, as in the node, if a term depends on earlier states or a payload changes.
+    The arrival times are those of the recording. Joint states without faults are processed in batches. They are
+    processed one by one, as in the node, if a term depends on earlier states or a payload changes.
     """
     stateful = [term for term in terms if TERMS[term].start_rows(engine.dynamics) is None]
     return blocks(_Replay(engine, stateful).states(messages))
@@ -100,9 +100,9 @@ def states(engine: Engine, messages: Iterable[Message | JointStateRun], terms: S
 
 class _Replay:
     def __init__(self, engine: Engine, stateful: Sequence[str]) -> None:
-        self._engine, self._singles = engine, Singles(engine, stateful)
+        self._engine, self._singles = engine, SingleStates(engine, stateful)
         self._always_single = bool(stateful)
-        self._single_count = 1  # joint states to process singly next
+        self._single_count = 1  # joint states to process one by one next
 
     def states(self, messages: Iterable[Message | JointStateRun]) -> Iterator[States]:
         """Yield the states in parts."""
@@ -119,13 +119,13 @@ class _Replay:
             self._singles.add(torques, message.arrival)
 
     def _run(self, run: JointStateRun) -> Iterator[States]:
-        """Process joint states without faults at once, and others singly."""
+        """Process joint states without faults in batches, and others one by one."""
         while len(run):
-            many = None if self._always_single else self._many(run)
-            if many is not None:
+            batch = None if self._always_single else self._batch(run)
+            if batch is not None:
                 yield from self._singles.flush()
-                yield many
-                rows, self._single_count = len(many), 1
+                yield batch
+                rows, self._single_count = len(batch), 1
             else:
                 rows = len(run) if self._always_single else self._single_count
                 self._single_count = min(2 * rows, MAX_SINGLE)
@@ -137,8 +137,8 @@ class _Replay:
         if len(self._singles) >= BLOCK:
             yield from self._singles.flush()
 
-    def _many(self, run: JointStateRun) -> States | None:
-        """Process the first joint states of a run at once; None if they must be processed singly."""
+    def _batch(self, run: JointStateRun) -> States | None:
+        """Process the first joint states of a run as a batch; None if they must be processed one by one."""
         columns = (run.position, run.velocity, run.effort)
         result = self._engine.on_joint_states(run.names, columns, run.stamp, run.arrival, run.wrenches)
         if result is None:
@@ -150,8 +150,8 @@ class _Replay:
         return States(np.where(stamp == 0, arrival, stamp), arrival, q, dq, effort, contacts, payload, resets)
 
 
-class Singles:
-    """Collector of states that are processed singly."""
+class SingleStates:
+    """Collector of states that are processed one by one."""
 
     def __init__(self, engine: Engine, terms: Sequence[str]) -> None:
         self._engine, self._terms = engine, terms
@@ -169,7 +169,10 @@ class Singles:
         return len(self._times)
 
     def add(self, torques: Torques, arrival: int) -> None:
-        """Add a state with its torques. If joints come in parts, a row is an instant at which all joints are known."""
+        """Add a state with its torques.
+
+        If joint states are split over several messages, a row is an instant at which all joints are known.
+        """
         terms = [torques.term(term) for term in self._terms]
         if not torques.state.instants:
             return

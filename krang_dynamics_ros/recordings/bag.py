@@ -1,4 +1,4 @@
-"""Messages of a bag in order of arrival; joint states of the same layout come as blocks."""
+"""Messages of a bag in order of arrival; consecutive joint states of the same layout come as runs."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from .recording import RecordingError, reading
 from .source import EARLIEST, LATEST, TYPES, USUAL_TOPICS, Contents, Source, Topics
 from .topics import topics_of
 
-RUN = 1024  # largest number of joint states in a block
+MAX_RUN = 1024  # joint states
 
 
 class RunCollector:
-    """Collects joint states of the same layout, and the wrenches between them, into blocks."""
+    """Collects consecutive joint states of the same layout, and the wrenches between them, into runs."""
 
     def __init__(self, reader: JointStateReader) -> None:
         self._reader = reader
@@ -28,15 +28,15 @@ class RunCollector:
         self._arrivals: list[int] = []
         self._wrenches: list[tuple[int, WrenchMessage]] = []
 
-    def joint_state(self, raw: bytes, arrival: int) -> Iterator[Message | JointStateRun]:
-        """Add a joint state; yield completed messages."""
-        if self._raws and (len(self._raws) >= RUN or len(raw) != len(self._raws[0])):
+    def add_joint_state(self, raw: bytes, arrival: int) -> Iterator[Message | JointStateRun]:
+        """Add a joint state; yield the run before it if it does not fit into that."""
+        if self._raws and (len(self._raws) >= MAX_RUN or len(raw) != len(self._raws[0])):
             yield from self.flush()
         self._raws.append(raw)
         self._arrivals.append(arrival)
 
-    def other(self, message: Message) -> Iterator[Message | JointStateRun]:
-        """Add another message; yield completed messages."""
+    def add_other(self, message: Message) -> Iterator[Message | JointStateRun]:
+        """Add a message that is no joint state; unless it is a wrench, yield the run before it and the message."""
         if isinstance(message, WrenchMessage) and self._raws:
             self._wrenches.append((len(self._raws), message))
         else:
@@ -44,7 +44,7 @@ class RunCollector:
             yield message
 
     def flush(self) -> Iterator[Message | JointStateRun]:
-        """Yield all collected messages."""
+        """Yield the collected messages: as a run, or one by one if some are unreadable."""
         raws, arrivals, wrenches = self._raws, self._arrivals, self._wrenches
         self._raws, self._arrivals, self._wrenches = [], [], []
         if not raws:
@@ -58,10 +58,10 @@ class RunCollector:
             yield from (message for before, message in wrenches if before == k + 1)
 
     def _run(self, raws: Sequence[bytes], arrivals: Sequence[int]) -> JointStateRun | None:
-        """Return the messages as a block; None if a message is unreadable or has another layout."""
+        """Return the messages as a run; None if a message is unreadable or has another layout."""
         try:
             return self._reader.read_run(raws, arrivals)
-        except Exception:  # then each message is read alone, and gives the reason
+        except Exception:  # the messages are then read one by one, and an unreadable one is refused with its reason
             return None
 
 
@@ -70,11 +70,11 @@ typesys = optional('rosbags.typesys', 'recordings')
 METADATA = 'metadata.yaml'
 FILES = ('.mcap', '.db3')
 A_BAG = '; must be a bag of ROS 2, mcap or sqlite3'
-SAME_TIME = 1_000_000_000  # ns: times that differ by less are reported as equal
+SAME_TIME = 1_000_000_000  # ns: times in `metadata.yaml` and in the files that differ by less count as equal
 
 
 class Bag(Source):
-    """An open bag."""
+    """A bag; `with` opens it."""
 
     seekable = True
 
@@ -108,33 +108,33 @@ class Bag(Source):
         counts: Counter[str] = Counter()
         for connection in self._connections:
             counts[connection.topic] += connection.msgcount
-        kinds = {connection.topic: connection.msgtype for connection in self._connections}
-        topics = {topic: (kinds[topic], counts[topic]) for topic in sorted(kinds)}
+        types = {connection.topic: connection.msgtype for connection in self._connections}
+        topics = {topic: (types[topic], counts[topic]) for topic in sorted(types)}
         there = [file.metadata for file in self._files if file.metadata.message_count]
         start = min((known.start_time for known in there), default=0)
         return Contents(topics, start, max((known.end_time for known in there), default=0), str(self.path))
 
     @property
     def notes(self) -> list[str]:
-        """Contradictions between `metadata.yaml` and the files; the files count."""
+        """Contradictions between `metadata.yaml` and the files; the files are used."""
         if len(self._files) == 1 and self._files[0] is self._reader.storage:
             return []
-        held, said = sum(count for _, count in self.contents.topics.values()), self._reader.message_count
-        found = [f'{METADATA} says {said} messages, its files hold {held}, which count'] if said != held else []
-        if held and said:
-            times = {'begins': (self._reader.start_time, self.contents.start)}
-            times['ends'] = (self._reader.end_time, self.contents.end)
-            for what, (says, is_at) in times.items():
-                if abs(says - is_at) > SAME_TIME:
-                    seconds = f'{says * 1e-9:.10g} s, by its files at {is_at * 1e-9:.10g} s, which counts'
-                    found.append(f'{METADATA} says that it {what} at {seconds}')
+        count, listed = sum(count for _, count in self.contents.topics.values()), self._reader.message_count
+        found = [f'{METADATA} lists {listed} messages, the files have {count}: the files are used'] * (listed != count)
+        if count and listed:
+            times = {'start': (self._reader.start_time, self.contents.start)}
+            times['end'] = (self._reader.end_time, self.contents.end)
+            for name, (by_metadata, by_files) in times.items():
+                if abs(by_metadata - by_files) > SAME_TIME:
+                    seconds = f'{by_metadata * 1e-9:.10g} s, the files have {by_files * 1e-9:.10g} s'
+                    found.append(f'{METADATA} has the {name} at {seconds}: the files are used')
         unlisted = {path.name for path in self.path.iterdir() if path.suffix in FILES}
         unlisted -= {Path(file.path).name for file in self._files}
-        return found + [f'{name} is in the folder and not in {METADATA}: left out' for name in sorted(unlisted)]
+        return found + [f'{name} is in the folder and not in {METADATA}: it is left out' for name in sorted(unlisted)]
 
     @property
-    def begin(self) -> int:
-        """Arrival of the first message, ns, from the message itself."""
+    def first_arrival(self) -> int:
+        """Arrival of the first message, ns, by the message itself."""
         with reading(self.path):
             return next((arrival for _, arrival, _ in self._reader.messages(self._connections, 0, LATEST)), 0)
 
@@ -145,39 +145,39 @@ class Bag(Source):
         return topics_of(self.contents, hands, joint_states, imu, names)
 
     def runs(self, topics: Topics, start: int = EARLIEST, end: int = LATEST) -> Iterator[Message | JointStateRun]:
-        """Yield messages; joint states with the same names, and the wrenches between them, come as blocks."""
+        """Yield messages; consecutive joint states, and the wrenches between them, come as runs."""
         readers = self._readers(topics)
-        kinds = {topic: TYPES[what] for topic, what, _ in topics.all}
-        connections = [x for x in self._connections if x.msgtype == kinds.get(x.topic)]
-        collector = RunCollector(JointStateReader(self._reading('joint_states')))
-        bounds = max(start, 0), min(end, LATEST)  # by messages
-        with reading(self.path, 'cannot be read on: '):
+        types = {topic: TYPES[role] for topic, role, _ in topics.all}
+        connections = [x for x in self._connections if x.msgtype == types.get(x.topic)]
+        collector = RunCollector(JointStateReader(self._deserializer('joint_states')))
+        bounds = max(start, 0), min(end, LATEST)  # of arrivals, ns
+        with reading(self.path, 'reading stopped: '):
             for connection, arrival, raw in self._reader.messages(connections, *bounds) if connections else ():
                 if connection.topic == topics.joint_states:
-                    yield from collector.joint_state(raw, arrival)
+                    yield from collector.add_joint_state(raw, arrival)
                 else:
-                    yield from collector.other(readers[connection.topic](raw, arrival))
+                    yield from collector.add_other(readers[connection.topic](raw, arrival))
             yield from collector.flush()
 
-    def _reading(self, what: str) -> Callable[[bytes], Any]:
-        return partial(self._types.deserialize_cdr, typename=TYPES[what])
+    def _deserializer(self, role: str) -> Callable[[bytes], Any]:
+        return partial(self._types.deserialize_cdr, typename=TYPES[role])
 
     def _readers(self, topics: Topics) -> dict[str, Callable[[bytes, int], Message]]:
         """Return the reader of each topic except joint states; refuse topics of a wrong type."""
-        kinds = {topic: kind for topic, (kind, _) in self.contents.topics.items()}
+        types = {topic: message_type for topic, (message_type, _) in self.contents.topics.items()}
         readers: dict[str, Callable[[bytes, int], Message]] = {}
-        for topic, what, hand in topics.all:
-            if kinds.get(topic, TYPES[what]) != TYPES[what]:
-                raise RecordingError(f'{self.path}: topic {topic} is {kinds[topic]}, must be {TYPES[what]}')
-            if what in READERS:
-                read = partial(READERS[what], self._reading(what), hand)
-                readers[topic] = partial(read_or_refuse, read, what, hand)
-        if topics.joint_states not in kinds:
-            known = ', '.join(name for name, kind in kinds.items() if kind == TYPES['joint_states']) or 'none'
+        for topic, role, hand in topics.all:
+            if types.get(topic, TYPES[role]) != TYPES[role]:
+                raise RecordingError(f'{self.path}: topic {topic} is {types[topic]}, must be {TYPES[role]}')
+            if role in READERS:
+                read = partial(READERS[role], self._deserializer(role), hand)
+                readers[topic] = partial(read_or_refuse, read, role, hand)
+        if topics.joint_states not in types:
+            known = ', '.join(name for name, x in types.items() if x == TYPES['joint_states']) or 'none'
             raise RecordingError(
                 f'{self.path}: no topic {topics.joint_states}, must have joint states; topics of that type: {known}'
             )
-        return {topic: reader for topic, reader in readers.items() if topic in kinds}
+        return {topic: reader for topic, reader in readers.items() if topic in types}
 
 
 def is_bag(path: Path) -> bool:

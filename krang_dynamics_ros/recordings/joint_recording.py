@@ -1,4 +1,7 @@
-"""Joints of a recording as one table, for identification: from any source, also where joints come in parts."""
+"""Joints of a recording as one table, for identification: from any source.
+
+Joint states may be split over several messages, for example of several publishers.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +23,7 @@ from .formats import open_source
 from .recording import JointTrack, Recording, RecordingError
 from .source import TYPES, USUAL_TOPICS, Contents, Source
 
-MAX_GAP = 0.1  # s between samples of a joint that comes in parts, as `state_timeout` of the node
+MAX_GAP = 0.1  # s between samples of a joint if joint states are split over messages, as `state_timeout` of the node
 STILL = 1e-3  # rad or m: a joint with a smaller range stands still
 
 Stamps = NDArray[np.int64]
@@ -28,7 +31,7 @@ Runs = Sequence[JointStateRun]
 
 
 class JointRecording(NamedTuple):
-    """Joints of a recording that count, all other joints, and the number of rows left out."""
+    """Used joints of a recording, all other joints, and the number of rows left out."""
 
     recording: Recording
     others: Mapping[str, JointTrack]
@@ -50,9 +53,9 @@ def read_joints(
 ) -> JointRecording:
     """Return the joints of a recording that move, out of `names` (all, if there are none), and all other joints.
 
-    With `chosen`, or if none moves, all of them count. A row is a message that has all joints that count; joints in
-    parts are aligned to common instants, as in the node. `joint_states` is the topic in a bag, by default the most
-    likely one by the names of the robot's parameters.
+    With `chosen`, or if none moves, all of them are used. A row is a message that has all used joints; joints of
+    several messages are aligned to common instants, as in the node. `joint_states` is the topic in a bag, by default
+    the most likely one by the names of the robot's parameters.
     """
     with open_source(path, layout) as source:
         topics = source.topics((), joint_states, names=topic_names)
@@ -77,15 +80,15 @@ def _refusals(refused: Sequence[RefusedMessage]) -> Iterator[str]:
 def _notes(names: Sequence[str], table: _Table, recording: Recording) -> Iterator[str]:
     """Yield what was done to the joints `names` of a recording."""
     if still := [name for name in names if name not in recording.joint_names]:
-        yield f'{listed(still)}: still, so they do not count; --joints names those that do'
+        yield f'{listed(still)}: at rest, so they are not used; --joints names the joints to use'
     if table.in_parts:
-        yield f'joints come in parts, which were brought to {len(recording)} common instants'
+        yield f'joint states are split over several messages; they are brought to {len(recording)} common instants'
     if table.velocity is not None and recording.velocity is None:
         yield 'velocities are not used: one is missing or not finite'
 
 
 def _joint_states(messages: Iterable[Message | JointStateRun]) -> tuple[list[JointStateRun], list[RefusedMessage]]:
-    """Return the joint states in blocks of the same names, and those refused."""
+    """Return the joint states as runs, and the refused ones."""
     runs, refused = [], []
     for found in messages:
         if isinstance(found, JointStateRun):
@@ -213,8 +216,8 @@ def _table_of_parts(path: Path, names: Sequence[str], runs: Runs) -> _Table:
     if not aligned:
         named = '; '.join(sorted({', '.join(run.names) for run in parts}))
         raise RecordingError(
-            f'{path}: joints come in parts ({named}) that are never known within {MAX_GAP:g} s of each other, '
-            'must be; name those of one part by --joints'
+            f'{path}: joint states are split over several messages ({named}), never within {MAX_GAP:g} s; '
+            'must be within that time: name the joints of one message by --joints'
         )
     instants = np.array([row.instant for row in aligned], dtype=np.int64)
     position, velocity, effort = np.stack([row.numbers for row in aligned], axis=1)

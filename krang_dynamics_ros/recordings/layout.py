@@ -20,7 +20,7 @@ from ..live.messages import JointStateRun
 from ..robot.yaml_reading import UNREADABLE, Section, parse_file
 from .recording import RecordingError, reading
 from .source import EARLIEST, LATEST, Contents, Source, Topics
-from .table import blocks_within, stamps_of
+from .table import runs_within, stamps_of
 
 OWN = 'recording.yaml'
 HEAD = 1 << 20  # characters that are read of a first line
@@ -174,7 +174,7 @@ class LaidOut(Source):
         if len(tables) != 1:
             raise RecordingError(
                 f'{self.path}: {len(tables)} tables {layout.table} of layout {layout.name}, must be one; links that '
-                'lead out of the folder do not count'
+                'lead out of the folder are ignored'
             )
         table = _numbers(tables[0], ',')
         widths = {name: 1 if name == 'time' else len(layout.joints) for name in layout.columns}
@@ -188,7 +188,7 @@ class LaidOut(Source):
 
     def runs(self, topics: Topics, start: int = EARLIEST, end: int = LATEST) -> Iterator[JointStateRun]:
         """Yield the rows from `start` to before `end` (ns)."""
-        yield from blocks_within(self._run, start, end)
+        yield from runs_within(self._run, start, end)
 
     @property
     def robot(self) -> Path:

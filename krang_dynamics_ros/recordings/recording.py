@@ -54,9 +54,9 @@ class Recording:
     position: Array  # (rows, joints)
     velocity: Array | None = None  # (rows, joints), as the drives report it
     effort: Array | None = None  # (rows, joints)
-    stood: Mapping[str, float] = field(default_factory=dict)  # resting positions of joints that do not count, rad or m
-    notes: tuple[str, ...] = ()  # on oddities of the file
-    moved: Mapping[str, Array] = field(default_factory=dict)  # positions (rows) of joints that do not count but moved
+    stood: Mapping[str, float] = field(default_factory=dict)  # resting positions of joints without a column, rad or m
+    notes: tuple[str, ...] = ()  # warnings about the file
+    moved: Mapping[str, Array] = field(default_factory=dict)  # positions (rows) of joints that move but are not used
 
     def __post_init__(self) -> None:
         shape = (len(self.time), len(self.joint_names))

@@ -13,7 +13,7 @@ from ..live.messages import JointStateRun, Message
 from ..live.robot_inputs import InputTopics, RobotInputs
 
 EARLIEST, LATEST = -(2**63 - 1), 2**63 - 1  # ns
-TYPES = {
+TYPES = {  # of the messages, by the role of a topic
     'joint_states': 'sensor_msgs/msg/JointState',
     'wrench': 'geometry_msgs/msg/WrenchStamped',
     'imu': 'sensor_msgs/msg/Imu',
@@ -30,11 +30,11 @@ class Topics:
     wrenches: Mapping[str, str] = field(default_factory=dict)  # by hand
     imu: str = ''  # empty: none
     payloads: Mapping[str, str] = field(default_factory=dict)  # by hand
-    notes: tuple[str, ...] = field(default=(), compare=False)  # on ignored topics
+    notes: tuple[str, ...] = field(default=(), compare=False)  # warnings about ignored topics
 
     @property
     def all(self) -> Iterator[tuple[str, str, str]]:
-        """Each topic with its kind (a key of `TYPES`) and its hand, if any."""
+        """Each topic with its role (a key of `TYPES`) and its hand, empty if it has none."""
         yield self.joint_states, 'joint_states', ''
         if self.imu:
             yield self.imu, 'imu', ''
@@ -44,16 +44,16 @@ class Topics:
 
 @dataclass
 class Contents:
-    """Contents of a recording: topics with types and numbers of messages, start and end, ns."""
+    """Contents of a recording: its topics, start and end (ns), by the indices of its files."""
 
-    topics: dict[str, tuple[str, int]]
+    topics: dict[str, tuple[str, int]]  # message type and number of messages, by topic
     start: int
     end: int
     source: str = 'bag'
 
-    def of_kind(self, what: str) -> list[str]:
-        """Return the topics of a kind of `TYPES`; only those with messages, if there are any."""
-        there = [topic for topic, (kind, _) in self.topics.items() if kind == TYPES[what]]
+    def with_role(self, role: str) -> list[str]:
+        """Return the topics whose message type fits a role; only those with messages, if there are any."""
+        there = [topic for topic, (message_type, _) in self.topics.items() if message_type == TYPES[role]]
         return [topic for topic in there if self.topics[topic][1]] or there
 
 
@@ -63,8 +63,8 @@ Opened = TypeVar('Opened', bound='Source')
 class Source(ABC):
     """Messages of one robot in order of arrival. Use it in a `with`; every format of a recording is a subclass."""
 
-    seekable = False  # whether reading from a later time costs nothing for what is before it
-    origin: int | None = None  # ns: zero of the time column of a table; None: the first joint state
+    seekable = False  # whether a later part can be read without reading all that is before it
+    origin: int | None = None  # stamp (ns) of time zero in `Recording.time`; None: that of the first joint state
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -83,30 +83,30 @@ class Source(ABC):
     @property
     @abstractmethod
     def contents(self) -> Contents:
-        """Contents: topics, numbers of messages, start and end."""
+        """Contents, without reading all messages where the format allows it."""
 
     @abstractmethod
     def runs(self, topics: Topics, start: int = EARLIEST, end: int = LATEST) -> Iterator[Message | JointStateRun]:
-        """Yield the messages that arrived from `start` to before `end` (ns); joint states come in blocks."""
+        """Yield the messages that arrived from `start` to before `end` (ns); joint states come as runs."""
 
     @property
     def notes(self) -> Sequence[str]:
-        """Oddities of the files."""
+        """Warnings about the files."""
         return ()
 
     @property
-    def begin(self) -> int:
-        """Arrival of the first message, ns."""
+    def first_arrival(self) -> int:
+        """Arrival of the first message, ns; by the message itself where `contents.start` comes from an index."""
         return self.contents.start
 
     def topics(
         self, hands: Sequence[str], joint_states: str = '', imu: bool = False, names: InputTopics = USUAL_TOPICS
     ) -> Topics:
-        """Return the topics to read; without topics, the name of the file stands for that of the joint states."""
+        """Return the topics to read. A table has none: the name of its file stands for the topic of joint states."""
         return Topics(self.path.name)
 
     def topics_of(self, inputs: RobotInputs, joint_states: str = '') -> Topics:
-        """Return the topics that the inputs of an engine take; `joint_states` is one of several such topics."""
+        """Return the topics that an engine's inputs need; `joint_states` selects one of several such topics."""
         return self.topics(tuple(inputs.hands), joint_states, inputs.uses_imu, inputs.topics)
 
     def messages(self, topics: Topics, start: int = EARLIEST, end: int = LATEST) -> Iterator[Message]:

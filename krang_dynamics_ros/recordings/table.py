@@ -1,4 +1,4 @@
-"""Tables of joint states, CSV or Parquet, read in blocks.
+"""Tables of joint states, CSV or Parquet, read in batches.
 
 The head names the columns: `time` (s) or `stamp` (ns), and for each joint `<joint>.position`, `.velocity`, `.effort`.
 Other columns are ignored, so the output of `process` can be read again. A row is a joint state of all joints that
@@ -29,7 +29,7 @@ arrow = optional('pyarrow', 'reading tables')
 arrow_csv = optional('pyarrow.csv', 'reading tables')
 parquet = optional('pyarrow.parquet', 'reading tables')
 LATEST_STAMP = (2**31 - 1) * 10**9  # ns: the last whole second of a stamp in ROS
-ROWS = 4096  # in a block
+ROWS = 4096  # in a batch
 CHUNK = 1 << 24  # bytes
 SUFFIXES = ('.csv', '.parquet')
 
@@ -67,10 +67,10 @@ class TableFile(Source):
         wanted = [name for names in there.values() for name in names if name in self._raw]
         for stamp, batch in self._batches(wanted):
             position, velocity, effort = (self._numbers(batch, names) for names in there.values())
-            yield from blocks_within(JointStateRun(self.joints, position, velocity, effort, stamp, stamp), start, end)
+            yield from runs_within(JointStateRun(self.joints, position, velocity, effort, stamp, stamp), start, end)
 
     def _batches(self, names: Sequence[str]) -> Iterator[tuple[Stamps, dict[str, Array]]]:
-        """Yield blocks of stamps (rows) and columns by name."""
+        """Yield batches: stamps (rows), and columns by name."""
         read, row = self._read([self._clock, *names]), 0
         while (batch := self._next(read)) is not None:
             found = {name: batch.column(k).to_numpy(zero_copy_only=False) for k, name in enumerate(batch.schema.names)}
@@ -130,8 +130,8 @@ def stamps_of(path: Path, clock: str, times: Array, row: int = 0) -> Stamps:
     return np.asarray(np.rint(times * scale)).astype(np.int64)
 
 
-def blocks_within(run: JointStateRun, start: int, end: int) -> Iterator[JointStateRun]:
-    """Yield the joint states of a run that arrived from `start` to before `end` (ns), in blocks."""
+def runs_within(run: JointStateRun, start: int, end: int) -> Iterator[JointStateRun]:
+    """Yield the joint states of a run that arrived from `start` to before `end` (ns), in runs of `ROWS`."""
     inside = (run.arrival >= start) & (run.arrival < end)
     rows = run if inside.all() else run.rows(inside)
     for first in range(0, len(rows), ROWS):

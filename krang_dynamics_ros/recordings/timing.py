@@ -12,8 +12,8 @@ from ..core.spatial import Array
 from .recording import Recording
 
 GAP = 10.0  # times the common step: a longer step is a gap
-LAGS = 200  # differences are over 1 / 200 of the rows: with longer lags, encoder noise counts less
-MIN_AGREEMENT = 0.9  # R^2 of positions by velocities from which a ratio counts
+LAGS = 200  # differences are over 1 / 200 of the rows: the longer the lags, the smaller the effect of encoder noise
+MIN_AGREEMENT = 0.9  # minimum R^2 of positions by velocities; below it, no ratio is reported
 TOLERANCE = 0.05  # of the ratio around 1
 
 
@@ -44,16 +44,16 @@ class Timing:
 
 
 class TimingSums:
-    """Timing of rows that come block by block."""
+    """Timing of rows that come in batches."""
 
     def __init__(self) -> None:
         """Start without rows."""
-        self._step = 0.0  # ns, the common one of the first block
+        self._step = 0.0  # ns, the common step of the first batch
         self._ends: tuple[int, int] | None = None  # ns, the first stamp and the last one
         self._gaps, self._longest = 0, 0.0
 
     def add(self, stamps: NDArray[np.int64]) -> None:
-        """Add the stamps (rows), ns, of a block."""
+        """Add the stamps (rows), ns, of a batch."""
         first = int(stamps[0]) if self._ends is None else self._ends[0]
         steps = np.diff(stamps if self._ends is None else np.concatenate([[self._ends[1]], stamps]))
         self._step = self._step or (float(np.median(steps)) if len(steps) else 0.0)
@@ -76,14 +76,14 @@ class TimingSums:
 
 
 class VelocityRatio:
-    """Ratio of recorded velocities to the change of positions (joints), summed over blocks of rows."""
+    """Ratio of recorded velocities to the change of positions (joints), summed over batches of rows."""
 
     def __init__(self, joints: int) -> None:
         """Start without rows."""
         self._products = np.zeros((3, joints))  # of travel and positions' change: both squared, and mixed
 
     def add(self, time: Array, position: Array, velocity: Array, lag: int = 1) -> None:
-        """Add a block of rows (rows, joints) at increasing times (s); differences are over `lag` rows."""
+        """Add a batch of rows (rows, joints) at increasing times (s); differences are over `lag` rows."""
         if len(time) <= lag:
             return
         step = np.diff(time)[:, None]
@@ -96,7 +96,7 @@ class VelocityRatio:
         self._products += np.stack([(a * b).sum(axis=0) for a, b in pairs])
 
     def join(self, other: VelocityRatio) -> None:
-        """Add the sums of other blocks."""
+        """Add the sums of other batches."""
         self._products += other._products
 
     @classmethod

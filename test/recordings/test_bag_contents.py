@@ -64,7 +64,7 @@ def test_metadata_that_lies_changes_no_row(
     summary = process(Job(bag, tmp_path / 'out', ARM))
     assert summary.states == summary.joint_state_count == STATES
     if what != 'topic count':  # which nothing goes by
-        assert any('metadata.yaml says' in line for line in summary.notes)
+        assert any(line.endswith(': the files are used') for line in summary.notes)
     for name, values in rows(tmp_path / 'true').items():
         np.testing.assert_array_equal(rows(tmp_path / 'out')[name], values, name)
     process(Job(bag, tmp_path / 'cut', ARM, start=2.0, end=3.0))
@@ -82,7 +82,7 @@ def test_a_file_that_metadata_does_not_list_is_named(tmp_path: Path) -> None:
     bag = write_bag(tmp_path / 'bag', arm_states(50))
     (bag / 'bag_1.mcap').write_bytes((bag / 'bag.mcap').read_bytes())
     with Bag(bag) as opened:
-        assert opened.notes == ['bag_1.mcap is in the folder and not in metadata.yaml: left out']
+        assert opened.notes == ['bag_1.mcap is in the folder and not in metadata.yaml: it is left out']
 
 
 def test_an_index_that_lies_is_named_and_few_portions_are_made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -186,4 +186,4 @@ def test_calibrate_says_what_is_odd_in_a_bag(
     )
     lie(bag, lambda told: told.update(message_count=7))
     assert calibrate.main(['left', '--bag', 'bag']) == 1
-    assert 'note: bag: metadata.yaml says 7 messages, its files hold 2, which count' in capsys.readouterr().err
+    assert 'note: bag: metadata.yaml lists 7 messages, the files have 2: the files are used' in capsys.readouterr().err
