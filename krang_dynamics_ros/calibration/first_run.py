@@ -15,17 +15,22 @@ import numpy as np
 from ..core.spatial import Array
 from ..live.engine import Engine
 
-Verdict = Literal['right', 'change', 'wrong', 'unclear']  # change: parameters; wrong: to correct outside the node
+Verdict = Literal[
+    'right', 'change', 'wrong', 'unclear'
+]  # change: set parameters; wrong: correct the robot, not the node
 
 EARTH = 9.81  # m/s^2
 NEAR_ONE = 0.3  # a measured share of an expected torque is within this of 1, of -1 or of 0
-SLOW = (0.01, 0.3)  # rad/s (m/s): between these speeds friction is steady and nothing else matters
+SLOW = (
+    0.01,
+    0.3,
+)  # rad/s (m/s): between these speeds friction is steady, and inertia and Coriolis torques are negligible
 FRICTION_SHARE = 0.01  # of a joint's effort limit: less friction is negligible
 FEW_ROWS = 20  # in each direction
 PUSH = 3.0  # N: a weaker push may be noise
 MIN_LEVER = 0.05  # m: with a shorter lever, a push causes too little torque
 SINGULAR = 0.05  # of the largest singular value: smaller values count as zero
-STILL = 0.01  # rad (m): an arm that moves less stands still
+STILL = 0.01  # rad (m): an arm that moves less is at rest
 MOVED = 0.005  # rad (m): motion by a test torque that counts as a response
 ANSWERED = 0.3  # of a test torque: change of effort that counts as a response
 
@@ -102,7 +107,7 @@ class ArmModel:
         return np.asarray(self._dynamics.pose(q, link)[0])
 
     def torque(self, sample: RestSample | MotionRow) -> Array:
-        """Return the torque (n) of an effort at rest, by the parameters of the node; NaN where missing."""
+        """Return the torque (n) of a sample's efforts, with dq = 0, by the parameters of the node; NaN where missing."""
         q, rest = sample.q[None], np.zeros((1, len(self.names)))
         return np.asarray(self._engine.external.efforts.torques(q, rest, sample.effort[None])[0])
 
@@ -170,17 +175,21 @@ def judge_friction(model: ArmModel, rows: Sequence[MotionRow]) -> Finding:
     joints = friction_of(model, rows) if rows else []
     if not joints:
         speeds = f'{SLOW[0]:g} and {SLOW[1]:g} rad/s'
-        return Finding('friction', 'unclear', f'no joint with effort moved both ways between {speeds}; move it longer')
-    details = [f'{x.joint}: friction {x.half:.3g} N m, nearly none below {x.threshold:.3g}' for x in joints]
-    turned = [x.joint for x in joints if x.half < -x.threshold]
-    if turned:
-        scales = {f'joints.{name}.effort_scale': -float(model.scale[model.names.index(name)]) for name in turned}
-        words = f'effort pulls along with the motion of {", ".join(turned)}: its sign is turned'
+        return Finding(
+            'friction', 'unclear', f'no joint with effort moved in both directions between {speeds}; move it longer'
+        )
+    details = [f'{x.joint}: friction {x.half:.3g} N m, negligible below {x.threshold:.3g} N m' for x in joints]
+    inverted = [x.joint for x in joints if x.half < -x.threshold]
+    if inverted:
+        scales = {f'joints.{name}.effort_scale': -float(model.scale[model.names.index(name)]) for name in inverted}
+        words = (
+            f'friction in the effort of {", ".join(inverted)} has the opposite sign: the sign of the effort is inverted'
+        )
         return Finding('friction', 'change', words, scales, details)
     rubbing = sum(x.half > x.threshold for x in joints)
     if 2 * rubbing > len(joints):
         return _source(model, 'motor', 'effort contains friction: it is the torque of the motors', details)
-    words = 'effort contains nearly no friction: it is measured behind the gear, or the driver has taken friction off'
+    words = 'effort contains nearly no friction: it is measured behind the gear, or the driver subtracts friction'
     return _source(model, 'joint', words, details)
 
 
@@ -211,11 +220,14 @@ def judge_mass(
     """Judge whether efforts change by the weight of a mass, and back after the robot has it as payload."""
     check, q = 'known mass', with_mass.q
     expected = -model.force_torque(q, hung.hand, hung.mass * model.gravity, hung.at)
-    if np.abs(before.q - q).max() > STILL:
-        return Finding(check, 'unclear', 'the arm has moved between both readings, must stand where it stood')
+    if (moved := float(np.abs(before.q - q).max())) > STILL:
+        words = f'the arm moved by {moved:.2g} between both readings, must stay within {STILL:g} rad (m); repeat both'
+        return Finding(check, 'unclear', words)
     share, scatter = _share((with_mass.effort - before.effort) * model.scale, expected)
     if np.isnan(share):
-        return Finding(check, 'unclear', f'{hung.mass:g} kg there load no joint that has an effort; take another pose')
+        return Finding(
+            check, 'unclear', f'{hung.mass:g} kg load no joint with an effort, must load one; take another pose'
+        )
     words = f'{hung.mass:g} kg change the efforts by {share:.0%} of their weight'
     if with_payload is not None:
         rest, _ = _share((with_payload.effort - before.effort) * model.scale, expected)
@@ -223,7 +235,9 @@ def judge_mass(
         words += '; with the payload set in the robot, '
         words += 'its weight is no longer in effort' if lacks else 'effort is the same'
     if scatter > NEAR_ONE:
-        return Finding(check, 'unclear', f'{words}, but not joint by joint: let it hang still, or hang it elsewhere')
+        return Finding(
+            check, 'unclear', f'{words}, but not in each joint: wait until the mass hangs still, or attach it elsewhere'
+        )
     return _judged_share(model, check, words, share, expected)
 
 
@@ -241,13 +255,15 @@ def _judged_share(model: ArmModel, check: str, words: str, share: float, expecte
     if abs(share - 1) < NEAR_ONE:
         return Finding(check, 'right', f'{words}: sign and scale are right')
     if abs(share) < NEAR_ONE / 3:
-        return Finding(check, 'unclear', f'{words}: effort does not contain it; is it measured, are brakes on?')
-    sign = ': the sign of effort is turned' if share < 0 else ''
+        return Finding(
+            check, 'unclear', f'{words}, must be 100%: check that efforts are measured, and that no brakes are closed'
+        )
+    sign = ': the sign of effort is inverted' if share < 0 else ''
     factor = -1.0 if abs(share + 1) < NEAR_ONE else 1 / share
     loaded = np.abs(expected) > 0.1 * np.abs(expected).max()
     joints = range(len(model.names)) if factor == -1 else np.flatnonzero(loaded)
     scales = {f'joints.{model.names[k]}.effort_scale': rounded(model.scale[k] * factor) for k in joints}
-    return Finding(check, 'change', words + (sign or ': the scale of effort is another'), scales)
+    return Finding(check, 'change', words + (sign or ': the scale of effort is wrong'), scales)
 
 
 def rounded(value: float) -> float:
@@ -278,7 +294,7 @@ def _push_on_sensor(model: ArmModel, hand: str, rows: Sequence[PushRow], axis: A
     check = f'push: wrench of {hand}'
     along = np.array([row.force @ axis for row in rows if row.force is not None])
     if not len(along):
-        return Finding(check, 'unclear', 'its sensor says nothing')
+        return Finding(check, 'unclear', 'the sensor sent no reading; check its topic')
     force = _largest(along)
     words = f'a push along {_axis_name(axis)} of {model.base} reads as {force:.3g} N along it'
     if abs(force) < PUSH:
@@ -309,7 +325,7 @@ def _push_on_joints(model: ArmModel, hand: str, rows: Sequence[PushRow], axis: A
     if force > 0:
         return Finding(check, 'right', f'{words}: the sign is right')
     scales = {f'joints.{name}.effort_scale': -float(s) for name, s in zip(model.names, model.scale, strict=True)}
-    return Finding(check, 'change', f'{words}: the sign of effort is turned', scales)
+    return Finding(check, 'change', f'{words}: the sign of effort is inverted', scales)
 
 
 def _largest(values: Array) -> float:
@@ -335,22 +351,24 @@ def judge_zero_command(model: ArmModel, rows: Sequence[MotionRow]) -> Finding:
     """Judge by the motion under commands of zero whether the robot's firmware holds the arm up."""
     check = 'zero command'
     if len(rows) < 2:
-        return Finding(check, 'unclear', 'no joint states came while commands were zero')
+        return Finding(
+            check, 'unclear', f'{len(rows)} joint states while commands were zero, must be 2 or more; check their topic'
+        )
     moved = model.commanded * (rows[-1].q - rows[0].q)
     needed = model.commanded * model.gravity_torque(rows[0].q)
     k, loaded = int(np.abs(moved).argmax()), int(np.abs(needed).argmax())
     words = f'with zero commands {model.names[k]} moved by {moved[k]:.3g}: the arm '
     if abs(moved[k]) > STILL and moved @ needed < 0:
-        words += 'sinks; its firmware adds no gravity, or for another mounting or payload'
+        words += 'sinks; its firmware adds no gravity torque, or that of another mounting or payload'
         return _adds_gravity(model, check, words, False)
     if abs(moved[k]) > STILL:
-        words += 'rises; its firmware adds gravity for another mounting, payload or tool: correct that there first'
+        words += 'rises; its firmware adds gravity for another mounting, payload or tool: correct the firmware first'
         return Finding(check, 'wrong', words)
     if abs(needed[loaded]) < max(FRICTION_SHARE * model.limits[loaded], 0.5):
-        words = 'the arm stands with zero commands, but gravity loads no joint in this pose; take another'
+        words = 'with zero commands the arm does not move, but gravity loads no joint; take another pose'
         return Finding(check, 'unclear', words)
     words = (
-        f'with zero commands the arm stands, though {model.names[loaded]} needs {needed[loaded]:.3g} N m: its firmware '
+        f'with zero commands the arm does not move, though {model.names[loaded]} needs {needed[loaded]:.3g} N m: its firmware '
         'adds gravity, unless brakes or friction hold it'
     )
     return _adds_gravity(model, check, words, True)
@@ -394,7 +412,13 @@ def judge_test_torque(model: ArmModel, joint: str, answers: Sequence[TorqueAnswe
             return Finding(check, 'right', words, {}, details)
         words = f'friction holds {joint}, and its effort goes the other way: commands or efforts have the opposite sign'
         return Finding(check, 'wrong', words, {}, details)
-    return Finding(check, 'unclear', f'nothing moved by {most:g} N m: friction or brakes hold {joint}', {}, details)
+    return Finding(
+        check,
+        'unclear',
+        f'no joint moved by {most:g} N m: friction or brakes hold {joint}; release brakes, or raise the torque',
+        {},
+        details,
+    )
 
 
 def _per_torque(pairs: Sequence[tuple[Array, Array]], answers: Sequence[TorqueAnswer]) -> Array:
@@ -410,7 +434,7 @@ def _moved(model: ArmModel, check: str, k: int, fastest: int, moved: Array, deta
             words = f'{joint} moves along with its command: joint and sign are right'
             return Finding(check, 'right', words, {}, details)
         scale = f'joints.{joint}.command_scale'
-        words = f'{joint} moves against its command: the sign of commands is turned'
+        words = f'{joint} moves against its command: the sign of commands is inverted'
         return Finding(check, 'change', words, {scale: -float(model.values.get(scale, 1.0))}, details)
     order = [name for name in model.values.get('command_joints', []) if name]
     words = f'{other} moves instead of {joint}: the order of command_joints is not that of the controller'
@@ -424,14 +448,14 @@ def judge_killed(model: ArmModel, commands: Sequence[tuple[float, Array]], rows:
     """Judge the last commands (s, N m) after the node was killed, and the motion of the arm since then."""
     check = 'killed node'
     if not commands:
-        return Finding(check, 'unclear', 'no command was seen; was the node killed while commands were on?')
+        return Finding(check, 'unclear', 'no command was received; kill the node while commands are sent')
     last_time, last = commands[-1]
     words = f'the last command is [{", ".join(f"{x + 0.0:.3g}" for x in last)}]'
     if np.any(last):
-        return Finding(check, 'wrong', f'{words}, must be zero: the controller holds it for ever')
+        return Finding(check, 'wrong', f'{words}, must be zero: the controller applies it for ever')
     on = [time for time, command in commands if np.any(command)]
     if on:
-        words += f', {last_time - on[-1]:.2g} s after the last one that was not; fell for {last_time - on[0]:.2g} s'
+        words += f', {last_time - on[-1]:.2g} s after the last nonzero one; commands fell for {last_time - on[0]:.2g} s'
     if len(rows) > 1:
         moved = rows[-1].q - rows[0].q
         k = int(np.abs(moved).argmax())

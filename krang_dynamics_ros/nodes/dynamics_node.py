@@ -37,11 +37,14 @@ _DESCRIPTION = (
 
 
 MAX_OFFERED = 8  # links in the message on hands
-NOT_KEPT = ('command_enabled', 'command_test')  # parameters of a run that a replacement does not go on with
+NOT_KEPT = ('command_enabled', 'command_test')  # parameters that a replacement starts without
 
 
 class DynamicsNode(Node):
-    """Parses messages, calls the library, publishes."""
+    """Parses messages, calls the library, publishes.
+
+    For another robot, or other hands, `run` replaces the node by a new one (`replacement`).
+    """
 
     def __init__(self, described: Described | None = None, values: Mapping[str, Any] | None = None) -> None:
         """`described` is the robot from `robot_description_topic`; None: none received yet, or no such topic.
@@ -91,7 +94,7 @@ class DynamicsNode(Node):
         return reporter
 
     def begin_stop(self) -> None:
-        """Let commands fall, before the node shuts down or another robot is built, which takes seconds."""
+        """Start to take commands to zero, before the node shuts down or is replaced, which takes seconds."""
         if self._outputs is not None:
             self._outputs.commands.begin_stop()
 

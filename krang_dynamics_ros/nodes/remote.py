@@ -1,4 +1,4 @@
-"""Another node, for commands that work beside it: its parameters, its robot, and the topics that it uses."""
+"""Another node, as `krang record` and other command lines beside it see it: parameters, robot and topics."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class RemoteNode:
     # Parameters -----------------------------------------------------------------------------------------------------
 
     def values(self, names: Sequence[str] = ()) -> dict[str, Any]:
-        """Return the values of those parameters that the node has; without names, of all."""
+        """Return the values of parameters, all of them if no names are given; those that the node lacks are missing."""
         wanted = list(names or self._answer(self._client.list_parameters()).result.names)
         answers = self._answer(self._client.get_parameters(wanted)).values
         found = {name: parameter_value_to_python(value) for name, value in zip(wanted, answers, strict=False)}
@@ -93,24 +93,24 @@ class RemoteNode:
             raise RemoteError(f'no robot description on {topic} within {DISCOVERY_TIMEOUT:g} s')
         return texts[-1]
 
-    def subscribed_topic(self, kind: str, usual: str) -> str:
+    def subscribed_topic(self, type_name: str, usual: str) -> str:
         """Return the topic of a type, such as `Imu`, that the node subscribes to, also if remapped.
 
         If there are several, or none is discovered, return the usual name.
         """
-        return self._topic(self._node.get_subscriber_names_and_types_by_node, self._name, kind, usual)
+        return self._topic(self._node.get_subscriber_names_and_types_by_node, self._name, type_name, usual)
 
-    def sent_topic(self, kind: str, usual: str, suffix: str = '') -> str:
-        """Return the topic of a type that the node publishes; `suffix` is added to its name, as for its sender."""
-        return self._topic(self._node.get_publisher_names_and_types_by_node, self._name + suffix, kind, usual)
+    def sent_topic(self, type_name: str, usual: str, suffix: str = '') -> str:
+        """Return the topic of a type that the node publishes, or its sender, whose name has a `suffix`."""
+        return self._topic(self._node.get_publisher_names_and_types_by_node, self._name + suffix, type_name, usual)
 
-    def _topic(self, ask: Callable[[str, str], Any], name: str, kind: str, usual: str) -> str:
+    def _topic(self, ask: Callable[[str, str], Any], name: str, type_name: str, usual: str) -> str:
         found: list[str] = []
 
         def known() -> bool:
             with suppress(NodeNameNonExistentError):
                 topics = ask(name, self._space.rstrip('/') or '/')
-                found[:] = [topic for topic, types in topics if any(text.endswith(f'/{kind}') for text in types)]
+                found[:] = [topic for topic, types in topics if any(text.endswith(f'/{type_name}') for text in types)]
             return bool(found)
 
         self._wait_until(known)

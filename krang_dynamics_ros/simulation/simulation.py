@@ -1,8 +1,8 @@
 """Simulation of a robot: forward dynamics with rotors, friction, stops and brakes.
 
-A step is integrated by Runge-Kutta of fourth order, in parts so short that no joint moves far in one part. The torques
-of friction and stops are solved first, so that a joint either holds exactly or slides with all of its friction. They
-are constant during the part, so the energy that they take is torque times displacement. A part ends where a joint
+A step is integrated by Runge-Kutta of fourth order, in substeps so short that no joint moves far in one. The torques of
+friction and stops are solved first, so that a joint either holds exactly or slides with all of its friction. They are
+constant during the substep, so the energy that they take is torque times displacement. A substep ends where a joint
 reaches its stop, and the stop takes its velocity at once.
 """
 
@@ -25,11 +25,11 @@ from .impulses import SmoothFriction, bounded_impulses, velocity_after
 
 Bools = NDArray[np.bool_]
 STEP = 1e-3  # s
-MAX_PART_MOTION = 0.08  # rad, m: in a part of a step; with it Krang in free fall keeps its energy to 1e-4
+MAX_MOTION = 0.08  # rad, m: in a substep; with it, Krang in free fall keeps its energy to 1e-4
 MAX_SPEED = 1e3  # rad/s, m/s: a faster joint is a numerical failure
-MIN_PART = 1e-5  # s: shortest part near a stop
+MIN_SUBSTEP = 1e-5  # s: shortest substep near a stop
 AT_STOP = 1e-7  # rad, m: a joint nearer to its stop is at it
-ADDED_ROTOR = 1e-3  # kg m^2, kg: a small motor of 1e-7 kg m^2 behind a gear of 100
+ADDED_ROTOR = 1e-3  # kg m^2, kg: rotor inertia of a joint that moves no mass; a motor of 1e-7 kg m^2, gear ratio 100
 NEAR_END = 0.1  # of the range of a joint
 STOP_ITERATIONS = 3  # to find the instant at which a joint reaches its stop
 
@@ -52,9 +52,9 @@ class Simulation:
 
     def _add_rotors(self) -> list[str]:
         """Give joints a rotor inertia where A is singular at rest; return their names."""
-        at, before = rest_pose(self.robot), self.dynamics.rotor_inertia
+        pose, before = rest_pose(self.robot), self.dynamics.rotor_inertia
         for _ in range(self.robot.n):  # A of a heavy robot may stay singular; a step raises then
-            if not (idle := without_mass(self.dynamics.A(at))).any():
+            if not (idle := without_mass(self.dynamics.A(pose))).any():
                 break
             self.dynamics.rotor_inertia = self.dynamics.rotor_inertia + ADDED_ROTOR * idle
         added = np.flatnonzero(self.dynamics.rotor_inertia != before)
@@ -71,7 +71,7 @@ class Simulation:
         if position.shape != (self.robot.n,):
             raise ArgumentError(f'q: shape {position.shape}, must be ({self.robot.n},)')
         for name, value, least, most in zip(self.robot.joint_names, position, self.lower, self.upper, strict=True):
-            if not (least <= value <= most and math.isfinite(value)):  # NaN is not
+            if not (least <= value <= most and math.isfinite(value)):  # false for NaN
                 raise ArgumentError(f'{name}: {value:g}, must be within its limits, {least:g} to {most:g}')
         self.q, self.dq, self.ddq = position, np.zeros(self.robot.n), np.zeros(self.robot.n)
         self._presliding.forget()
@@ -113,7 +113,7 @@ class Simulation:
         return self.dynamics.U(q) + self.dynamics.drive.spring_energy(q)
 
     def hold(self, h: float = STEP) -> None:
-        """Advance by h seconds with closed brakes: they stop every joint at once and bear any torque."""
+        """Advance by h seconds with closed brakes: they stop every joint at once and hold it against any torque."""
         if self.dq.any():
             self.lost += self.dynamics.E(self.q, self.dq)
             self.dq = np.zeros(self.robot.n)
@@ -130,7 +130,7 @@ class Simulation:
             fastest = float(np.abs(self.dq).max())
             try:
                 with np.errstate(over='ignore', invalid='ignore'):  # a value that is not finite raises below
-                    left -= self._advance(torque, pushes, min(left, MAX_PART_MOTION / max(fastest, 1e-9)))
+                    left -= self._advance(torque, pushes, min(left, MAX_MOTION / max(fastest, 1e-9)))
             except SingularityError as error:
                 raise SimulationError(str(error)) from None
         self.ddq = (self.dq - before) / h  # mean of the step
@@ -146,13 +146,13 @@ class Simulation:
         total = np.where(locked, 0.0, resistance)
         q, dq = self._runge_kutta(torque + total, pushes, ~locked, h)
         for _ in range(STOP_ITERATIONS):
-            if (part := self._part_to_stop(q, within)) == 1.0:
+            if (share := self._share_to_stop(q, within)) == 1.0:
                 break
-            h *= part
+            h *= share
             q, dq = self._runge_kutta(torque + total, pushes, ~locked, h)
         self._check(dq)
         beyond = float(np.maximum(q - self.upper, self.lower - q).max())
-        if beyond > AT_STOP and h > MIN_PART:  # a joint left its stop and came back: shorten the part
+        if beyond > AT_STOP and h > MIN_SUBSTEP:  # a joint left its stop and came back: shorten the substep
             return self._advance(torque, pushes, h / 4)
         self.lost -= float(total @ (q - self.q))
         self._set_state(q, dq, held)
@@ -199,8 +199,8 @@ class Simulation:
         held = (impulse > low) & (impulse < high)
         return (impulse - smooth.impulse(after)) / h, held
 
-    def _part_to_stop(self, q: Array, within: Bools) -> float:
-        """Return the part of the way to q (n) at which a joint from within its limits reaches a stop, else 1."""
+    def _share_to_stop(self, q: Array, within: Bools) -> float:
+        """Return the share of the way to q (n) at which a joint reaches its stop; 1: no joint from `within` does."""
         beyond = np.flatnonzero(within & ((q > self.upper) | (q < self.lower)))
         if not len(beyond):
             return 1.0
@@ -209,7 +209,7 @@ class Simulation:
         return float(((stop - self.q[beyond]) / displacement).min())
 
     def _set_state(self, q: Array, dq: Array, held: Bools) -> None:
-        """Set positions q and velocities dq (n); `lost` counts what stops take; held joints stand still."""
+        """Set positions q and velocities dq (n); `lost` grows by the energy that stops take; `held` joints get velocity zero."""
         self.q = np.clip(q, self.lower, self.upper)
         self.dq = np.where(held, 0.0, dq)
         out = np.flatnonzero(((self.q >= self.upper) & (self.dq > 0)) | ((self.q <= self.lower) & (self.dq < 0)))
@@ -224,7 +224,7 @@ class Simulation:
 
     def _check(self, dq: Array) -> None:
         """Raise `SimulationError` if a velocity (n) is beyond `MAX_SPEED` or not finite."""
-        k = int(np.argmax(np.abs(dq)))  # NaN too
+        k = int(np.argmax(np.abs(dq)))  # also finds NaN
         if not abs(dq[k]) < MAX_SPEED:
             name = self.robot.joint_names[k]
             raise SimulationError(f'{name}: {dq[k]:.3g} rad/s or m/s, must be below {MAX_SPEED:g}')

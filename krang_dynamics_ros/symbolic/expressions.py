@@ -1,8 +1,8 @@
 """The equations of motion of a robot as CasADi expressions.
 
-A and C come from the kinetic energy, for each joint j, of all links that j carries, taken as one rigid body, because a
-joint before j moves them as one. The expressions have a quarter of the size of those from the whole robot's energy, and
-a test compares both.
+Column j of A and C comes from the kinetic energy of the links that joint j carries. They are taken as one rigid body:
+joint j and the joints before it move them together. These expressions have a quarter of the size of those from the
+energy of the whole robot; a test compares both.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from .parameters import symbolic
 casadi = optional('casadi', 'symbols')
 
 
-class FreeJoints:
+class IndependentJoints:
     """A (without rotors) and C of a robot without mimic joints, in symbols q and dq (n)."""
 
     def __init__(self, robot: Robot, q: Any, dq: Any) -> None:
@@ -38,7 +38,7 @@ class FreeJoints:
         self._index = {name: k for k, name in enumerate(self.names)}
         self._dq_of = {name: dq[k] for name, k in self._index.items()}
         self._local = all_local(robot, {name: q[k] for name, k in self._index.items()})
-        self._moving = velocities(robot, self._local, self._dq_of)
+        self._velocities = velocities(robot, self._local, self._dq_of)
         self._bodies = carried_bodies(robot, self._local)
 
     @cached_property
@@ -61,9 +61,9 @@ class FreeJoints:
         momenta = carried_momenta(self.robot, self._local, self._bodies, self._dq_of)
         rate = casadi.SX.sym('rate', self.robot.n)  # dq as the rate of q alone
         for j, joint in enumerate(self.robot.moving_joints):
-            (V, omega), energy = momenta[joint.child], self._energy(joint)
-            turning, sliding = self._moving[joint.child]
-            whole = plus(energy, plus(dot(omega, turning), dot(V, sliding)))  # joints beyond j move too
+            (linear, angular), energy = momenta[joint.child], self._energy(joint)  # momenta of the joints beyond j
+            omega, V = self._velocities[joint.child]
+            whole = plus(energy, plus(dot(linear, V), dot(angular, omega)))
             p_j = casadi.jacobian(energy, self.dq[j])
             dA_dt = casadi.substitute(casadi.gradient(casadi.jtimes(p_j, self.q, rate), self.dq), rate, self.dq)
             dp_dq_j = casadi.gradient(casadi.jacobian(whole, self.q[j]), self.dq)
@@ -75,7 +75,7 @@ class FreeJoints:
 
     def _energy(self, joint: Joint) -> Any:
         """Return the kinetic energy of all links that a joint carries, taken as one body."""
-        return casadi.SX(KE(self._bodies[joint.child], *self._moving[joint.child]))
+        return casadi.SX(KE(self._bodies[joint.child], *self._velocities[joint.child]))
 
     def _before(self, joint: Joint) -> list[int]:
         """Return the indices of the joints from the base to this one, itself included."""
@@ -111,10 +111,10 @@ QUANTITIES = {
 
 
 class Symbols:
-    """A robot's expressions. `p` holds its settings or all its parameters; see `parameters.symbolic`.
+    """A robot's expressions. `leave_open` selects the parameters p that stay symbols: `settings` or `all`.
 
     `f` holds [force; moment] of every hand in `hands`, in the hand's own axes and about its own origin, as the robot
-    applies it. A robot file without end effectors has a hand at each end of its tree.
+    applies it. A robot file without end effectors has a hand at each end of its tree. p is defined in `parameters.py`.
     """
 
     def __init__(self, robot: Robot, leave_open: str = 'settings') -> None:
@@ -126,7 +126,7 @@ class Symbols:
         self.f = casadi.SX.sym('f', 6 * len(self.hands))
         self._q_of, self._dq_of = ({name: x[k] for k, name in enumerate(robot.joint_names)} for x in (self.q, self.dq))
         self._local = all_local(self._open.robot, self._q_of)
-        self._moving = velocities(self._open.robot, self._local, self._dq_of)
+        self._velocities = velocities(self._open.robot, self._local, self._dq_of)
 
     @property
     def calls(self) -> tuple[str, ...]:
@@ -165,7 +165,7 @@ class Symbols:
         """J^T f, eq. 16: the derivative by dq of the wrenches' power f.V + m.omega at the hands."""
         power = casadi.SX(0)
         for k, link in enumerate(self.hands.values()):
-            omega, V = self._moving[link]
+            omega, V = self._velocities[link]
             f, m = (casadi.vertsplit(part) for part in casadi.vertsplit(self.f[6 * k : 6 * k + 6], 3))
             power += plus(dot(f, V), dot(m, omega))
         return casadi.gradient(power, self.dq)
@@ -202,33 +202,33 @@ class Symbols:
     @cached_property
     def A(self) -> Any:
         """Inertia matrix, eq. 2, rotor inertia included (eq. 18)."""
-        return casadi.diag(self._open.rotor_inertia) + self._on_coordinates(self._free.A)
+        return casadi.diag(self._open.rotor_inertia) + self._on_coordinates(self._independent.A)
 
     @cached_property
     def C(self) -> Any:
         """Coriolis matrix, eq. 4."""
-        return self._on_coordinates(self._free.C)
+        return self._on_coordinates(self._independent.C)
 
     @cached_property
-    def _free(self) -> FreeJoints:
-        """The same robot, with the mimic joints as joints with coordinates of their own."""
+    def _independent(self) -> IndependentJoints:
+        """The same robot, with coordinates of their own for mimic joints."""
         if not self.robot.mimics:
-            return FreeJoints(self._open.robot, self.q, self.dq)
+            return IndependentJoints(self._open.robot, self.q, self.dq)
         joints = tuple(replace(joint, mimic=None) for joint in self._open.robot.joints)
         n = sum(joint.moves for joint in joints)
-        return FreeJoints(
-            replace(self._open.robot, joints=joints), casadi.SX.sym('q_free', n), casadi.SX.sym('dq_free', n)
+        return IndependentJoints(
+            replace(self._open.robot, joints=joints), casadi.SX.sym('q_all', n), casadi.SX.sym('dq_all', n)
         )
 
     def _on_coordinates(self, M: Any) -> Any:
-        """Return A or C of the coordinates from that of the free joints: G^T M G, with dq_free = G dq."""
+        """Return A or C of the coordinates from that of all joints, G^T M G, with dq_all = G dq."""
         if not self.robot.mimics:
             return M
         q, dq = positions(self.robot, self._q_of), rates(self.robot, self._dq_of)
-        names, free = self._free.names, casadi.vertcat(self._free.q, self._free.dq)
+        names, all_symbols = self._independent.names, casadi.vertcat(self._independent.q, self._independent.dq)
         follow = casadi.vertcat(*(q[name] for name in names), *(dq[name] for name in names))
         G = casadi.jacobian(follow[len(names) :], self.dq)
-        return G.T @ casadi.substitute(M, free, follow) @ G
+        return G.T @ casadi.substitute(M, all_symbols, follow) @ G
 
     def function(self, name: str) -> Any:
         """Return one of `QUANTITIES` as a `casadi.Function`, common terms computed once."""

@@ -214,7 +214,7 @@ def test_commands_of_zero_a_test_torque_and_a_killed_node_are_judged(number: int
     talk.answer(client, 'Is the arm supported', 'y')
     talk.wait(client, 'enabled for')
     talk.wait(client, 'commands are off')
-    talk.wait(client, 'the arm sinks; its firmware adds no gravity')
+    talk.wait(client, 'the arm sinks; its firmware adds no gravity torque')
     assert client.get('total_terms') == ['gravity']
     assert client.get('command_start') == 'measured'
     assert client.get('command_enabled') is False
