@@ -107,7 +107,7 @@ class ArmModel:
         return np.asarray(self._dynamics.pose(q, link)[0])
 
     def torque(self, sample: RestSample | MotionRow) -> Array:
-        """Return the torque (n) of a sample's efforts, with dq = 0, by the parameters of the node; NaN where missing."""
+        """Return the torque (n) of a sample's efforts, with dq = 0, by the node's parameters; NaN where missing."""
         q, rest = sample.q[None], np.zeros((1, len(self.names)))
         return np.asarray(self._engine.external.efforts.torques(q, rest, sample.effort[None])[0])
 
@@ -368,8 +368,8 @@ def judge_zero_command(model: ArmModel, rows: Sequence[MotionRow]) -> Finding:
         words = 'with zero commands the arm does not move, but gravity loads no joint; take another pose'
         return Finding(check, 'unclear', words)
     words = (
-        f'with zero commands the arm does not move, though {model.names[loaded]} needs {needed[loaded]:.3g} N m: its firmware '
-        'adds gravity, unless brakes or friction hold it'
+        f'with zero commands the arm does not move, though {model.names[loaded]} needs {needed[loaded]:.3g} N m: '
+        'its firmware adds gravity, unless brakes or friction hold it'
     )
     return _adds_gravity(model, check, words, True)
 

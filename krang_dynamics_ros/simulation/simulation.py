@@ -209,7 +209,7 @@ class Simulation:
         return float(((stop - self.q[beyond]) / displacement).min())
 
     def _set_state(self, q: Array, dq: Array, held: Bools) -> None:
-        """Set positions q and velocities dq (n); `lost` grows by the energy that stops take; `held` joints get velocity zero."""
+        """Set positions q and velocities dq (n), zero for `held` joints; `lost` grows by the energy that stops take."""
         self.q = np.clip(q, self.lower, self.upper)
         self.dq = np.where(held, 0.0, dq)
         out = np.flatnonzero(((self.q >= self.upper) & (self.dq > 0)) | ((self.q <= self.lower) & (self.dq < 0)))
