@@ -53,7 +53,7 @@ def parts(names: Sequence[str]) -> list[Sequence[str]]:
 
 def without_zeros(terms: Iterable[str], robot: Robot) -> list[str]:
     """Return the terms that can be other than zero: not those of springs or couplings that the robot does not have."""
-    has = {'spring': bool(robot.springs), 'coupling': bool(robot.couplings)}
+    has = {'spring': robot.has_effect('spring'), 'coupling': bool(robot.couplings)}
     return [term for term in terms if has.get(term, True)]
 
 

@@ -12,7 +12,8 @@ import pytest
 
 from docs.layouts import COLORS, PER_PLOT, STREAMER, files
 from krang_dynamics_ros import Robot, load_robot
-from krang_dynamics_ros.robot.drive import Coupling, Spring
+from krang_dynamics_ros.effects.coupling import Coupling
+from krang_dynamics_ros.effects.spring import Spring
 
 from .robots import FILES, ROOT
 from .test_ros_files import topics
@@ -180,7 +181,7 @@ def test_springs_and_couplings_are_shown_for_a_robot_that_has_them() -> None:
     robot = load_robot('arm_2r')
     for term in ('spring', 'coupling'):
         assert f'/torque/{term}' not in '\n'.join(files(robot).values())
-    springs = tuple(replace(joint, spring=Spring(1.0, 0.0)) for joint in robot.joints)
+    springs = tuple(replace(joint, other_effects=(Spring(1.0, 0.0),)) for joint in robot.joints)
     pair = Coupling(robot.joint_names, 1, 0.1, 0.0, 0.05)  # type: ignore[arg-type]
     for name, text in files(replace(robot, joints=springs, couplings=(pair,))).items():
         for term in ('spring', 'coupling'):

@@ -131,7 +131,7 @@ def by_lagrangian(
         'Y phi': Gamma,
         'J^T f': _by_set(lambda given: lagrangian.wrench_torque(s.q, given), wrenches),
         'f': _least_squares_wrenches(lagrangian, s, hands),
-        'Gamma_f': lagrangian.friction_torque(s.dq),
+        **({} if robot.has_effect('friction') else {'Gamma_f': lagrangian.friction_torque(s.dq)}),
         'E': lagrangian.E(s.q, s.dq),
         'U': lagrangian.U(s.q),
         'S': lagrangian.center_of_mass(s.q),

@@ -12,7 +12,7 @@ from ..dynamics.factory import BACKENDS, dynamics_of
 from ..robot.file_text import text_of
 from ..robot.robot import Robot
 from .arm_option import add_arm, read_arm_file
-from .common import add_robot_file, command_parser, guarded, loaded, progress_bar, robot_path, say, whole_number
+from .common import add_robot_file, command_parser, guarded, loaded, note, progress_bar, robot_path, say, whole_number
 
 _DESCRIPTION = """\
 Compares Pinocchio, which the node uses, at random states of a robot with two witnesses that use neither URDF nor
@@ -56,6 +56,8 @@ def _check(arguments: argparse.Namespace) -> int:
     with progress_bar('comparing', states) as show:
         findings = prove(robot, dynamics, states, seed, lambda done: show(f'{done} of {states} states', done))
     _print_table(findings)
+    if robot.has_effect('friction'):
+        note('the friction torque is not compared: the witness knows eq. (17), and this robot has more')
     return _verdict(robot, findings)
 
 

@@ -169,10 +169,10 @@ def note(*lines: str) -> None:
 
 
 def note_friction(robot: Robot) -> None:
-    """Print a warning if a robot has more friction than eq. (17), because formulas and exports have only that."""
+    """Print a warning if formulas and exports leave friction of a robot out: smooth Coulomb friction and presliding."""
     if robot.friction_beyond_report:
         joints = ', '.join(robot.friction_beyond_report)
-        note(f'only the friction of eq. (17) is included, which is NOT all of the friction of {joints}')
+        note(f'Coulomb friction is that of eq. (17), without presliding, which is NOT all of the friction of {joints}')
 
 
 class LiveLines:

@@ -98,3 +98,13 @@ def sin(x: Any) -> Any:
 def tanh(x: Any) -> Any:
     """Return tanh x, by the method of a symbol or by NumPy."""
     return x.tanh() if hasattr(x, 'tanh') else np.tanh(x)
+
+
+def exp(x: Any) -> Any:
+    """Return exp x, by the method of a symbol or by NumPy."""
+    return x.exp() if hasattr(x, 'exp') else np.exp(x)
+
+
+def sign(x: Any) -> Any:
+    """Return the sign of x, by the method of a symbol or by NumPy."""
+    return x.sign() if hasattr(x, 'sign') else np.sign(x)

@@ -12,10 +12,10 @@ from ..core.errors import ArgumentError
 from ..core.limits import MAX_PRESLIDING
 from ..core.spatial import Array
 from ..effects.coupling import CoupledFriction
-from ..effects.sliding import braking, coulomb, presliding
-from ..effects.spring import spring_energy, spring_torque
-from ..robot.drive import Friction, LoadFriction, LoadShare, Presliding, Spring
-from ..robot.robot import Robot
+from ..effects.joint_effects import JointEffects
+from ..effects.load import LoadFriction, LoadShare, braking
+from ..effects.presliding import Presliding, presliding
+from ..robot.robot import Joint, Robot
 
 
 class FrictionModel:
@@ -24,44 +24,47 @@ class FrictionModel:
     def __init__(self, viscous: ArrayLike, coulomb: ArrayLike) -> None:
         """Create friction as in eq. 17, from F_v (n; N m s/rad, N s/m) and F_c (n; N m, N)."""
         self.n = len(np.asarray(viscous))
-        self.viscous, self.coulomb, self.coulomb_velocity = viscous, coulomb, np.zeros(self.n)
+        self.sliding = JointEffects('friction', self.n)
+        self.viscous, self.coulomb = viscous, coulomb
         self.set_presliding([()] * self.n)
         self.set_load_share([None] * self.n)
         self.set_load_friction([None] * self.n)
 
-    def set_coefficients(self, joints: Sequence[Friction]) -> None:
-        """Set what a URDF cannot contain: smoothing, presliding, load share and load friction of all joints."""
-        self.coulomb_velocity = [friction.coulomb_velocity for friction in joints]
-        self.set_presliding([friction.presliding for friction in joints])
-        self.set_load_share([friction.load for friction in joints])
-        self.set_load_friction([friction.load_friction for friction in joints])
+    def set_coefficients(self, joints: Sequence[Joint]) -> None:
+        """Set what a URDF cannot contain: smoothing and other effects, presliding, load share and load friction."""
+        viscous, coulomb = self.viscous, self.coulomb  # with those of motors and mimic joints
+        self.sliding.set_joints([joint.effects for joint in joints])
+        self.viscous, self.coulomb = viscous, coulomb
+        self.set_presliding([joint.friction.presliding for joint in joints])
+        self.set_load_share([joint.friction.load for joint in joints])
+        self.set_load_friction([joint.friction.load_friction for joint in joints])
 
     @property
     def viscous(self) -> Array:
         """Viscous friction F_v (n), eq. 17, N m s/rad (N s/m)."""
-        return self._viscous.copy()
+        return self.sliding['viscous']
 
     @viscous.setter
     def viscous(self, value: ArrayLike) -> None:
-        self._viscous = not_negative('viscous', value, self.n)
+        self.sliding['viscous'] = value
 
     @property
     def coulomb(self) -> Array:
         """Coulomb friction F_c (n), eq. 17, N m (N)."""
-        return self._coulomb.copy()
+        return self.sliding['coulomb']
 
     @coulomb.setter
     def coulomb(self, value: ArrayLike) -> None:
-        self._coulomb = not_negative('coulomb', value, self.n)
+        self.sliding['coulomb'] = value
 
     @property
     def coulomb_velocity(self) -> Array:
         """Velocity (n) over which Coulomb friction changes its sign, rad/s (m/s); zero: eq. 17, a jump."""
-        return self._over.copy()
+        return self.sliding['coulomb_velocity']
 
     @coulomb_velocity.setter
     def coulomb_velocity(self, value: ArrayLike) -> None:
-        self._over = not_negative('coulomb_velocity', value, self.n)
+        self.sliding['coulomb_velocity'] = value
 
     @property
     def presliding(self) -> tuple[tuple[Presliding, ...], ...]:
@@ -84,7 +87,7 @@ class FrictionModel:
 
     def torque(self, dq: Array, z: Array | None = None) -> Array:
         """Return the torque (n) that overcomes friction; without z, the part that depends on dq alone."""
-        sliding = self._viscous * dq + self._coulomb * coulomb(dq, self._over)
+        sliding = self.sliding.sum.torque(dq)
         return sliding if z is None or not self.has_state else sliding + self.presliding_torque(z)
 
     def presliding_torque(self, z: Array) -> Array:
@@ -93,14 +96,14 @@ class FrictionModel:
 
     def set_load_share(self, joints: Sequence[LoadShare | None]) -> None:
         """Set the load share of each joint; None: the effort contains the whole load."""
-        shares = [share or LoadShare(1.0, 1.0, 0.0, 1.0) for share in joints]
+        shares = [share or LoadShare() for share in joints]
         numbers = np.array([(x.pushing, x.braking, x.crossing, x.velocity) for x in shares], dtype=float)
         self._pushing, self._braking, self._crossing, self._turning = numbers.reshape(self.n, 4).T
         self.depends_on_load = any(share is not None for share in joints)
 
     def set_load_friction(self, joints: Sequence[LoadFriction | None]) -> None:
         """Set the friction of each joint that is proportional to its load."""
-        parts = [part or LoadFriction(0.0, 1.0) for part in joints]
+        parts = [part or LoadFriction() for part in joints]
         numbers = np.array([(x.factor, x.velocity) for x in parts], dtype=float)
         self._load_friction, self._load_velocity = numbers.reshape(self.n, 2).T
         self.depends_on_load |= any(part is not None for part in joints)
@@ -148,29 +151,20 @@ class PreslidingState:
         return self.z
 
 
-def not_negative(name: str, value: ArrayLike, n: int) -> Array:
-    """Return a vector (n) of finite numbers, none negative, or raise `ArgumentError`."""
-    vector = np.array(value, dtype=float)
-    if vector.shape != (n,) or not (np.isfinite(vector) & (vector >= 0)).all():
-        raise ArgumentError(f'{name}: {value!r}, must be {n} finite numbers, none negative')
-    return vector
-
-
 class Drive:
     """Springs, coupled friction and effort offsets of n joints; zero until `set_coefficients`."""
 
     def __init__(self, n: int) -> None:
         """Create drives without springs, coupled friction and offsets."""
         self.n = n
-        self._springs: Sequence[Spring | None] = [None] * n
+        self.springs = JointEffects('spring', n)
         self.coupled = CoupledFriction((), [''] * n)
-        self.has_springs = self.has_couplings = False
+        self.has_couplings = False
         self.effort_offset = np.zeros(n)
 
     def set_coefficients(self, robot: Robot) -> None:
         """Set all coefficients from a robot; joints are in the order of the robot."""
-        self._springs = [joint.spring for joint in robot.moving_joints]
-        self.has_springs = any(spring is not None for spring in self._springs)
+        self.springs.set_joints([joint.effects for joint in robot.moving_joints])
         self.coupled = CoupledFriction(robot.couplings, robot.joint_names)
         self.has_couplings = bool(robot.couplings)
         self.effort_offset = np.array([joint.motor.effort_offset for joint in robot.moving_joints])
@@ -193,11 +187,11 @@ class Drive:
 
     def spring_torque(self, q: Array) -> Array:
         """Return the torque (..., n) that holds the springs at q (..., n)."""
-        return spring_torque(self._springs, q) if self.has_springs else np.zeros_like(q)
+        return self.springs.sum.torque(q) if self.springs.acts else np.zeros_like(q)
 
     def spring_energy(self, q: Array) -> float:
         """Return the energy of the springs, J."""
-        return spring_energy(self._springs, q) if self.has_springs else 0.0
+        return self.springs.sum.integral(q)
 
     def coupled_friction(self, dq: Array) -> Array:
         """Return the torque (..., n) that overcomes the coupled friction at dq (..., n)."""

@@ -41,7 +41,7 @@ def dynamics_of(robot: Robot, urdf: str | None = None, backend: str = 'pinocchio
     rotors = dict(zip(robot.joint_names, robot.rotor_inertia.tolist(), strict=True))
     settings: dict[str, Any] = {'gravity': robot.gravity, 'joint_names': robot.joint_names, 'rotor_inertia': rotors}
     dynamics = _dynamics(robot, urdf, backend, settings)
-    dynamics.friction.set_coefficients([joint.friction for joint in robot.moving_joints])
+    dynamics.friction.set_coefficients(robot.moving_joints)
     dynamics.drive.set_coefficients(robot)
     return dynamics
 

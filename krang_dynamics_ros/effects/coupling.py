@@ -15,7 +15,6 @@ import numpy as np
 
 from ..core.algebra import tanh
 from ..core.spatial import Array
-from ..robot.drive import Coupling
 
 VELOCITY = 0.05  # rad/s, over which the Coulomb part changes its sign
 
@@ -26,8 +25,22 @@ def along(combined: Any, viscous: Any, coulomb: Any, velocity: Any) -> Any:
 
 
 @dataclass(frozen=True)
+class Coupling:
+    """Friction of two joints whose motors turn together, as in a differential.
+
+    It acts along W dq, the first joint's velocity plus `sign` (1 or -1) times the second's.
+    """
+
+    joints: tuple[str, str]
+    sign: int
+    viscous: float  # N m s/rad
+    coulomb: float  # N m
+    velocity: float  # rad/s, over which Coulomb friction changes its sign
+
+
+@dataclass(frozen=True)
 class CouplingEffect:
-    """Coupled friction of two joints, given by their indices, with common factors v and c."""
+    """Coupled friction of two joints in a fit, given by their indices, with common factors v and c."""
 
     first: int
     second: int

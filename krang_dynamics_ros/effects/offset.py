@@ -3,28 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
 from ..core.spatial import Array
-from ..robot.robot import Joint
 from .effect import JointMotion
 
 
 @dataclass(frozen=True)
-class OffsetEffect:
-    """A constant effort."""
+class Offset:
+    """A constant effort, N m (N)."""
+
+    effort: float = 0.0
 
     names = ('offset',)
     not_negative = False
     prior = 0.3
-    term = 'offset'
+    part = 'offset'
 
     def columns(self, x: JointMotion) -> Array:
         """Return ones."""
         return np.ones((*x.q.shape, 1))
 
-    def write(self, joint: Joint, factors: Sequence[float], crossing: float) -> Joint:
-        """Return the joint with this offset of its effort."""
-        return replace(joint, motor=replace(joint.motor, effort_offset=factors[0]))
+    def fitted(self, factors: Sequence[float], crossing: float) -> Offset:
+        """Return this offset of the effort."""
+        return Offset(factors[0])
+
+    def __str__(self) -> str:
+        return self.names[0]

@@ -1,4 +1,7 @@
-"""Presliding friction: like a spring first, constant after a few `distance` of motion (P. Dahl, 1968)."""
+"""Presliding friction: like a spring first, constant after a few `distance` of motion (P. Dahl, 1968).
+
+A motor must give the sum of kappa_k z_k against it, with z_k from `presliding`. It remembers the motion.
+"""
 
 from __future__ import annotations
 
@@ -6,14 +9,24 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from ..core.spatial import Array
-from ..robot.drive import Presliding
-from ..robot.robot import Joint
 from .effect import JointMotion
-from .sliding import presliding
 
 NEGLIGIBLE = 1e-6  # N m: a smaller factor of a fit is zero
+
+
+def presliding(z: ArrayLike, moved: ArrayLike, distance: ArrayLike) -> Array:
+    """Return z, from -1 to 1, after the joint has moved by `moved` (rad, m): P. Dahl's model (1968).
+
+    z <- s + (z - s) exp(-|moved| / distance), s = sign(moved): like a spring first, constant after a few distances.
+    It depends on the position alone, so it keeps its value at standstill, where the velocity is noise. The step is
+    exact for a movement in one direction, whatever its size.
+    """
+    before, step = np.asarray(z, dtype=float), np.asarray(moved, dtype=float)
+    s = np.sign(step)
+    return np.asarray(s + (before - s) * np.exp(-np.abs(step) / distance))
 
 
 def presliding_history(position: Array, distances: Sequence[float]) -> Array:
@@ -26,14 +39,18 @@ def presliding_history(position: Array, distances: Sequence[float]) -> Array:
 
 
 @dataclass(frozen=True)
-class PreslidingEffect:
-    """kappa z; the state z follows the raw encoder position over a distance (rad)."""
+class Presliding:
+    """Friction that acts as a spring near standstill: torque kappa (N m, N) that rises over `distance` (rad, m).
 
+    The state z follows the raw encoder position.
+    """
+
+    torque: float
     distance: float
 
     not_negative = True
     prior = 1.0
-    term = 'presliding friction'
+    part = 'presliding friction'
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -44,9 +61,9 @@ class PreslidingEffect:
         """Return z."""
         return x.z[self.distance][..., None]
 
-    def write(self, joint: Joint, factors: Sequence[float], crossing: float) -> Joint:
-        """Return the joint with one more presliding friction."""
-        if factors[0] <= NEGLIGIBLE:
-            return joint
-        parts = (*joint.friction.presliding, Presliding(factors[0], self.distance))
-        return replace(joint, friction=replace(joint.friction, presliding=parts))
+    def fitted(self, factors: Sequence[float], crossing: float) -> Presliding:
+        """Return presliding friction with this torque."""
+        return replace(self, torque=factors[0] if factors[0] > NEGLIGIBLE else 0.0)
+
+    def __str__(self) -> str:
+        return self.names[0]

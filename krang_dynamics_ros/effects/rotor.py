@@ -3,26 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from ..core.spatial import Array
-from ..robot.robot import Joint
 from .effect import JointMotion
 
 
 @dataclass(frozen=True)
-class RotorEffect:
+class Rotor:
     """The rotor's reflected inertia I_a = N^2 J_m, kg m^2 (report, eq. 18)."""
+
+    inertia: float = 0.0
 
     names = ('rotor_inertia',)
     not_negative = True
     prior = 1.0
-    term = 'inertia'
+    part = 'inertia'
 
     def columns(self, x: JointMotion) -> Array:
         """Return ddq."""
         return x.ddq[..., None]
 
-    def write(self, joint: Joint, factors: Sequence[float], crossing: float) -> Joint:
-        """Return the joint with this rotor inertia."""
-        return replace(joint, motor=replace(joint.motor, rotor_inertia=factors[0] / joint.motor.gear_ratio**2))
+    def fitted(self, factors: Sequence[float], crossing: float) -> Rotor:
+        """Return this rotor inertia."""
+        return Rotor(factors[0])
+
+    def __str__(self) -> str:
+        return self.names[0]

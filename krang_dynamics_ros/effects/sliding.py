@@ -1,92 +1,97 @@
-"""Friction of a sliding joint, and the normalised curves (-1 to 1) of all friction. Elementwise, over any arrays.
-
-A motor must give F_v dq + F_c coulomb(dq) + sum of kappa_k z_k against friction, with z_k from `presliding`.
-"""
+"""Friction of a sliding joint, eq. (17): viscous, and Coulomb friction, which may be smooth at standstill."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 
-from ..core.spatial import Array
-from ..robot.robot import Joint
-from .effect import JointMotion
+from ..core.algebra import sign, tanh
+from .effect import JointEffect, constant, factor
 
 
-def coulomb(dq: ArrayLike, over: ArrayLike = 0.0) -> Array:
+@dataclass(frozen=True)
+class Viscous(JointEffect):
+    """F_v dq."""
+
+    viscous: float = factor('viscous friction', 'N m s/rad', symbol='Fv', letter='F_v')
+
+    term = 'friction'
+    linear = True
+
+    def torque(self, x: Any) -> Any:
+        """Return F_v dq."""
+        return self.viscous * x
+
+    def slope(self, x: Any) -> Any:
+        """Return F_v."""
+        return self.viscous + 0.0 * x
+
+    def integral(self, x: Any) -> Any:
+        """Return F_v dq^2 / 2."""
+        return self.viscous * x**2 / 2
+
+
+@dataclass(frozen=True)
+class Coulomb(JointEffect):
+    """F_c sign(dq), or F_c tanh(dq / v) where a velocity v is given."""
+
+    coulomb: float = factor('Coulomb friction', 'N m', symbol='Fc', letter='F_c')
+    coulomb_velocity: float = constant(
+        0.0, 'v of Coulomb friction F_c tanh(dq / v); 0: F_c sign(dq), eq. (17)',
+        'rad/s', least=0.0,
+    )  # fmt: skip
+
+    term = 'friction'
+
+    def torque(self, x: Any) -> Any:
+        """Return F_c sign(dq) or F_c tanh(dq / v)."""
+        return self.coulomb * coulomb(x, self.coulomb_velocity)
+
+    def slope(self, x: Any) -> Any:
+        """Return F_c / v (1 - tanh(dq / v)^2), of the smooth part."""
+        return self.coulomb / self.coulomb_velocity * (1 - tanh(x / self.coulomb_velocity) ** 2)
+
+    def integral(self, x: Any) -> Any:
+        """Return F_c v log cosh(dq / v), of the smooth part."""
+        return self.coulomb * self.coulomb_velocity * log_cosh(x / self.coulomb_velocity)
+
+    @property
+    def smooth(self) -> JointEffect:
+        """The friction of joints with a velocity v; the others have none."""
+        is_smooth = np.asarray(self.coulomb_velocity) > 0
+        coulomb: Any = np.where(is_smooth, self.coulomb, 0.0)
+        width: Any = np.where(is_smooth, self.coulomb_velocity, 1.0)
+        return Coulomb(coulomb, width)
+
+    @property
+    def dry(self) -> Any:
+        """F_c of joints without a velocity v."""
+        return np.where(np.asarray(self.coulomb_velocity) > 0, 0.0, self.coulomb)
+
+    @classmethod
+    def tried(cls) -> tuple[JointEffect, ...]:
+        """Return Coulomb friction over some velocities, rad/s."""
+        return tuple(cls(coulomb_velocity=velocity) for velocity in (0.005, 0.02, 0.05, 0.1))
+
+    def __str__(self) -> str:
+        return f'Coulomb over {self.coulomb_velocity:g} rad/s'
+
+
+def coulomb(dq: Any, over: Any = 0.0) -> Any:
     """Return the share of F_c that acts: sign(dq) (report, eq. 17), or tanh(dq / over) where `over` (rad/s) is given.
 
     The sign jumps at standstill, where a measured velocity is noise; tanh passes through zero.
     """
-    velocity, width = np.asarray(dq, dtype=float), np.asarray(over, dtype=float)
+    width = np.asarray(over, dtype=float)
     if not np.count_nonzero(width):
-        return np.asarray(np.sign(velocity))
+        return sign(dq)
     smooth = width > 0
-    return np.where(smooth, np.tanh(velocity / np.where(smooth, width, 1.0)), np.sign(velocity))
+    return np.where(smooth, np.tanh(dq / np.where(smooth, width, 1.0)), np.sign(dq))
 
 
-def presliding(z: ArrayLike, moved: ArrayLike, distance: ArrayLike) -> Array:
-    """Return z, from -1 to 1, after the joint has moved by `moved` (rad, m): P. Dahl's model (1968).
-
-    z <- s + (z - s) exp(-|moved| / distance), s = sign(moved): like a spring first, constant after a few distances.
-    It depends on the position alone, so it keeps its value at standstill, where the velocity is noise. The step is
-    exact for a movement in one direction, whatever its size.
-    """
-    before, step = np.asarray(z, dtype=float), np.asarray(moved, dtype=float)
-    s = np.sign(step)
-    return np.asarray(s + (before - s) * np.exp(-np.abs(step) / distance))
-
-
-def braking(dq: ArrayLike, load: ArrayLike, crossing: ArrayLike, over: ArrayLike) -> Array:
-    """Return 0 for a drive that pushes, 1 for a drive that brakes, 1/2 at standstill, and values between.
-
-    A drive pushes while its velocity dq and its torque have the same sign. The torque is proportional to dq +
-    crossing load: friction grows with the velocity, so above `crossing` times a load that helps the motion the drive
-    pushes anyway. `over` (rad/s) is the width of the transition, whose shape is empirical.
-    """
-    velocity, width = np.asarray(dq, dtype=float), np.asarray(over, dtype=float)
-    pushing = np.tanh(velocity / width) * np.tanh((velocity + crossing * np.asarray(load, dtype=float)) / width)
-    return np.asarray(0.5 * (1.0 - pushing))
-
-
-@dataclass(frozen=True)
-class ViscousEffect:
-    """F_v dq, with the viscous friction of the motor."""
-
-    names = ('viscous',)
-    not_negative = True
-    prior = 1.0
-    term = 'sliding friction'
-
-    def columns(self, x: JointMotion) -> Array:
-        """Return dq."""
-        return x.dq[..., None]
-
-    def write(self, joint: Joint, factors: Sequence[float], crossing: float) -> Joint:
-        """Return the joint with this viscous friction; that of its motor becomes zero."""
-        motor = replace(joint.motor, viscous=0.0)
-        return replace(joint, motor=motor, friction=replace(joint.friction, viscous=factors[0]))
-
-
-@dataclass(frozen=True)
-class CoulombEffect:
-    """F_c tanh(dq / velocity)."""
-
-    velocity: float = 0.02  # rad/s, over which it changes its sign
-
-    names = ('coulomb',)
-    not_negative = True
-    prior = 1.0
-    term = 'sliding friction'
-
-    def columns(self, x: JointMotion) -> Array:
-        """Return tanh(dq / velocity)."""
-        return coulomb(x.dq, self.velocity)[..., None]
-
-    def write(self, joint: Joint, factors: Sequence[float], crossing: float) -> Joint:
-        """Return the joint with this Coulomb friction."""
-        friction = replace(joint.friction, coulomb=factors[0], coulomb_velocity=self.velocity)
-        return replace(joint, friction=friction)
+def log_cosh(x: Any) -> Any:
+    """Return log cosh x without overflow: the integral of tanh."""
+    ratio = np.abs(x)
+    return ratio + np.log1p(np.exp(-2 * ratio)) - np.log(2)

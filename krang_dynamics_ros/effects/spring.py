@@ -2,49 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
 from ..core.algebra import cos, sin
-from ..core.spatial import Array
-from ..robot.drive import Spring
-from ..robot.robot import Joint
-from .effect import JointMotion
-
-
-def against_spring(cosine: Any, sine: Any, q: Any) -> Any:
-    """Return the torque cosine cos q + sine sin q that the motor gives, of numbers, arrays or symbols."""
-    return cosine * cos(q) + sine * sin(q)
+from .effect import JointEffect, factor
 
 
 @dataclass(frozen=True)
-class SpringEffect:
-    """Torque of a spring, linear in its two factors of cos q and sin q."""
+class Spring(JointEffect):
+    """A spring or counterbalance; the motor torque against it is cosine cos q + sine sin q."""
 
-    names = ('spring cos', 'spring sin')
-    not_negative = False
-    prior = 1.0
+    cosine: float = factor('spring, times cos q', 'N m', least=None, label='spring cos', symbol='Sc', letter='a')
+    sine: float = factor('spring, times sin q', 'N m', least=None, label='spring sin', symbol='Ss', letter='b')
+
     term = 'spring'
 
-    def columns(self, x: JointMotion) -> Array:
-        """Return cos q and sin q."""
-        return np.stack([np.cos(x.q), np.sin(x.q)], axis=-1)
+    def torque(self, x: Any) -> Any:
+        """Return cosine cos q + sine sin q."""
+        return self.cosine * cos(x) + self.sine * sin(x)
 
-    def write(self, joint: Joint, factors: Sequence[float], crossing: float) -> Joint:
-        """Return the joint with this spring."""
-        return replace(joint, spring=Spring(factors[0], factors[1]))
+    def slope(self, x: Any) -> Any:
+        """Return the stiffness, N m/rad."""
+        return self.sine * cos(x) - self.cosine * sin(x)
 
+    def integral(self, x: Any) -> Any:
+        """Return the energy, J, up to a constant."""
+        return self.cosine * sin(x) - self.sine * cos(x)
 
-def spring_energy(springs: Sequence[Spring | None], q: Array) -> float:
-    """Return the energy (J) in the springs of all joints at q (n), up to a constant."""
-    cosine, sine = np.array([(s.cosine, s.sine) if s else (0.0, 0.0) for s in springs]).reshape(-1, 2).T
-    return float(cosine @ np.sin(q) - sine @ np.cos(q))
-
-
-def spring_torque(springs: Sequence[Spring | None], q: Array) -> Array:
-    """Return the torque that the motors must give (..., n) against the springs of all joints."""
-    cosine, sine = np.array([(s.cosine, s.sine) if s else (0.0, 0.0) for s in springs]).reshape(-1, 2).T
-    return np.asarray(against_spring(cosine, sine, q))
+    def __str__(self) -> str:
+        return 'spring'

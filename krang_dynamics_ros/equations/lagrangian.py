@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..core.algebra import ZERO, Vector, add, apply, cross, dot, minus, plus, scale, times, total, transpose
-from ..core.errors import unknown_name
+from ..core.errors import ArgumentError, unknown_name
 from ..core.spatial import Array, frozen
 from ..core.wrench import Wrench
 from ..robot.mimic import Mimic
@@ -214,7 +214,7 @@ class Lagrangian:
         return np.asarray(inertial + self.coriolis_torque(q, dq) + self.Q(q))
 
     def friction_torque(self, dq: ArrayLike) -> Array:
-        """Return the friction torque F_v dq + F_c sign(dq) (..., n), eq. 17, N m."""
+        """Return the friction torque F_v dq + F_c sign(dq) (..., n), eq. 17, N m. Other friction raises an error."""
         velocity = np.asarray(dq, dtype=float)
         speeds = rates(self.robot, {name: velocity[..., k] for k, name in enumerate(self.joint_names)})
         torques = {joint.name: _friction(joint, speeds[joint.name]) for joint in self.robot.joints if joint.moves}
@@ -273,6 +273,9 @@ class Lagrangian:
 
 def _friction(joint: Joint, dq: Any) -> Any:
     """Return F_v dq + F_c sign(dq), eq. 17; tanh(dq / v) instead of the sign for a joint with velocity v."""
+    unknown = [effect.key() for effect in joint.other_effects if effect.term == 'friction']
+    if unknown:
+        raise ArgumentError(f'{joint.name}: has friction {", ".join(unknown)}, must have that of eq. (17) alone')
     over = joint.friction.coulomb_velocity
     return joint.viscous * dq + joint.friction.coulomb * (np.tanh(dq / over) if over else np.sign(dq))
 

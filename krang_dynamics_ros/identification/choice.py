@@ -9,15 +9,10 @@ import numpy as np
 
 from ..core.spatial import Array
 from ..effects.coupling import CouplingEffect
-from ..effects.effect import Effect
-from ..effects.load import LoadFrictionEffect, LoadShareEffect
-from ..effects.presliding import PreslidingEffect
-from ..effects.sliding import CoulombEffect
-from ..effects.spring import SpringEffect
+from ..effects.effect import Effect, JointEffect
 from .fit import Problem
 from .gram import Gram
-from .samples import DISTANCES
-from .structure import Structure
+from .structure import EVERY_JOINT, Structure, library
 
 CUTOFFS = (1.5, 2.1, 3.0, 4.2, 6.0, 12.0, 20.0)  # Hz
 MAX_CUTOFF = 0.25  # of the rate of a recording
@@ -25,12 +20,6 @@ SPREADS = (0.1, 0.3, 1.0, 3.0, 10.0)  # of bodies about the known ones, relative
 NEARLY = 1.01  # times the least error: the smallest spread within it is chosen
 MIN_GROSS_IMPROVEMENT = 0.15  # of a joint's error, for couplings and springs
 MIN_IMPROVEMENT = 0.02  # of a joint's error, for other effects
-EFFECTS: tuple[Effect, ...] = (
-    *(CoulombEffect(v) for v in (0.005, 0.05, 0.1)),
-    *(PreslidingEffect(d) for d in DISTANCES),
-    LoadShareEffect(),
-    LoadFrictionEffect(),
-)
 
 
 @dataclass(frozen=True)
@@ -85,8 +74,11 @@ class Choice:
         pairs = self._gram_at(self._cutoffs[0]).pairs
         chosen = self._best_cutoff(Structure.plain(joints))
         chosen = self._coupled(chosen, pairs)  # first: a gross error hides the rest
-        chosen = self._with_effects(chosen, EFFECTS, MIN_IMPROVEMENT, rounds=2)
-        chosen = self._with_effects(chosen, (SpringEffect(),), MIN_GROSS_IMPROVEMENT, rounds=1)
+        more = [effect for effect in library() if effect not in EVERY_JOINT]
+        springs = [effect for effect in more if isinstance(effect, JointEffect) and effect.term == 'spring']
+        others = [effect for effect in more if effect not in springs]
+        chosen = self._with_effects(chosen, others, MIN_IMPROVEMENT, rounds=2)
+        chosen = self._with_effects(chosen, springs, MIN_GROSS_IMPROVEMENT, rounds=1)
         return self._best_spread(self._best_cutoff(chosen.structure))
 
     def _best_cutoff(self, structure: Structure) -> Trial:

@@ -17,6 +17,7 @@ import numpy as np
 from ..core.errors import KrangDynamicsError
 from ..core.spatial import Array
 from ..dynamics.drives import PreslidingState
+from ..effects.joint_effects import JointEffects
 from ..equations.newton_euler import NewtonEuler
 from ..equations.regressor import moved_links, regressor
 from ..recordings.recording import Recording
@@ -93,6 +94,7 @@ class Search:
         self._lower, self._upper = _limit(robot, 'lower', -SPREAD), _limit(robot, 'upper', SPREAD)
         self._speed, self._effort = MARGIN * _limit(robot, 'velocity', SPEED), MARGIN * _limit(robot, 'effort', EFFORT)
         self._dry = np.array([_dry_friction(joint) for joint in robot.moving_joints])
+        self._more = JointEffects.of('friction', [joint.other_effects for joint in robot.moving_joints]).sum
         self._base = self._base_columns()
         self._beyond: Counter[str] = Counter()  # trials by the joint whose effort was beyond its limit
 
@@ -209,7 +211,7 @@ class Search:
 
     def _effort_over(self, q: Array, dq: Array, ddq: Array) -> Array:
         robot = self._robot
-        friction = np.abs(dq) * robot.viscous + self._dry
+        friction = np.abs(dq) * robot.viscous + self._dry + self._more.torque(np.abs(dq))
         torque = np.abs(self._equations.inverse_dynamics(q, dq, ddq)) + friction
         return np.asarray(torque.max(axis=0) / self._effort)
 

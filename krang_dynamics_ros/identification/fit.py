@@ -252,7 +252,7 @@ def _terms(problem: Problem, X: Array, x: Array, load: Array) -> dict[str, Array
         at, columns, own = layout.factors[j].start, layout.columns[j], layout.unknowns[j]
         for effect in effects:
             which = (own >= at) & (own < at + len(effect.names))
-            _add(found, effect.term, j, X[:, j][:, columns[which]] @ x[own[which]])
+            _add(found, effect.part, j, X[:, j][:, columns[which]] @ x[own[which]])
             at += len(effect.names)
         coupled = (own >= layout.bodies) & (own < layout.factors[0].start)
         _add(found, 'coupling', j, X[:, j][:, columns[coupled]] @ x[own[coupled]])

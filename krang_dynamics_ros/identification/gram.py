@@ -16,7 +16,7 @@ from ..effects.effect import Effect
 from ..effects.load import crossing_of
 from .bodies_prior import BodiesPrior
 from .samples import Run, Samples
-from .structure import LIBRARY, Structure
+from .structure import Structure, library
 
 ERROR = 0.1  # of the spread of the effort: assumed residual of the preliminary fit
 COULOMB_VELOCITY = 0.02  # rad/s
@@ -62,7 +62,7 @@ class Columns:
     def __init__(self, samples: Samples, pairs: Sequence[CouplingEffect], load: Array, crossing: Array) -> None:
         """Compute the columns for a load (rows, joints)."""
         x = samples.joint_motion(load, crossing)
-        own = np.concatenate([effect.columns(x) for effect in LIBRARY], axis=-1)
+        own = np.concatenate([effect.columns(x) for effect in library()], axis=-1)
         rows, joints = samples.effort.shape
         coupled = np.zeros((rows, joints, 2 * len(pairs)))
         for k, pair in enumerate(pairs):
@@ -137,7 +137,7 @@ class Layout:
         """Number the unknowns."""
         self.bodies = len(gram.prior.phi)
         columns_of = _library_columns(self.bodies)
-        coupled = self.bodies + sum(len(effect.names) for effect in LIBRARY)
+        coupled = self.bodies + sum(len(effect.names) for effect in library())
         self.size = self.bodies + 2 * len(structure.couplings)
         self.columns, self.unknowns = [], []
         guarded, priors = [True] * (2 * len(structure.couplings)), [1.0] * (2 * len(structure.couplings))
@@ -168,7 +168,7 @@ class Layout:
 
 def _library_columns(first: int) -> dict[Effect, list[int]]:
     columns, at = {}, first
-    for effect in LIBRARY:
+    for effect in library():
         columns[effect] = [*range(at, at + len(effect.names))]
         at += len(effect.names)
     return columns

@@ -12,6 +12,7 @@ from ..core.inertia import Inertia
 from ..core.optional import optional
 from ..core.spatial import Array, upper_triangle
 from ..effects.coupling import CouplingEffect
+from ..effects.presliding import Presliding
 from ..recordings.derivatives import smoothing_spline
 from ..recordings.recording import Recording, RecordingError, motion_only
 from ..robot.drive import Friction
@@ -187,14 +188,16 @@ def _joint(robot: Robot, joint: Joint, names: Sequence[str], fit: Fit) -> Joint:
     if joint.name not in names and follows not in names:
         return joint
     motor = replace(joint.motor, rotor_inertia=0.0, viscous=0.0, effort_offset=0.0)
-    joint = replace(joint, motor=motor, friction=Friction(), spring=None)
+    joint = replace(joint, motor=motor, friction=Friction(), other_effects=())
     if follows:
         return joint
     j = names.index(joint.name)
     factors, at = fit.factors(j).tolist(), 0
     for effect in fit.structure.joints[j]:
         own = factors[at : at + len(effect.names)]
-        joint, at = effect.write(joint, own, float(fit.crossing[j])), at + len(own)
+        fitted, at = effect.fitted(own, float(fit.crossing[j])), at + len(own)
+        if not isinstance(fitted, Presliding) or fitted.torque:
+            joint = joint.with_effect(fitted)
     return joint
 
 

@@ -12,8 +12,8 @@ from numpy.typing import ArrayLike
 from ..core.spatial import Array
 from ..dynamics.drives import FrictionModel
 from ..effects.coupling import CoupledFriction
+from ..effects.joint_effects import JointEffects
 from ..effects.presliding import presliding_history
-from ..effects.spring import spring_torque
 from ..equations.newton_euler import NewtonEuler
 from ..equations.regressor import with_fixed_joints
 from ..recordings.derivatives import Smoothed, smoothing_spline
@@ -117,7 +117,7 @@ def _torque(arm: Robot, recording: Recording, smoothed: Smoothed) -> Array:
         load = equations.inverse_dynamics(motion.q, motion.dq, np.zeros_like(motion.ddq))
         torque += friction.load_effect_on_reading(motion.dq, load)
     torque += CoupledFriction(arm.couplings, arm.joint_names).torque(motion.dq)
-    torque += spring_torque([joint.spring for joint in arm.moving_joints], motion.q)
+    torque += JointEffects.of('spring', [joint.effects for joint in arm.moving_joints]).sum.torque(motion.q)
     torque += np.array([joint.motor.effort_offset for joint in arm.moving_joints])
     return torque
 
@@ -130,7 +130,7 @@ def sign_velocity(dq: Array, over: ArrayLike) -> Array:
 
 def _friction(arm: Robot, smoothed: Smoothed) -> FrictionModel:
     friction = FrictionModel(arm.viscous, arm.coulomb)
-    friction.set_coefficients([joint.friction for joint in arm.moving_joints])
+    friction.set_coefficients(arm.moving_joints)
     friction.coulomb_velocity = sign_velocity(smoothed.motion.dq, friction.coulomb_velocity)
     return friction
 

@@ -15,9 +15,10 @@ import yaml
 
 from ..core.errors import KrangDynamicsError
 from ..core.spatial import upper_triangle
-from ..robot.drive import Coupling, Spring
+from ..effects.coupling import Coupling
+from ..effects.joint_effects import JOINT_EFFECTS
 from ..robot.robot import Joint, Link
-from ..robot.robot_writer import couplings_data, flow_text, friction_data, motor_data, number, rounded, spring_data
+from ..robot.robot_writer import couplings_data, effect_data, effects_data, flow_text, motor_data, number, rounded
 
 DIGITS = 6  # significant: more than any recording determines, and a possible body stays possible
 
@@ -39,7 +40,7 @@ def edited(
     cutoff: float,
     couplings: Sequence[Coupling] = (),
 ) -> str:
-    """Return the text with these links' bodies, these joints' motors, friction and springs, and all couplings.
+    """Return the text with these links' bodies, these joints' motors, friction and other effects, and all couplings.
 
     Notes are written above the names of links and joints.
     """
@@ -112,10 +113,10 @@ def _value(text: str, key: yaml.Node, node: yaml.Node, new: str) -> Edit:
 
 
 def _gear(text: str, node: yaml.MappingNode, joint: Joint) -> list[Edit]:
-    """Write motor, friction and spring into a joint's mapping; a spring of the file without a fit becomes zero."""
-    new = {'motor': motor_data(joint.motor, DIGITS), 'friction': friction_data(joint.friction, DIGITS)}
-    if joint.spring or any(key.value == 'spring' for key, _ in node.value):
-        new['spring'] = spring_data(joint.spring or Spring(0.0, 0.0), DIGITS)
+    """Write motor, friction and springs into a joint's mapping; a spring of the file without a fit becomes zero."""
+    given = {key.value for key, _ in node.value}
+    unfitted = {kind.key(): effect_data(kind()) for kind in JOINT_EFFECTS if kind.key() in given}
+    new = {'motor': motor_data(joint.motor, DIGITS), **unfitted, **effects_data(joint, DIGITS)}
     old = [(key, value) for key, value in node.value if key.value in new]
     edits = [_value(text, key, value, flow_text(new.pop(key.value))) for key, value in old]
     if not new:

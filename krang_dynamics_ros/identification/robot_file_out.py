@@ -11,8 +11,10 @@ import numpy as np
 from ..core.errors import KrangDynamicsError
 from ..core.inertia import Inertia
 from ..core.spatial import Array
-from ..robot.drive import Coupling, Friction
-from ..robot.robot import Joint, Link, Robot, Units, joint_units
+from ..effects.coupling import Coupling
+from ..effects.joint_effects import JOINT_EFFECTS
+from ..robot.drive import Friction
+from ..robot.robot import SLIDING, Joint, Link, Robot, Units, joint_units
 from ..robot.robot_file import read_robot
 from ..robot.robot_writer import number, robot_text
 from .arm import Arm
@@ -76,7 +78,9 @@ def _numbers(
     links, joints, notes = {link: robot.link_of[link] for link in moved}, {x: joint_of[x] for x in recorded}, {**notes}
     for other, name in like.items():
         of_name = joint_of[name]
-        joints[other] = replace(joint_of[other], motor=of_name.motor, friction=of_name.friction, spring=of_name.spring)
+        joints[other] = replace(
+            joint_of[other], motor=of_name.motor, friction=of_name.friction, other_effects=of_name.other_effects
+        )
         child, twin = joint_of[name].child, joint_of[other].child
         if child in links:
             links[twin] = replace(robot.link_of[twin], inertia=robot.link_of[child].inertia)
@@ -179,13 +183,9 @@ def factor_label(factor: str) -> str:
 
 def factor_unit(factor: str, joint: Units) -> str:
     """Return the unit of a factor of a joint; shares of the load have none."""
-    units = {
-        'rotor_inertia': joint.inertia,
-        'viscous': joint.viscous,
-        'pushing': '',
-        'braking': '',
-        'load friction': '',
-    }
+    units = {'rotor_inertia': joint.inertia, 'pushing': '', 'braking': '', 'load friction': ''}
+    for kind in JOINT_EFFECTS:
+        units |= {number.label: number.unit_of(joint is SLIDING) for number in kind.factors()}
     return units.get(factor, joint.effort)
 
 

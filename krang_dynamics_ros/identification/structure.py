@@ -5,27 +5,29 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from ..effects.coupling import CouplingEffect
-from ..effects.effect import Effect
-from ..effects.load import LoadFrictionEffect, LoadShareEffect
-from ..effects.offset import OffsetEffect
-from ..effects.presliding import PreslidingEffect
-from ..effects.rotor import RotorEffect
-from ..effects.sliding import CoulombEffect, ViscousEffect
-from ..effects.spring import SpringEffect
+from ..effects.effect import Effect, JointEffect
+from ..effects.joint_effects import EQ_17, JOINT_EFFECTS
+from ..effects.load import LoadFriction, LoadShare
+from ..effects.offset import Offset
+from ..effects.presliding import Presliding
+from ..effects.rotor import Rotor
+from ..effects.sliding import Coulomb, Viscous
 from .samples import DISTANCES
 
-COULOMB_VELOCITIES = (0.005, 0.02, 0.05, 0.1)  # rad/s
-EVERY_JOINT: tuple[Effect, ...] = (RotorEffect(), ViscousEffect(), CoulombEffect(), OffsetEffect())
-LIBRARY: tuple[Effect, ...] = (
-    RotorEffect(),
-    ViscousEffect(),
-    *(CoulombEffect(v) for v in COULOMB_VELOCITIES),
-    OffsetEffect(),
-    *(PreslidingEffect(d) for d in DISTANCES),
-    LoadShareEffect(),
-    LoadFrictionEffect(),
-    SpringEffect(),
-)  # all that a joint may have
+EVERY_JOINT: tuple[Effect, ...] = (Rotor(), Viscous(), Coulomb(coulomb_velocity=0.02), Offset())
+
+
+def library() -> tuple[Effect, ...]:
+    """Return all effects that a joint may have, each with the constants that are tried."""
+    return (
+        Rotor(),
+        *(effect for kind in EQ_17 for effect in kind.tried()),
+        Offset(),
+        *(Presliding(0.0, distance) for distance in DISTANCES),
+        LoadShare(),
+        LoadFriction(),
+        *(effect for kind in JOINT_EFFECTS if kind not in EQ_17 for effect in kind.tried()),
+    )
 
 
 @dataclass(frozen=True)
@@ -43,7 +45,7 @@ class Structure:
         return cls((EVERY_JOINT,) * joints)
 
     def with_effect(self, effect: Effect, joints: tuple[int, ...] | None = None) -> Structure:
-        """Return the structure with an effect on some joints (default: all); Coulomb friction replaces its like."""
+        """Return the structure with an effect on some joints (default: all), in place of one with other constants."""
         which = range(len(self.joints)) if joints is None else joints
         new = tuple(_added(own, effect) if j in which else own for j, own in enumerate(self.joints))
         return replace(self, joints=new)
@@ -54,30 +56,20 @@ class Structure:
 
     def __str__(self) -> str:
         parts = [f'cut-off {self.cutoff:g} Hz', f'spread {self.spread:g}']
-        for effect in LIBRARY:
+        for effect in library():
             which = [str(j + 1) for j, own in enumerate(self.joints) if effect in own]
             if which and not (effect in EVERY_JOINT and len(which) == len(self.joints)):
-                parts.append(f'{describe(effect)} on {", ".join(which)}')
+                parts.append(f'{effect} on {", ".join(which)}')
         couplings = (
             f'coupling of {pair.first + 1} {"+" if pair.sign > 0 else "-"} {pair.second + 1}' for pair in self.couplings
         )
         return '; '.join([*parts, *couplings])
 
 
-def describe(effect: Effect) -> str:
-    """Return an effect's name for reports."""
-    if isinstance(effect, CoulombEffect):
-        return f'Coulomb over {effect.velocity:g} rad/s'
-    if isinstance(effect, LoadShareEffect):
-        return 'load share'
-    if isinstance(effect, SpringEffect):
-        return 'spring'
-    return effect.names[0]
-
-
 def _added(own: tuple[Effect, ...], effect: Effect) -> tuple[Effect, ...]:
     if effect in own:
         return own
-    if isinstance(effect, CoulombEffect):
-        return tuple(effect if isinstance(other, CoulombEffect) else other for other in own)
+    same = [isinstance(effect, JointEffect) and type(other) is type(effect) for other in own]
+    if any(same):
+        return tuple(effect if replaced else other for other, replaced in zip(own, same, strict=True))
     return (*own, effect)

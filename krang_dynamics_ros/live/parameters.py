@@ -14,8 +14,10 @@ from ..core.spatial import Array
 from ..dynamics.dynamics import Dynamics
 from ..dynamics.factory import BACKENDS, Model, load_model
 from ..dynamics.terms import NEVER_SUMMED, SUMMED
+from ..effects.effect import Number
+from ..effects.joint_effects import numbers_of
+from ..effects.presliding import Presliding
 from ..robot.adapted import SPECS as ADAPTATION
-from ..robot.drive import Presliding
 from .position_velocity import SPECS as VELOCITY
 from .wrenches import MOMENTS_ABOUT, SENSES
 
@@ -118,15 +120,8 @@ def check(values: Mapping[str, Any], urdf: Array) -> None:
         raise ArgumentError(f'command_rate_limits: {given.tolist()}, must be 0 or at least {least}: the limit in 2 s')
 
 
-JOINT_SETTINGS = {
-    'rotor_inertia': 'rotor inertia on the joint side, I_a = N^2 J_m, kg m^2 (kg if prismatic)',
-    'viscous': 'viscous friction F_v, N m s/rad (N s/m if prismatic)',
-    'coulomb': 'Coulomb friction F_c, N m (N if prismatic)',
-    'coulomb_velocity': 'v of Coulomb friction F_c tanh(dq / v), rad/s (m/s); 0: F_c sign(dq), eq. (17)',
-}
-FRICTION_SETTINGS = ('viscous', 'coulomb', 'coulomb_velocity')
 NO_PRESLIDING = [0.0, 0.001]  # a torque of zero
-URDFS = "the URDF's"
+IN_URDF = ('viscous', 'coulomb')  # numbers of friction that a URDF may contain
 
 MODEL = (
     ROBOT_FILE,
@@ -300,16 +295,15 @@ def command_scales(values: Mapping[str, Any] | Settings, joints: Sequence[str]) 
 
 
 def of_joint(name: str, defaults: Mapping[str, float], presliding: Sequence[Presliding] = ()) -> list[ParameterSpec]:
-    """Return the parameters of a joint."""
+    """Return the parameters of a joint; `defaults` are numbers of friction, rotor inertia and offset, by name."""
     pairs = [number for part in presliding for number in (part.torque, part.distance)]
     return [
-        *(
-            ParameterSpec(
-                f'joints.{name}.{key}', float(defaults[key]), meaning, live=True, least=0.0, most=MAX_QUANTITY,
-                default_text=f"the robot file's, or {'none' if key == 'coulomb_velocity' else URDFS}",
-            )
-            for key, meaning in JOINT_SETTINGS.items()
+        ParameterSpec(
+            f'joints.{name}.rotor_inertia', float(defaults.get('rotor_inertia', 0.0)),
+            'rotor inertia on the joint side, I_a = N^2 J_m, kg m^2 (kg if prismatic)',
+            live=True, least=0.0, most=MAX_QUANTITY, default_text="the robot file's, or the URDF's",
         ),
+        *(_of_number(name, x, float(defaults.get(x.name, x.default))) for x in numbers_of('friction')),
         ParameterSpec(
             f'joints.{name}.presliding', pairs or NO_PRESLIDING,
             'presliding friction: pairs of a torque, N m (N), and a distance, rad (m)', live=True,
@@ -324,11 +318,22 @@ def of_joint(name: str, defaults: Mapping[str, float], presliding: Sequence[Pres
     ]  # fmt: skip
 
 
+def _of_number(joint: str, number: Number, default: float) -> ParameterSpec:
+    """Return the parameter of a joint for a number of its friction."""
+    otherwise = "the URDF's" if number.name in IN_URDF else 'none'
+    return ParameterSpec(
+        f'joints.{joint}.{number.name}', default,
+        f'{number.described}, {number.unit} ({number.unit_of(prismatic=True)} if prismatic)', live=True,
+        least=-MAX_QUANTITY if number.least is None else number.least, most=MAX_QUANTITY,
+        default_text=f"the robot file's, or {otherwise}",
+    )  # fmt: skip
+
+
 def of_joints(dynamics: Dynamics) -> list[ParameterSpec]:
     """Return the parameters of all joints."""
     friction = dynamics.friction
     vectors = {'rotor_inertia': dynamics.rotor_inertia, 'effort_offset': dynamics.drive.effort_offset}
-    vectors |= {key: getattr(friction, key) for key in FRICTION_SETTINGS}
+    vectors |= {name: friction.sliding[name] for name in friction.sliding.names}
     return [
         spec
         for k, name in enumerate(dynamics.joint_names)
@@ -344,8 +349,8 @@ def set_joints(dynamics: Dynamics, values: Settings) -> None:
 
     dynamics.rotor_inertia = of_all('rotor_inertia')
     dynamics.drive.effort_offset = of_all('effort_offset')
-    for key in FRICTION_SETTINGS:
-        setattr(dynamics.friction, key, of_all(key))
+    for key in dynamics.friction.sliding.names:
+        dynamics.friction.sliding[key] = of_all(key)
     dynamics.friction.set_presliding([presliding_of('presliding', numbers) for numbers in of_all('presliding')])
 
 
@@ -376,5 +381,5 @@ def documented() -> list[ParameterSpec]:
     """Return every parameter once for docs/dynamics_node.md, with placeholders for hand and joint."""
     model = load_model()
     hand = of_end_effector('<hand>', '')
-    joint = of_joint('<joint>', dict.fromkeys(JOINT_SETTINGS, 0.0))
+    joint = of_joint('<joint>', {})
     return [*MODEL, *settings(model), *of_commands((), np.empty(0)), *hand, *joint]

@@ -1,10 +1,12 @@
-"""Drives between motors and links: gear, rotor, friction, springs."""
+"""Drives between motors and links: gear, rotor, friction."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 from ..core.spatial import Array
+from ..effects.load import LoadFriction, LoadShare
+from ..effects.presliding import Presliding
 
 
 @dataclass(frozen=True)
@@ -25,58 +27,6 @@ class Motor:
     def reflected_viscous(self) -> float:
         """N^2 b_m, the motor's viscous friction as the link feels it (De Luca, *Robotics 2*)."""
         return self.gear_ratio**2 * self.viscous
-
-
-@dataclass(frozen=True)
-class Presliding:
-    """Friction that acts as a spring near standstill: torque kappa (N m, N) that rises over `distance` (rad, m)."""
-
-    torque: float
-    distance: float
-
-
-@dataclass(frozen=True)
-class LoadShare:
-    """Shares of the load (gravity and Coriolis torque) that an effort contains while pushing and while braking.
-
-    `crossing` (rad/s per N m) times the load is the velocity at which the drive changes between pushing and braking;
-    `velocity` (rad/s) is the width of this change (`effects.sliding.braking`).
-    """
-
-    pushing: float
-    braking: float
-    crossing: float
-    velocity: float
-
-
-@dataclass(frozen=True)
-class LoadFriction:
-    """Friction in proportion to the load: factor |load| tanh(dq / velocity). Only for predictions of efforts."""
-
-    factor: float
-    velocity: float  # rad/s, or m/s
-
-
-@dataclass(frozen=True)
-class Spring:
-    """A spring or counterbalance; the motor torque against it is cosine cos q + sine sin q (N m)."""
-
-    cosine: float
-    sine: float
-
-
-@dataclass(frozen=True)
-class Coupling:
-    """Friction of two joints whose motors turn together, as in a differential (`effects.coupling`).
-
-    It acts along W dq, the first joint's velocity plus `sign` (1 or -1) times the second's.
-    """
-
-    joints: tuple[str, str]
-    sign: int
-    viscous: float  # N m s/rad
-    coulomb: float  # N m
-    velocity: float  # rad/s, over which Coulomb friction changes its sign
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ Joint vectors are always in the order of `Robot.joint_names`. Units: m, kg, s, r
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from math import isclose
 from typing import Literal, NamedTuple
@@ -16,7 +16,14 @@ import numpy as np
 from ..core.errors import Fault, RobotError, unknown_name
 from ..core.inertia import Inertia
 from ..core.spatial import Array, frozen
-from .drive import Coupling, Friction, Motor, Spring
+from ..effects.coupling import Coupling
+from ..effects.effect import Effect, EffectTerm, JointEffect
+from ..effects.load import LoadFriction, LoadShare
+from ..effects.offset import Offset
+from ..effects.presliding import Presliding
+from ..effects.rotor import Rotor
+from ..effects.sliding import Coulomb, Viscous
+from .drive import Friction, Motor
 from .mimic import Mimic, mimic_faults, resolved
 from .tree import Edge, tree_faults
 
@@ -64,7 +71,7 @@ class Joint:
     limits: Limits | None = None
     motor: Motor = field(default_factory=Motor)
     friction: Friction = field(default_factory=Friction)
-    spring: Spring | None = None
+    other_effects: tuple[JointEffect, ...] = ()  # springs and all else that is not eq. (17)
     position_as: tuple[str, ...] = ('', '', '')  # names of the lengths in `position`, with their sign; '' for a number
     mimic: Mimic | None = None  # relation to the joint that it follows; None: it has a coordinate
 
@@ -82,6 +89,32 @@ class Joint:
     def viscous(self) -> float:
         """Viscous friction of joint and motor together, at the joint."""
         return self.friction.viscous + self.motor.reflected_viscous
+
+    @property
+    def effects(self) -> tuple[JointEffect, ...]:
+        """All effects on the joint alone: the friction of eq. (17), without that of the motor, and the others."""
+        friction = self.friction
+        sliding = Viscous(friction.viscous), Coulomb(friction.coulomb, friction.coulomb_velocity)
+        return (*sliding, *self.other_effects)
+
+    def with_effect(self, effect: Effect) -> Joint:
+        """Return the joint with an effect in place of its like; presliding friction is added."""
+        friction, motor, others = self.friction, self.motor, self.other_effects
+        if isinstance(effect, (Viscous, Coulomb)):
+            friction = replace(friction, **asdict(effect))
+        elif isinstance(effect, Presliding):
+            friction = replace(friction, presliding=(*friction.presliding, effect))
+        elif isinstance(effect, LoadShare):
+            friction = replace(friction, load=effect)
+        elif isinstance(effect, LoadFriction):
+            friction = replace(friction, load_friction=effect)
+        elif isinstance(effect, Rotor):
+            motor = replace(motor, rotor_inertia=effect.inertia / motor.gear_ratio**2)
+        elif isinstance(effect, Offset):
+            motor = replace(motor, effort_offset=effect.effort)
+        elif isinstance(effect, JointEffect):
+            others = (*(other for other in others if type(other) is not type(effect)), effect)
+        return replace(self, friction=friction, motor=motor, other_effects=others)
 
 
 @dataclass(frozen=True, eq=False)
@@ -260,10 +293,9 @@ class Robot:
         """Viscous friction F_v (n,), eq. 17, with that of the motors, N m s/rad (N s/m)."""
         return self._on_coordinates(lambda joint: joint.viscous, np.square)
 
-    @property
-    def springs(self) -> dict[str, Spring]:
-        """Springs by name of the joint."""
-        return {joint.name: joint.spring for joint in self.moving_joints if joint.spring}
+    def has_effect(self, term: EffectTerm) -> bool:
+        """Return whether a joint has an effect of a term, besides eq. (17)."""
+        return any(effect.term == term for joint in self.moving_joints for effect in joint.other_effects)
 
     @property
     def friction_beyond_report(self) -> tuple[str, ...]:

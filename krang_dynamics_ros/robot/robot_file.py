@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
@@ -14,7 +15,12 @@ from ..core.files import krang_file, robot_named
 from ..core.inertia import Inertia
 from ..core.limits import MAX_PRESLIDING
 from ..core.spatial import Array, frozen, is_rotation, rotation_from_rpy, symmetric
-from .drive import Coupling, Friction, LoadFriction, LoadShare, Motor, Presliding, Spring
+from ..effects.coupling import Coupling
+from ..effects.effect import JointEffect
+from ..effects.joint_effects import EQ_17, JOINT_EFFECTS
+from ..effects.load import LoadFriction, LoadShare
+from ..effects.presliding import Presliding
+from .drive import Friction, Motor
 from .file_text import exists, is_xml, text_of
 from .mimic import Mimic, mimic_faults
 from .robot import Description, Joint, JointKind, Limits, Link, Robot, Shape
@@ -193,10 +199,12 @@ def _joint(name: str, section: Section) -> Joint:
             axis=_axis(section),
             limits=_limits(section, kind),
             motor=_motor(section.section('motor')),
-            friction=_friction(section.section('friction')),
-            spring=_spring(section) if section.has('spring') else None,
+            friction=_friction(friction := section.section('friction')),
             mimic=_mimic(section.section('mimic')) if section.has('mimic') else None,
         )
+        for effect in _effects(section, friction):
+            joint = joint.with_effect(effect)
+        friction.close()
     section.close()
     return joint
 
@@ -237,26 +245,41 @@ def _motor(section: Section) -> Motor:
 
 
 def _friction(section: Section) -> Friction:
-    viscous, coulomb = section.number('viscous', 0.0, least=0), section.number('coulomb', 0.0, least=0)
-    over = section.number('coulomb_velocity', 0.0, least=0)
     items = [*section.items('presliding')]
     if len(items) > MAX_PRESLIDING:
         section.refuse('presliding', f'{len(items)} elements', f'must be at most {MAX_PRESLIDING}')
     presliding = tuple(_presliding(item) for item in items[:MAX_PRESLIDING])
     load = _load_share(section) if section.has('load') else None
     load_friction = _load_friction(section) if section.has('load_friction') else None
-    friction = Friction(viscous, coulomb, over, presliding, load, load_friction)
-    section.close()
-    return friction
+    return Friction(presliding=presliding, load=load, load_friction=load_friction)
 
 
-def _spring(joint: Section) -> Spring:
-    if joint.has('mimic'):
-        joint.refuse('spring', 'given', 'must not be beside mimic; give it to the joint that is followed')
-    section = joint.section('spring')
-    spring = Spring(section.number('cosine'), section.number('sine'))
-    section.close()
-    return spring
+FOLLOWS = 'must not be beside mimic; give it to the joint that is followed'
+
+
+def _effects(joint: Section, friction: Section) -> Iterator[JointEffect]:
+    """Read the effects that are given. Numbers of friction have defaults; the section of another effect is complete."""
+    for kind in JOINT_EFFECTS:
+        names = [number.name for number in kind.numbers()] if kind.term == 'friction' else [kind.key()]
+        where = friction if kind.term == 'friction' else joint
+        given = [name for name in names if where.has(name)]
+        for name in given if joint.has('mimic') and kind not in EQ_17 else ():
+            where.refuse(name, 'given', FOLLOWS)
+        if kind.term == 'friction':
+            effect = _effect(kind, friction, complete=False)
+        elif given:
+            section = joint.section(kind.key())
+            effect = _effect(kind, section, complete=True)
+            section.close()
+        if given:
+            yield effect
+
+
+def _effect(kind: type[JointEffect], section: Section, complete: bool) -> JointEffect:
+    """Read the numbers of an effect; if they need not be complete, they have defaults."""
+    ranges = {number.name: -math.inf if number.least is None else number.least for number in kind.numbers()}
+    defaults = {number.name: None if complete else number.default for number in kind.numbers()}
+    return kind(**{name: section.number(name, defaults[name], least=least) for name, least in ranges.items()})
 
 
 def _mimic(section: Section) -> Mimic:

@@ -12,7 +12,9 @@ import yaml
 
 from ..core.errors import Fault, RobotError, fault
 from ..core.spatial import upper_triangle
-from .drive import Coupling, Friction, Motor, Spring
+from ..effects.coupling import Coupling
+from ..effects.effect import JointEffect
+from .drive import Friction, Motor
 from .robot import Joint, Link, Robot
 from .yaml_reading import plain_value
 
@@ -76,10 +78,9 @@ def _joint(joint: Joint) -> Data:
             data['limits'] = {key: value for key, value in asdict(joint.limits).items() if value is not None}
         if joint.motor != Motor():
             data['motor'] = motor_data(joint.motor)
-        if joint.friction != Friction():
-            data['friction'] = friction_data(joint.friction)
-        if joint.spring:
-            data['spring'] = asdict(joint.spring)
+        data |= effects_data(joint)
+        if joint.friction == Friction() and not any(effect.term == 'friction' for effect in joint.other_effects):
+            del data['friction']
         if joint.mimic:
             data['mimic'] = asdict(joint.mimic)
     return data
@@ -95,13 +96,32 @@ def motor_data(motor: Motor, digits: int | None = None) -> Data:
     return data
 
 
-def friction_data(friction: Friction, digits: int | None = None) -> Data:
-    """Return a joint's friction as in a robot file; measured numbers have `digits` significant digits."""
-    data: dict[str, Any] = {
-        'viscous': rounded(friction.viscous, digits), 'coulomb': rounded(friction.coulomb, digits)
-    }  # fmt: skip
-    if friction.coulomb_velocity:
-        data['coulomb_velocity'] = friction.coulomb_velocity
+def effects_data(joint: Joint, digits: int | None = None) -> dict[str, Data]:
+    """Return friction and other effects of a joint as in a robot file; fitted numbers have `digits` significant digits.
+
+    They are the section `friction` and those of effects that are not friction, by key.
+    """
+    friction: dict[str, Any] = {}
+    for effect in joint.effects:
+        friction |= effect_data(effect, digits) if effect.term == 'friction' else {}
+    if not joint.friction.coulomb_velocity:
+        del friction['coulomb_velocity']
+    friction |= _beyond_sliding(joint.friction, digits)
+    others = {x.key(): effect_data(x, digits) for x in joint.other_effects if x.term != 'friction'}
+    return {'friction': friction, **others}
+
+
+def effect_data(effect: JointEffect, digits: int | None = None) -> Data:
+    """Return the numbers of an effect; factors have `digits` significant digits."""
+    return {
+        number.name: rounded(getattr(effect, number.name), digits if number.is_factor else None)
+        for number in effect.numbers()
+    }
+
+
+def _beyond_sliding(friction: Friction, digits: int | None) -> Data:
+    """Return presliding friction and the effects of the load."""
+    data: dict[str, Any] = {}
     if friction.presliding:
         parts = friction.presliding
         data['presliding'] = [{'torque': rounded(part.torque, digits), 'distance': part.distance} for part in parts]
@@ -111,11 +131,6 @@ def friction_data(friction: Friction, digits: int | None = None) -> Data:
         factor, velocity = friction.load_friction.factor, friction.load_friction.velocity
         data['load_friction'] = {'factor': rounded(factor, digits), 'velocity': velocity}
     return data
-
-
-def spring_data(spring: Spring, digits: int | None = None) -> Data:
-    """Return a joint's spring as in a robot file."""
-    return {'cosine': rounded(spring.cosine, digits), 'sine': rounded(spring.sine, digits)}
 
 
 def couplings_data(couplings: Iterable[Coupling], digits: int | None = None) -> list[Data]:

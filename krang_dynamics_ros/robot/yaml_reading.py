@@ -378,5 +378,11 @@ def _too_large(value: Any) -> str:
 
 def _allowed_number(value: Any, above: float, least: float) -> str:
     if _is_number(value):
-        return 'must be positive' if above == 0 else 'must not be negative'
+        return (
+            'must be positive'
+            if above == 0
+            else 'must not be negative'
+            if least == 0
+            else f'must be at least {least:g}'
+        )
     return 'must be a finite number' + (', positive' if above == 0 else ', not negative' if least == 0 else '')

@@ -3,7 +3,7 @@
 Smooth friction (viscous, smoothed Coulomb, presliding) is evaluated at the end of the step: on a light wrist it may be
 too stiff for an explicit step. Dry friction and stops are bounded impulses, so that a joint either holds exactly or
 slides with all of its friction; it neither creeps nor chatters. The whole is one convex problem with a single solution,
-because the friction of a joint never falls with its velocity.
+because the friction of a joint never falls with its velocity; of friction that falls, a step finds a minimum nearby.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from ..core.spatial import Array
 from ..dynamics.drives import FrictionModel
 from ..effects.coupling import CoupledFriction
-from ..effects.sliding import coulomb, presliding
+from ..effects.presliding import presliding
 
 Floats = NDArray[np.floating[Any]]
 MAX_SWEEPS = 200  # of Gauss-Seidel, used where the active-set method does not converge
@@ -35,12 +35,10 @@ class SmoothFriction:
         self.h = h
         self._coupled = coupled or CoupledFriction((), [''] * len(dq))
         self._friction, self._z, self._before = friction, z, dq
-        self._viscous, self._over = friction.viscous, friction.coulomb_velocity
-        self._smoothed = np.where(self._over > 0, friction.coulomb, 0.0)
-        self._width = np.where(self._over > 0, self._over, 1.0)
-        self.dry = h * (friction.coulomb - self._smoothed)  # largest impulse of dry friction, N m s
-        self.linear = not self._smoothed.any() and not friction.has_state and not len(self._coupled.W)
-        self.none = self.linear and not self._viscous.any()
+        self._sliding = friction.sliding.smooth
+        self.dry = h * friction.sliding.dry  # largest impulse of dry friction, N m s
+        self.linear = self._sliding.linear and not friction.has_state and not len(self._coupled.W)
+        self.none = self.linear and not self._sliding.effects
 
     def _movement(self, dq: Array) -> Array:
         """Return the displacement (n, 1) of a step that ends with velocities dq."""
@@ -48,13 +46,13 @@ class SmoothFriction:
 
     def impulse(self, dq: Array) -> Array:
         """Return the impulse (n), N m s, that it takes from the joints if the step ends with dq."""
-        torque = self._viscous * dq + self._smoothed * coulomb(dq, self._width)
+        torque = self._sliding.torque(dq)
         z = presliding(self._z, self._movement(dq), self._friction.delta)
         return np.asarray(self.h * (torque + self._friction.presliding_torque(z) + self._coupled.torque(dq)))
 
     def slope(self, dq: Array) -> Array:
-        """Return d impulse / d dq (n) of the friction of single joints, which is never negative."""
-        slope = self._viscous + self._smoothed / self._width * (1 - np.tanh(dq / self._width) ** 2)
+        """Return d impulse / d dq (n) of the friction of single joints; a negative slope counts as zero."""
+        slope = np.maximum(self._sliding.slope(dq), 0.0)
         moved, kappa, delta = self._movement(dq), self._friction.kappa, self._friction.delta
         dz = (1 - np.sign(moved) * self._z) * np.exp(-np.abs(moved) / delta) / delta
         return np.asarray(self.h * (slope + self.h / 2 * np.einsum('jk,jk->j', kappa, dz)))
@@ -68,10 +66,7 @@ class SmoothFriction:
         moved, kappa, delta = self._movement(dq), self._friction.kappa, self._friction.delta
         held = (np.sign(moved) * self._z - 1) * delta * (1 - np.exp(-np.abs(moved) / delta))
         springs = 2 / self.h * float(np.sum(kappa * (np.abs(moved) + held)))
-        ratio = np.abs(dq / self._width)
-        log_cosh = ratio + np.log1p(np.exp(-2 * ratio)) - np.log(2)
-        own = float(self._viscous @ dq**2 / 2 + self._smoothed * self._width @ log_cosh)
-        return self.h * (own + springs + self._coupled.potential(dq))
+        return self.h * (self._sliding.integral(dq) + springs + self._coupled.potential(dq))
 
 
 def velocity_after(A: Array, free: Array, smooth: SmoothFriction, low: Array, high: Array) -> tuple[Array, Array]:

@@ -161,7 +161,7 @@ class Simulation:
     def _acceleration(self, q: Array, dq: Array, torque: Array, pushes: Sequence[Wrench], free: Bools) -> Array:
         """Return the acceleration (n) of the joints that are free; the others are locked."""
         pushed = torque + self.dynamics.wrench_torque(q, pushes) if pushes else torque
-        if self.dynamics.drive.has_springs:
+        if self.dynamics.drive.springs.acts:
             pushed = pushed - self.dynamics.drive.spring_torque(q)
         if free.all():
             return self.dynamics.forward_dynamics(q, dq, pushed)

@@ -134,11 +134,15 @@ def _header(symbols: Symbols, name: str) -> str:
         f=symbols.f.numel(),
         p=symbols.p.numel(),
         compile=compile_line(name),
-        calls='sin, cos and tanh' if 'tanh' in symbols.calls else 'sin and cos',
+        calls=_listed(['sin', 'cos', *(name for name in symbols.calls if name not in ('sin', 'cos'))]),
         **{what: _comment(rows) for what, rows in tables(symbols).items()},
         guard=f'{name.upper()}_H',
         declarations='\n\n'.join(_declarations(symbols, name)),
     )
+
+
+def _listed(names: list[str]) -> str:
+    return f'{", ".join(names[:-1])} and {names[-1]}'
 
 
 def _declarations(symbols: Symbols, name: str) -> Iterator[str]:

@@ -19,7 +19,7 @@ from ..core.algebra import dot, plus
 from ..core.errors import unknown_name
 from ..core.optional import optional
 from ..effects.coupling import along
-from ..effects.spring import against_spring
+from ..effects.effect import EffectTerm
 from ..equations.bodies import carried_bodies, carried_momenta
 from ..equations.frames import IDENTITY, all_in_base, all_local, positions, rates
 from ..equations.lagrangian import KE, PE, total_KE, velocities
@@ -82,6 +82,9 @@ class IndependentJoints:
         return [self._index[other.name] for other in self.robot.chain(joint.child) if other.moves]
 
 
+CALLS = ('cos', 'exp', 'fabs', 'sin', 'tanh')  # mathematical functions that quantities may call
+
+
 class Quantity(NamedTuple):
     """A quantity that functions compute: its arguments, its meaning, and its equation in the report, if it has one."""
 
@@ -130,8 +133,11 @@ class Symbols:
 
     @property
     def calls(self) -> tuple[str, ...]:
-        """Mathematical functions that the quantities call."""
-        return ('cos', 'sin', 'tanh') if self._open.couplings else ('cos', 'sin')
+        """Mathematical functions that the quantities call: sine and cosine, and those of effects of the drives."""
+        drives = casadi.vertcat(self.friction_torque, self.spring_torque, self.coupling_torque)
+        function = casadi.Function('drives', [self.q, self.dq, self.p], [drives])
+        operations = {function.instruction_id(k) for k in range(function.n_instructions())}
+        return tuple(x for x in CALLS if x in ('cos', 'sin') or getattr(casadi, f'OP_{x.upper()}') in operations)
 
     @cached_property
     def E(self) -> Any:
@@ -177,16 +183,22 @@ class Symbols:
 
     @cached_property
     def friction_torque(self) -> Any:
-        """F_v dq + F_c sign(dq), eq. 17."""
-        return self._open.viscous * self.dq + self._open.coulomb * casadi.sign(self.dq)
+        """F_v dq + F_c sign(dq), eq. 17, and the other friction of single joints, which does not remember."""
+        viscous, coulomb = self._open.friction
+        return self._with_effects('friction', viscous.torque(self.dq) + coulomb.torque(self.dq), self.dq)
 
     @cached_property
     def spring_torque(self) -> Any:
         """The torque of every joint that holds its spring."""
-        torque = casadi.SX(self.robot.n, 1)
-        for name, (cosine, sine) in self._open.springs.items():
-            torque[self.robot.joint_names.index(name)] = against_spring(cosine, sine, self._q_of[name])
-        return torque
+        return self._with_effects('spring', casadi.SX(self.robot.n, 1), self.q)
+
+    def _with_effects(self, term: EffectTerm, torque: Any, x: Any) -> Any:
+        """Add to a torque the effects of a term, besides eq. 17, at velocities or positions x."""
+        total = casadi.SX(torque)
+        for k, effect in self._open.effects:
+            if effect.term == term:
+                total[k] += effect.torque(x[k])
+        return total
 
     @cached_property
     def coupling_torque(self) -> Any:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import operator
 import re
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -21,7 +22,7 @@ from ..equations.frames import IDENTITY, Transform
 from ..robot.robot import Joint, Link, Robot
 from .expressions import Symbols
 from .languages import evaluate
-from .parameters import TEN, open_lengths
+from .parameters import TEN, open_lengths, other_effects
 
 sympy = optional('sympy', 'formulas')
 
@@ -45,7 +46,7 @@ class FileTerms:
             *[sympy.S.Zero] * (len(TEN) * len(robot.hands)),
             *(self._lengths[name] for name in open_lengths(robot)),
             *self._inertias(),
-            *self._springs(), *self._couplings(),
+            *self._effects(), *self._couplings(),
         ]  # fmt: skip
 
     def _symbol(self, name: str, what: str = '') -> Any:
@@ -85,10 +86,13 @@ class FileTerms:
         found = {joint.name: self._if(joint.friction.coulomb, f'F_c{k}') for k, joint, _ in self._joints()}
         return self._on_coordinates(found, abs)
 
-    def _springs(self) -> Iterator[Any]:
-        springs = self.robot.springs.values()
-        for k, spring in zip(_indices(len(springs)), springs, strict=True):
-            yield from (self._if(spring.cosine, f'a{k}'), self._if(spring.sine, f'b{k}'))
+    def _effects(self) -> Iterator[Any]:
+        effects = [effect for _, effect in other_effects(self.robot)]
+        total, seen = Counter(map(type, effects)), Counter[type]()
+        for effect in effects:
+            k = _indices(total[type(effect)])[seen[type(effect)]]
+            seen[type(effect)] += 1
+            yield from (self._if(getattr(effect, x.name), f'{x.letter}{k}') for x in effect.factors())
 
     def _couplings(self) -> Iterator[Any]:
         for k, pair in zip(_indices(len(self.robot.couplings)), self.robot.couplings, strict=True):
@@ -148,6 +152,7 @@ _ARITHMETIC: dict[str, Callable[..., Any]] = {
     'negative': operator.neg,
     'twice': lambda x: 2 * x,
     'square': lambda x: x**2,
+    'absolute': abs,
 }
 
 
@@ -168,7 +173,7 @@ def formulas(robot: Robot, progress: Callable[[str], None] | None = None) -> dic
         for x in _in_hand(wrench, _run(_axes(symbols, link), inputs))
     ]
     simplified = {}
-    has = {'spring_torque': bool(robot.springs), 'coupling_torque': bool(robot.couplings)}
+    has = {'spring_torque': robot.has_effect('spring'), 'coupling_torque': bool(robot.couplings)}
     for quantity in [name for name in SHOWN if has.get(name, True)]:
         if progress:
             progress(quantity)

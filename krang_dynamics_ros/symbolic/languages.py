@@ -24,6 +24,7 @@ OPERATIONS = {  # our names by CasADi's
     'OP_SIN': 'sin',
     'OP_COS': 'cos',
     'OP_TANH': 'tanh',
+    'OP_EXP': 'exp',
     'OP_SIGN': 'sign',
     'OP_FABS': 'absolute',
     'OP_LT': '<',
@@ -67,6 +68,8 @@ TEMPLATES = {
     'sin': 'sin({})',
     'cos': 'cos({})',
     'tanh': 'tanh({})',
+    'exp': 'exp({})',
+    'absolute': 'fabs({})',
 }
 
 
@@ -109,9 +112,9 @@ C = Language(
     '    const double {};',
     '{}[{}]',
     0,
-    {'sign': '({0} > 0.0) - ({0} < 0.0)', 'absolute': 'fabs({})', '<': '{} < {}'},
+    {'sign': '({0} > 0.0) - ({0} < 0.0)', '<': '{} < {}'},
 )
-MATLAB = Language('  {};', '{}({})', 1, {'sign': 'sign({})'})
+MATLAB = Language('  {};', '{}({})', 1, {'sign': 'sign({})', 'absolute': 'abs({})'})
 PYTHON = Language('    {}', '{}[{}]', 0, {'sign': '1.0 * ({0} > 0.0) - 1.0 * ({0} < 0.0)'})
 
 

@@ -3,7 +3,8 @@
 The symbols are the robot's parameters p. With `settings` they are the numbers that can be set at any time: gravity,
 rotor inertia, friction and the payload of each hand (zero in the robot file). With `all`, also the report's ten
 inertial parameters of each link and the named lengths. A, C and Q are linear in the inertial parameters (section
-5.1), those of a payload included. Springs and coupled friction come last, for the joints that have them.
+5.1), those of a payload included. Other effects of joints, such as springs, and coupled friction come last, for the
+joints that have them.
 """
 
 from __future__ import annotations
@@ -19,7 +20,9 @@ from ..core.errors import unknown_name
 from ..core.inertia import Inertia
 from ..core.optional import optional
 from ..core.spatial import Array
-from ..robot.drive import Coupling, Spring
+from ..effects.coupling import Coupling
+from ..effects.effect import JointEffect
+from ..effects.sliding import Coulomb, Viscous
 from ..robot.robot import Joint, Link, Robot, units_of
 
 casadi = optional('casadi', 'symbols')
@@ -47,9 +50,8 @@ class SymbolicRobot:
     parameters: tuple[Parameter, ...]
     p: Any
     rotor_inertia: Any
-    viscous: Any
-    coulomb: Any
-    springs: dict[str, tuple[Any, Any]]  # coefficients of cos q and sin q by joint
+    friction: tuple[Viscous, Coulomb]  # eq. 17, of all joints
+    effects: list[tuple[int, JointEffect]]  # besides eq. 17, each with the index of its joint
     couplings: list[tuple[Coupling, Any, Any]]  # with v and c
 
     @property
@@ -62,7 +64,7 @@ def setting_slices(robot: Robot) -> dict[str, slice]:
     """Return the slices of the settings in p; `payload` has ten numbers per hand, in the order of `robot.hands`."""
     sizes = {'gravity': 3, 'rotor_inertia': robot.n, 'viscous': robot.n, 'coulomb': robot.n}
     sizes['payload'] = len(TEN) * len(robot.hands)
-    sizes |= {'spring': 2 * len(robot.springs), 'coupling': 2 * len(robot.couplings)}
+    sizes |= {'effects': len(_effect_values(robot)), 'coupling': 2 * len(robot.couplings)}
     ends = accumulate(sizes.values())
     return {name: slice(end - size, end) for (name, size), end in zip(sizes.items(), ends, strict=True)}
 
@@ -70,11 +72,19 @@ def setting_slices(robot: Robot) -> dict[str, slice]:
 def setting_values(robot: Robot) -> Array:
     """Return the numbers of the robot file for the settings, in their order in p; the payloads are zero."""
     nothing = np.zeros(len(TEN) * len(robot.hands))
-    springs = [x for spring in robot.springs.values() for x in (spring.cosine, spring.sine)]
     couplings = [x for pair in robot.couplings for x in (pair.viscous, pair.coulomb)]
     return np.concatenate(
-        [robot.gravity, robot.rotor_inertia, robot.viscous, robot.coulomb, nothing, springs, couplings]
+        [robot.gravity, robot.rotor_inertia, robot.viscous, robot.coulomb, nothing, _effect_values(robot), couplings]
     )
+
+
+def other_effects(robot: Robot) -> list[tuple[int, JointEffect]]:
+    """Return the effects besides eq. 17 in the order of their factors in p, each with the index of its joint."""
+    return [(k, effect) for k, joint in enumerate(robot.moving_joints) for effect in joint.other_effects]
+
+
+def _effect_values(robot: Robot) -> list[float]:
+    return [getattr(effect, x.name) for _, effect in other_effects(robot) for x in effect.factors()]
 
 
 def open_lengths(robot: Robot) -> list[str]:
@@ -93,18 +103,21 @@ def symbolic(robot: Robot, leave_open: str = 'settings') -> SymbolicRobot:
     Ia = table.of_joints(robot, 'Ia', robot.rotor_inertia, 'rotor inertia N^2 J_m', 'inertia')
     Fv = table.of_joints(robot, 'Fv', robot.viscous, 'viscous friction', 'viscous')
     Fc = table.of_joints(robot, 'Fc', robot.coulomb, 'Coulomb friction', 'effort')
+    friction = Viscous(Fv), Coulomb(Fc)
     carried = [(link, table.payload(hand, link)) for hand, link in robot.hands.items()]
     links, joints = robot.links, robot.joints
     if leave_open == 'all':
         lengths = {name: table.symbol(name, robot.lengths[name], 'length, m') for name in open_lengths(robot)}
         joints = tuple(replace(joint, position=_position(joint, robot, lengths)) for joint in joints)
         links = tuple(replace(link, inertia=table.inertia(link)) if link.inertia.m else link for link in links)
-    springs = {name: table.spring(name, spring) for name, spring in robot.springs.items()}
+    effects = [(k, table.effect(robot.moving_joints[k], effect)) for k, effect in other_effects(robot)]
     couplings = [(pair, *table.coupling(pair)) for pair in robot.couplings]
     open_robot = replace(robot, gravity=_array(gravity), joints=joints, links=links)
     for link, body in carried:
         open_robot = open_robot.carrying({link: body})
-    return SymbolicRobot(open_robot, tuple(table.rows), casadi.vertcat(*table.symbols), Ia, Fv, Fc, springs, couplings)
+    return SymbolicRobot(
+        open_robot, tuple(table.rows), casadi.vertcat(*table.symbols), Ia, friction, effects, couplings
+    )
 
 
 class _Table:
@@ -140,10 +153,16 @@ class _Table:
         """Add the ten parameters of a hand's payload (zero), about the origin and in the axes of its link."""
         return self._ten(f'payload_{hand}', Inertia(), f'the payload on {link}')
 
-    def spring(self, joint: str, spring: Spring) -> tuple[Any, Any]:
-        """Add the two coefficients of a joint's spring."""
-        cosine = self.symbol(f'Sc_{joint}', spring.cosine, f'spring, times cos q of {joint}, N m')
-        return cosine, self.symbol(f'Ss_{joint}', spring.sine, f'spring, times sin q of {joint}, N m')
+    def effect(self, joint: Joint, effect: JointEffect) -> JointEffect:
+        """Add the factors of a joint's effect and return the effect with them; its constants stay numbers."""
+        symbols = {
+            x.name: self.symbol(
+                f'{x.symbol}_{joint.name}', getattr(effect, x.name),
+                f'{x.meaning} of {joint.name}, {x.unit_of(joint.kind == "prismatic")}',
+            )
+            for x in effect.factors()
+        }  # fmt: skip
+        return replace(effect, **symbols)
 
     def coupling(self, pair: Coupling) -> tuple[Any, Any]:
         """Add the two coefficients of a coupled friction."""

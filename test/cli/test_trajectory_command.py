@@ -12,8 +12,8 @@ import yaml
 from krang_dynamics_ros import Dynamics, Inertia, Robot
 from krang_dynamics_ros.cli import trajectory as command
 from krang_dynamics_ros.dynamics.trajectory import Trajectory
+from krang_dynamics_ros.effects.spring import Spring
 from krang_dynamics_ros.recordings.trajectory_file import read_trajectory, write_trajectory
-from krang_dynamics_ros.robot.drive import Spring
 from krang_dynamics_ros.robot.robot_writer import robot_text
 
 ARM = [f'q_{k}l' for k in range(1, 8)]
@@ -75,7 +75,9 @@ def test_torques_that_the_firmware_adds_are_left_out(folder: Path, dynamics: Dyn
 
 
 def test_a_spring_is_added_if_total_terms_names_it(folder: Path, robot: Robot) -> None:
-    joints = tuple(replace(joint, spring=Spring(5.0, 2.0)) if joint.name == 'q_4l' else joint for joint in robot.joints)
+    joints = tuple(
+        replace(joint, other_effects=(Spring(5.0, 2.0),)) if joint.name == 'q_4l' else joint for joint in robot.joints
+    )
     (folder / 'sprung.yaml').write_text(robot_text(replace(robot, joints=joints)))
     for name, terms in (('without', ['gravity']), ('with', ['gravity', 'spring'])):
         parameters = {'robot_file': str(folder / 'sprung.yaml'), 'total_terms': terms}

@@ -11,7 +11,9 @@ from krang_dynamics_ros import Robot, dynamics_of, load_robot
 from krang_dynamics_ros.core.errors import ArgumentError
 from krang_dynamics_ros.dynamics.observer import MomentumObserver
 from krang_dynamics_ros.dynamics.state import State
-from krang_dynamics_ros.robot.drive import Coupling, Friction, Spring
+from krang_dynamics_ros.effects.coupling import Coupling
+from krang_dynamics_ros.effects.spring import Spring
+from krang_dynamics_ros.robot.drive import Friction
 from krang_dynamics_ros.simulation.simulation import Simulation
 
 OFFSET = [0.7, -0.4]
@@ -25,7 +27,7 @@ def strange(couplings: bool = True) -> Robot:
         if joint.moves:
             k = robot.joint_names.index(joint.name)
             motor = replace(joint.motor, effort_offset=OFFSET[k])
-            joint = replace(joint, spring=Spring(3.0, -2.0 * k), friction=Friction(0.1), motor=motor)  # noqa: PLW2901
+            joint = replace(joint, other_effects=(Spring(3.0, -2.0 * k),), friction=Friction(0.1), motor=motor)  # noqa: PLW2901
         joints.append(joint)
     pairs = (Coupling(robot.joint_names, 1, 0.5, 2.0, 0.05),) if couplings else ()  # type: ignore[arg-type]
     return replace(robot, joints=tuple(joints), couplings=pairs)
@@ -79,7 +81,7 @@ def test_a_moving_robot_with_coupled_friction_meets_no_contact() -> None:
 
 def test_effects_of_efforts_are_never_commanded() -> None:
     robot, q, dq = strange(), np.array([0.3, 0.4]), np.array([0.5, -0.2])
-    plain = replace(robot, joints=tuple(replace(joint, spring=None) for joint in robot.joints), couplings=())
+    plain = replace(robot, joints=tuple(replace(joint, other_effects=()) for joint in robot.joints), couplings=())
     one, other = dynamics_of(robot), dynamics_of(plain)
     np.testing.assert_array_equal(one.friction_torque(dq), other.friction_torque(dq))
     np.testing.assert_array_equal(one.inverse_dynamics(q, dq, q), other.inverse_dynamics(q, dq, q))

@@ -11,9 +11,11 @@ import pytest
 from krang_dynamics_ros import Lagrangian, Robot, dynamics_of, load_robot
 from krang_dynamics_ros.core.errors import ArgumentError, KrangDynamicsError
 from krang_dynamics_ros.dynamics.drives import FrictionModel, PreslidingState
-from krang_dynamics_ros.effects.sliding import coulomb, presliding
+from krang_dynamics_ros.effects.load import LoadShare
+from krang_dynamics_ros.effects.presliding import Presliding, presliding
+from krang_dynamics_ros.effects.sliding import coulomb
 from krang_dynamics_ros.live.parameters import presliding_of
-from krang_dynamics_ros.robot.drive import Friction, LoadShare, Presliding
+from krang_dynamics_ros.robot.drive import Friction
 from krang_dynamics_ros.robot.robot_file import read_robot
 from krang_dynamics_ros.simulation.impulses import SmoothFriction, velocity_after
 from krang_dynamics_ros.simulation.simulation import Simulation
@@ -159,7 +161,8 @@ def test_energy_balance_closes_and_krang_comes_to_rest(robot: Robot, friction: F
 def test_the_velocity_found_is_the_one_that_fits(rng: np.random.Generator, over: float) -> None:
     """What friction takes at the velocity at the end, and nothing else, has changed the momentum."""
     friction = FrictionModel([0.5] * 6, [1.0] * 6)
-    friction.set_coefficients([replace(GEAR, coulomb_velocity=over)] * 6)
+    joint = replace(load_robot(FILES['pendulum']).moving_joints[0], friction=replace(GEAR, coulomb_velocity=over))
+    friction.set_coefficients([joint] * 6)
     for h in (1e-3, 1e-4, 1e-2):
         for _ in range(20):
             root, free = rng.normal(size=(6, 6)), rng.normal(size=6) * 0.03
@@ -177,7 +180,10 @@ def test_an_export_says_that_it_has_eq_17_alone(tmp_path: Path, where: str) -> N
     file = tmp_path / 'arm.yaml'
     file.write_text(GOOD.replace('coulomb: 2', 'coulomb: 2, coulomb_velocity: 0.1'))
     done = run('export', str(file), '--to', where, '-o', str(tmp_path / 'out'))
-    assert 'only the friction of eq. (17) is included, which is NOT all of the friction of elbow' in done.stderr
+    assert (
+        'Coulomb friction is that of eq. (17), without presliding, which is NOT all of the friction of elbow'
+        in done.stderr
+    )
     text = ''.join(path.read_text() for path in (tmp_path / 'out').iterdir())
     assert 'Coulomb friction of elbow, N; this joint has friction beyond eq. (17), which is NOT in here' in text
     assert 'of shoulder, N m; this' not in text

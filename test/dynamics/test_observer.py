@@ -12,7 +12,8 @@ from krang_dynamics_ros import Dynamics, Robot, dynamics_of
 from krang_dynamics_ros.core.inertia import Inertia
 from krang_dynamics_ros.dynamics.observer import SETTLED, MomentumObserver
 from krang_dynamics_ros.dynamics.state import State
-from krang_dynamics_ros.robot.drive import Friction, Motor, Presliding
+from krang_dynamics_ros.effects.presliding import Presliding
+from krang_dynamics_ros.robot.drive import Friction, Motor
 
 Q = np.array([0.1, 0.6, 0.1, *[0.3, -0.5, 0.2, -0.9, 0.1, -0.4, 0.0] * 2])
 PUSH = np.linspace(-5, 5, 17)

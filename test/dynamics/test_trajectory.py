@@ -12,7 +12,10 @@ from krang_dynamics_ros import Dynamics, Inertia, Robot, dynamics_of, load_robot
 from krang_dynamics_ros.core.errors import ArgumentError
 from krang_dynamics_ros.dynamics.feed_forward import FeedForward, LimitError
 from krang_dynamics_ros.dynamics.trajectory import Spline, Trajectory
-from krang_dynamics_ros.robot.drive import Coupling, Friction, Presliding, Spring
+from krang_dynamics_ros.effects.coupling import Coupling
+from krang_dynamics_ros.effects.presliding import Presliding
+from krang_dynamics_ros.effects.spring import Spring
+from krang_dynamics_ros.robot.drive import Friction
 from krang_dynamics_ros.robot.robot import Limits
 
 from ..robots import ROOT
@@ -72,7 +75,9 @@ def test_one_point_takes_what_holds_it(robot: Robot, dynamics: Dynamics) -> None
 
 def test_springs_and_coupled_friction_are_added_where_they_are_asked_for(robot: Robot) -> None:
     """Also while the motion is slowed down: a spring stays as it is, coupled friction follows the velocity."""
-    joints = tuple(replace(joint, spring=Spring(5.0, 2.0)) if joint.name == 'q_4l' else joint for joint in robot.joints)
+    joints = tuple(
+        replace(joint, other_effects=(Spring(5.0, 2.0),)) if joint.name == 'q_4l' else joint for joint in robot.joints
+    )
     robot = replace(robot, joints=joints, couplings=(Coupling(('q_6l', 'q_7l'), -1, 2.0, 3.0, 0.05),))
     dynamics, given = dynamics_of(robot), smooth(ARM, UNEVEN)
     plain = FeedForward(robot, dynamics).plan(given).trajectory

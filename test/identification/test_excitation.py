@@ -13,6 +13,7 @@ import yaml
 from krang_dynamics_ros import Robot, dynamics_of, krang, load_robot
 from krang_dynamics_ros.cli.excite import trajectory_of
 from krang_dynamics_ros.core.errors import KrangDynamicsError
+from krang_dynamics_ros.effects.presliding import Presliding
 from krang_dynamics_ros.equations.newton_euler import NewtonEuler
 from krang_dynamics_ros.equations.regressor import with_fixed_joints
 from krang_dynamics_ros.identification.clearance import Clearance
@@ -20,7 +21,7 @@ from krang_dynamics_ros.identification.collision_shapes import Box, Shapes
 from krang_dynamics_ros.identification.excitation import Excitation, Search, run
 from krang_dynamics_ros.identification.identify import identify
 from krang_dynamics_ros.recordings.trajectory_file import trajectory_text
-from krang_dynamics_ros.robot.drive import Friction, Presliding
+from krang_dynamics_ros.robot.drive import Friction
 from krang_dynamics_ros.robot.mesh_files import MeshFiles
 from krang_dynamics_ros.robot.robot import Limits
 

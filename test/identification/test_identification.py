@@ -15,8 +15,8 @@ from krang_dynamics_ros import NewtonEuler, Robot, dynamics_of, krang, load_robo
 from krang_dynamics_ros.check.agreement import prove
 from krang_dynamics_ros.core.inertia import Inertia
 from krang_dynamics_ros.dynamics.drives import FrictionModel
-from krang_dynamics_ros.effects.load import LoadShareEffect
-from krang_dynamics_ros.effects.presliding import PreslidingEffect, presliding_history
+from krang_dynamics_ros.effects.load import LoadShare
+from krang_dynamics_ros.effects.presliding import Presliding, presliding_history
 from krang_dynamics_ros.equations.regressor import with_fixed_joints
 from krang_dynamics_ros.identification.bodies_prior import pseudo_inertia
 from krang_dynamics_ros.identification.identify import Identified, identify
@@ -26,7 +26,7 @@ from krang_dynamics_ros.identification.robot_file_out import robot_file_text
 from krang_dynamics_ros.identification.samples import period
 from krang_dynamics_ros.recordings.joint_recording import read_recording
 from krang_dynamics_ros.recordings.recording import Recording, RecordingError
-from krang_dynamics_ros.robot.drive import Friction, Presliding
+from krang_dynamics_ros.robot.drive import Friction
 from krang_dynamics_ros.robot.robot import Limits
 from krang_dynamics_ros.robot.robot_file import read_robot
 
@@ -52,7 +52,7 @@ def made(robot: Robot, seed: int, noise: float = 0.02) -> Recording:
     arm = with_fixed_joints(robot, {}, ARM)
     q, dq, ddq = waves(len(ARM), TIME, seed)
     friction = FrictionModel(arm.viscous, arm.coulomb)
-    friction.set_coefficients([joint.friction for joint in arm.moving_joints])
+    friction.set_coefficients(arm.moving_joints)
     z = np.stack([presliding_history(q[:, [j]], d.tolist())[:, 0] for j, d in enumerate(friction.delta)], axis=1)
     effort = NewtonEuler(arm).inverse_dynamics(q, dq, ddq) + friction.torque(dq, z)
     rng = np.random.default_rng([seed, 1])
@@ -81,7 +81,7 @@ def test_friction_and_rotors_come_out_as_they_were_put_in() -> None:
         assert joint.motor.reflected_inertia == pytest.approx(0.4, rel=0.03)
         assert joint.friction.viscous == pytest.approx(3.0, rel=0.03)
         assert joint.friction.coulomb == pytest.approx(1.5, rel=0.03)
-    assert all(LoadShareEffect() not in effects for effects in found.structure.joints)
+    assert all(LoadShare() not in effects for effects in found.structure.joints)
     assert found.errors.max() < 0.025
 
 
@@ -103,7 +103,7 @@ def test_errors_are_as_large_as_they_say() -> None:
 def test_presliding_is_found_where_it_is() -> None:
     truth = with_friction(krang(), 0.4, Friction(3.0, 1.0, 0.02, (Presliding(2.0, 1e-4),)))
     found = identify(krang(), [made(truth, 5)])
-    assert any(PreslidingEffect(1e-4) in effects for effects in found.structure.joints)
+    assert any(Presliding(0.0, 1e-4) in effects for effects in found.structure.joints)
     for name in ARM:
         friction = next(joint for joint in found.robot.joints if joint.name == name).friction
         assert friction.coulomb + sum(part.torque for part in friction.presliding) == pytest.approx(3.0, rel=0.05)

@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 
 from krang_dynamics_ros import NewtonEuler, Robot, krang, load_robot
 from krang_dynamics_ros.core.inertia import Inertia
-from krang_dynamics_ros.effects.coupling import CoupledFriction, CouplingEffect
-from krang_dynamics_ros.effects.load import crossing_of
-from krang_dynamics_ros.effects.presliding import presliding_history
-from krang_dynamics_ros.effects.sliding import CoulombEffect
-from krang_dynamics_ros.effects.spring import SpringEffect
+from krang_dynamics_ros.effects.coupling import CoupledFriction, Coupling, CouplingEffect
+from krang_dynamics_ros.effects.load import LoadFriction, LoadShare, crossing_of
+from krang_dynamics_ros.effects.presliding import Presliding, presliding_history
+from krang_dynamics_ros.effects.sliding import Coulomb
+from krang_dynamics_ros.effects.spring import Spring
 from krang_dynamics_ros.identification.arm import Arm, is_possible, with_bodies
 from krang_dynamics_ros.identification.bodies_prior import BodiesPrior, parameters_of_pseudo_inertia, pseudo_inertia
 from krang_dynamics_ros.identification.choice import Choice, held_out_errors
@@ -27,9 +27,9 @@ from krang_dynamics_ros.identification.identify import _with_effects, identify, 
 from krang_dynamics_ros.identification.predict import predict
 from krang_dynamics_ros.identification.robot_file_out import robot_file_text
 from krang_dynamics_ros.identification.samples import FOLDS, Run, Samples, folds, samples_of
-from krang_dynamics_ros.identification.structure import LIBRARY, Structure
+from krang_dynamics_ros.identification.structure import Structure, library
 from krang_dynamics_ros.recordings.recording import Recording
-from krang_dynamics_ros.robot.drive import Coupling, Friction, LoadFriction, LoadShare, Presliding, Spring
+from krang_dynamics_ros.robot.drive import Friction
 from krang_dynamics_ros.robot.mimic import Mimic
 from krang_dynamics_ros.robot.robot_file import read_robot
 
@@ -49,7 +49,7 @@ def strange() -> Robot:
     share, more = LoadShare(0.8, 1.3, 0.3, 0.1), LoadFriction(0.05, 0.05)
     friction = Friction(3.0, 1.5, 0.02, (Presliding(0.5, 1e-3),), share, more)
     joints = [
-        replace(j, friction=friction, spring=Spring(1.0, -2.0), motor=replace(j.motor, effort_offset=0.4))
+        replace(j, friction=friction, other_effects=(Spring(1.0, -2.0),), motor=replace(j.motor, effort_offset=0.4))
         if j.name in ARM
         else j
         for j in krang().joints
@@ -83,9 +83,9 @@ def gram() -> Gram:
 
 def every_effect() -> Structure:
     structure = Structure.plain(3)
-    for effect in LIBRARY:
+    for effect in library():
         structure = structure.with_effect(effect)
-    structure = structure.with_effect(CoulombEffect(0.02))
+    structure = structure.with_effect(Coulomb(coulomb_velocity=0.02))
     return replace(structure, couplings=(CouplingEffect(1, 2, 1),), cutoff=6.0, spread=0.3)
 
 
@@ -352,8 +352,8 @@ def test_a_spring_is_found_where_there_is_one(rng: np.random.Generator) -> None:
     tight = replace(robot, links=tuple(replace(x, inertia=heavy(x.inertia)) for x in robot.links))
     found = identify(tight, [Recording('made here', robot.joint_names, TIME, q, None, effort)])
     assert found.errors.max() < 0.03
-    if SpringEffect() in found.structure.joints[0]:
-        assert found.robot.moving_joints[0].spring is not None
+    if Spring() in found.structure.joints[0]:
+        assert found.robot.moving_joints[0].other_effects
 
 
 def heavy(inertia: Inertia) -> Inertia:

@@ -12,7 +12,9 @@ from krang_dynamics_ros import Robot, Wrench, dynamics_of, krang
 from krang_dynamics_ros.core.errors import ArgumentError
 from krang_dynamics_ros.dynamics.factory import Model
 from krang_dynamics_ros.dynamics.terms import NEVER_SUMMED, SUMMED
-from krang_dynamics_ros.robot.drive import Coupling, Friction, Spring
+from krang_dynamics_ros.effects.coupling import Coupling
+from krang_dynamics_ros.effects.spring import Spring
+from krang_dynamics_ros.robot.drive import Friction
 
 from .guided import Guided, arm
 from .test_command_supervisor import ORDER, Arm
@@ -23,7 +25,7 @@ WRIST = ('q_6l', 'q_7l')
 
 def sprung(robot: Robot) -> Robot:
     """Return Krang with a spring at the left elbow and coupled friction in the left wrist."""
-    joints = tuple(replace(j, spring=Spring(8.0, -3.0)) if j.name == 'q_4l' else j for j in robot.joints)
+    joints = tuple(replace(j, other_effects=(Spring(8.0, -3.0),)) if j.name == 'q_4l' else j for j in robot.joints)
     return replace(robot, joints=joints, couplings=(Coupling(WRIST, 1, 0.5, 2.0, 0.05),))
 
 

@@ -11,7 +11,8 @@ import pytest
 pytest.importorskip('rclpy', reason='rclpy is not installed: the node cannot run')
 
 from krang_dynamics_ros import dynamics_of, load_robot
-from krang_dynamics_ros.robot.drive import Coupling, Spring
+from krang_dynamics_ros.effects.coupling import Coupling
+from krang_dynamics_ros.effects.spring import Spring
 from krang_dynamics_ros.robot.robot_writer import robot_text
 
 from ..ros import Client, Process, domain, effort
@@ -19,7 +20,7 @@ from ..ros import Client, Process, domain, effort
 
 def test_springs_and_coupling_have_topics_and_enter_the_total_when_named(tmp_path: Path) -> None:
     robot = load_robot('arm_2r')
-    joints = tuple(replace(joint, spring=Spring(3.0, -2.0)) for joint in robot.joints)
+    joints = tuple(replace(joint, other_effects=(Spring(3.0, -2.0),)) for joint in robot.joints)
     robot = replace(robot, joints=joints, couplings=(Coupling(robot.joint_names, 1, 0.5, 2.0, 0.05),))  # type: ignore[arg-type]
     file, drive, q, dq = tmp_path / 'sprung.yaml', dynamics_of(robot).drive, np.array([0.4, -0.9]), np.array([0.3, 0.2])
     file.write_text(robot_text(robot))

@@ -11,10 +11,11 @@ import numpy as np
 import pytest
 
 from krang_dynamics_ros import dynamics_of, load_robot
+from krang_dynamics_ros.effects.coupling import Coupling
+from krang_dynamics_ros.effects.spring import Spring
 from krang_dynamics_ros.processing.job import Job
 from krang_dynamics_ros.processing.process import process
 from krang_dynamics_ros.processing.summary import Summary
-from krang_dynamics_ros.robot.drive import Coupling, Spring
 from krang_dynamics_ros.robot.robot_writer import robot_text
 
 from ..bags import BEGIN, joint_state, write_bag
@@ -67,7 +68,7 @@ def test_the_error_is_in_newton_metres(tmp_path: Path, source: str, scale: tuple
 def test_springs_and_coupled_friction_are_in_the_model(tmp_path: Path, source: str) -> None:
     """Both drives hold springs; a sensor behind the gear feels no friction, coupled or not."""
     file, robot = tmp_path / 'sprung.yaml', load_robot(SETTINGS['robot_file'])
-    joints = tuple(replace(joint, spring=Spring(9.0, 4.0)) for joint in robot.joints)
+    joints = tuple(replace(joint, other_effects=(Spring(9.0, 4.0),)) for joint in robot.joints)
     robot = replace(robot, joints=joints, couplings=(Coupling(NAMES, -1, 1.5, 6.0, 0.05),))
     file.write_text(robot_text(robot))
     drive = dynamics_of(robot).drive

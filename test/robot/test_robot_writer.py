@@ -11,7 +11,11 @@ from hypothesis import given
 
 from krang_dynamics_ros import Robot, load_robot
 from krang_dynamics_ros.core.errors import RobotError
-from krang_dynamics_ros.robot.drive import Coupling, Friction, LoadFriction, LoadShare, Motor, Presliding, Spring
+from krang_dynamics_ros.effects.coupling import Coupling
+from krang_dynamics_ros.effects.load import LoadFriction, LoadShare
+from krang_dynamics_ros.effects.presliding import Presliding
+from krang_dynamics_ros.effects.spring import Spring
+from krang_dynamics_ros.robot.drive import Friction, Motor
 from krang_dynamics_ros.robot.mimic import Mimic
 from krang_dynamics_ros.robot.robot import Joint, Limits
 from krang_dynamics_ros.robot.robot_file import read_robot
@@ -34,7 +38,7 @@ def assert_same(robot: Robot) -> None:
             'kind',
             'parent',
             'child',
-            *(('limits', 'motor', 'friction', 'spring', 'mimic') if before.moves else ()),
+            *(('limits', 'motor', 'friction', 'other_effects', 'mimic') if before.moves else ()),
         )
         assert [getattr(joint, name) for name in names] == [getattr(before, name) for name in names]
         np.testing.assert_array_equal(joint.position, before.position)
@@ -67,7 +71,7 @@ def changed(**changes: object) -> Robot:
         {'friction': Friction(0, 0, 0.02, (Presliding(1, 1e-4), Presliding(2, 1e-3)), LoadShare(0.3, 0.7, 0.01, 0.1))},
         {'motor': Motor(-100, 1e-7, 1e-5, -0.25)},
         {'friction': Friction(load_friction=LoadFriction(-0.1, 0.05))},
-        {'spring': Spring(-1.5, 2.5)},
+        {'other_effects': (Spring(-1.5, 2.5),)},
         {'mimic': Mimic('theta1', 2.0, -0.5)},
         {'limits': Limits(None, None)},
         {'limits': Limits(None, 2.0)},

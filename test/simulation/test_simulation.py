@@ -11,6 +11,7 @@ import pytest
 
 from krang_dynamics_ros import Inertia, Lagrangian, Robot, Wrench, load_robot
 from krang_dynamics_ros.core.errors import ArgumentError, SimulationError
+from krang_dynamics_ros.effects.presliding import Presliding
 from krang_dynamics_ros.equations.frames import positions as all_positions
 from krang_dynamics_ros.equations.frames import rates
 from krang_dynamics_ros.live.wrenches import (
@@ -21,7 +22,7 @@ from krang_dynamics_ros.live.wrenches import (
     WristSensor,
     contact_wrenches,
 )
-from krang_dynamics_ros.robot.drive import Friction, Motor, Presliding
+from krang_dynamics_ros.robot.drive import Friction, Motor
 from krang_dynamics_ros.robot.robot import Limits
 from krang_dynamics_ros.robot.urdf_reader import read_description
 from krang_dynamics_ros.simulation.impulses import SmoothFriction, bounded_impulses, gauss_seidel

@@ -21,7 +21,8 @@ pytest.importorskip('casadi', reason='CasADi, for symbols, is not installed')
 import casadi
 
 from krang_dynamics_ros import Robot, dynamics_of, load_robot
-from krang_dynamics_ros.robot.drive import Coupling, Spring
+from krang_dynamics_ros.effects.coupling import Coupling
+from krang_dynamics_ros.effects.spring import Spring
 from krang_dynamics_ros.robot.robot_writer import robot_text
 from krang_dynamics_ros.symbolic.export import export
 from krang_dynamics_ros.symbolic.expressions import Symbols
@@ -42,8 +43,8 @@ def sprung() -> Robot:
     """Return a robot with followers, with springs at two of its joints and coupled friction of three pairs."""
     robot = robot_with_followers(NAME)
     first, second, *_ = names = robot.joint_names
-    springs = {first: Spring(3.0, -2.0), second: Spring(0.0, 0.7)}
-    joints = tuple(replace(joint, spring=springs.get(joint.name)) for joint in robot.joints)
+    springs = {first: (Spring(3.0, -2.0),), second: (Spring(0.0, 0.7),)}
+    joints = tuple(replace(joint, other_effects=springs.get(joint.name, ())) for joint in robot.joints)
     pairs = ((first, second, 1, 0.4, 2.5, 0.05), (first, second, -1, 0.0, 1.0, 0.2), (second, names[-1], -1, 0.3, 0, 1))
     couplings = tuple(Coupling((a, b), sign, *numbers) for a, b, sign, *numbers in pairs)
     return replace(robot, joints=joints, couplings=couplings)
@@ -117,7 +118,7 @@ def test_the_settings_of_the_compiled_backend_are_those_of_the_symbols() -> None
 def test_other_numbers_in_p_are_another_spring() -> None:
     of, q = symbols(), states()[2]
     p = of.values.copy()
-    p[setting_slices(sprung())['spring']] *= 2
+    p[setting_slices(sprung())['effects']] *= 2
     twice = of.function('spring_torque')(q, p)
     np.testing.assert_allclose(twice, 2 * np.array(of.function('spring_torque')(q, of.values)))
 
@@ -198,7 +199,7 @@ def test_matlab_writes_them(tmp_path: Path) -> None:
 def test_formulas_show_them_for_a_robot_that_has_them(tmp_path: Path) -> None:
     robot = load_robot(FILES['arm_2r'])
     joints = tuple(
-        replace(joint, spring=Spring(3.0, 0.0)) if joint.name == 'theta2' else joint for joint in robot.joints
+        replace(joint, other_effects=(Spring(3.0, 0.0),)) if joint.name == 'theta2' else joint for joint in robot.joints
     )
     file = tmp_path / 'robot.yaml'
     file.write_text(
