@@ -108,7 +108,7 @@ class Sampler:
         if not states.complete(now):
             self.status = f'not all joints are known: {", ".join(states.missing(now)[:5])}'
             return None
-        self._still.add(now, reading, states.position, states.velocity if states.moving else None)
+        self._still.add(now, reading, states.position, states.velocity if states.velocities_known else None)
         if now - self._looked < LOOK * 1e9 and now >= self._looked:
             return None
         self._looked = now

@@ -119,8 +119,8 @@ class BaseInput:
         """Maximum age of a reading that has an influence, s: by the timeout, and in the low pass."""
         return self.timeout + (-math.log(1e-8) / (2 * math.pi * self.rate.cutoff) if self.mode == 'full' else 0.0)
 
-    def time_went_back(self, stamp: int, now: int) -> None:
-        """Forget a reading that, after time went back to a joint state's, is in the future."""
+    def on_time_reset(self, stamp: int, now: int) -> None:
+        """Forget a reading from the future, after time went back to the stamp and arrival of a joint state (ns)."""
         if max(self._lead_time(stamp), self.arrival - now) > self.timeout * 1e9:
             self.forget()
 
@@ -189,7 +189,7 @@ class BaseInput:
         ):
             if covariance == -1:
                 found.append(None)
-            elif all(abs(x) <= most for x in vector):  # NaN is not
+            elif all(abs(x) <= most for x in vector):  # false for NaN
                 found.append(mounting.R @ vector)
             elif self.mode == 'full':
                 raise ArgumentError(f'imu: {name} {tuple(vector)}, must be finite, at most {most:g}')

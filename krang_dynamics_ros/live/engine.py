@@ -17,7 +17,7 @@ from ..dynamics.terms import Terms, Torques
 from . import parameters
 from .command_supervisor import Clock, CommandSupervisor
 from .external import ExternalTorques
-from .firmware import CompensatedReadings, FirmwareTorque
+from .firmware import FirmwareTorque, follow_compensated_readings
 from .guiding import Guiding
 from .payloads import Payloads, PayloadSpec
 from .robot_inputs import RobotInputs
@@ -40,7 +40,7 @@ class Engine:
         self.inputs = RobotInputs(settings, model)
         self.payloads = Payloads(settings, model.dynamics, self.inputs.hands)
         self._terms = Terms(model.dynamics)
-        self.faults = self._terms.faults  # terms that were not finite, with the reason; diagnostics clear it
+        self.faults = self._terms.faults  # reasons, by term that was not finite; diagnostics clear them
         self.external = ExternalTorques(settings, model.dynamics, self._terms.observer, self.inputs.hands)
         topics = self.inputs.topics.wrenches
         self.support = Support(settings, model.dynamics, self._terms.observer, topics)
@@ -48,7 +48,7 @@ class Engine:
         settings.on_change(self._apply)
         links = {name: hand.link for name, hand in self.inputs.hands.items()}
         self.firmware = FirmwareTorque(settings, model.dynamics.joint_names, model.urdf, links)
-        CompensatedReadings(settings, model.dynamics.link_names, self.inputs.hands)
+        follow_compensated_readings(settings, model.dynamics.link_names, self.inputs.hands)
         self.guiding = Guiding(settings, model, self._terms, self.external.efforts)
         self.supervisor = CommandSupervisor(
             settings, model, self.inputs, self.guiding, self.external.measured, clock, self.firmware
@@ -89,9 +89,9 @@ class Engine:
         now: Times,
         wrenches: Sequence[tuple[int, Any]],
     ) -> tuple[Array, WrenchRows] | None:
-        """Store many joint states at once, as `RobotInputs.on_rows`; None if they must be given singly."""
-        singly = not self.payloads.steady or self.inputs.base is not None
-        return None if singly else self.inputs.on_rows(names, columns, RowTimes(stamp, now), wrenches)
+        """Store many joint states at once, as `RobotInputs.on_rows`; None if they must be passed one by one."""
+        one_by_one = not self.payloads.steady or self.inputs.base is not None
+        return None if one_by_one else self.inputs.on_rows(names, columns, RowTimes(stamp, now), wrenches)
 
     def on_payload(self, hand: str, frame: str, payload: PayloadSpec, now: int) -> None:
         """Set the payload of a hand, given in the frame of a link, or of the hand if `frame` is ''.
@@ -106,17 +106,17 @@ class Engine:
         if not self.payloads.steady and self.inputs.states.complete(now):
             self.payloads.apply_waiting(self.inputs.states.position)
 
-    def refuse(self, kind: str, hand: str, reason: str) -> None:
-        """Count a refused message; `kind` is `joint_states`, `imu`, `wrench` or `payload`."""
-        if kind == 'wrench':
+    def count_refused(self, role: str, hand: str, reason: str) -> None:
+        """Count a refused message; `role` is `joint_states`, `imu`, `wrench` or `payload`."""
+        if role == 'wrench':
             self.inputs.hands[hand].refusals.note(reason)
-        elif kind == 'payload':
+        elif role == 'payload':
             self.payloads.refusals[hand].note(reason)
-        elif kind == 'imu' and self.inputs.base is not None:
-            self.inputs.base.refusals.note(f'imu: {reason}')
+        elif role == 'imu':  # of the base, or of joints (`imu_joint`)
+            (self.inputs.base or self.inputs.states).refusals.note(f'imu: {reason}')
         else:
-            self.inputs.joint_state_count += kind == 'joint_states'
-            self.inputs.states.refusals.note(reason if kind == 'joint_states' else f'{kind}: {reason}')
+            self.inputs.joint_state_count += 1
+            self.inputs.states.refusals.note(reason)
 
     def zero(self, hand: str, now: int) -> Array:
         """Return the bias (6; N, N m) for which the contact wrench of a hand is zero now, as `RobotInputs.zero`."""

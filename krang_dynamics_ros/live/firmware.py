@@ -83,27 +83,27 @@ class Sensor(Protocol):
     removed: RemovedWeight | None
 
 
-class CompensatedReadings:
-    """Sets for each hand the weight that the firmware subtracts from readings (`<hand>.sensor.compensated`)."""
+def follow_compensated_readings(settings: Settings, links: Collection[str], hands: Mapping[str, Sensor]) -> None:
+    """Set for each hand, now and at each change, the weight that the firmware subtracts from its readings.
 
-    def __init__(self, settings: Settings, links: Collection[str], hands: Mapping[str, Sensor]) -> None:
-        """`links` are those of the robot; the parameters are declared already."""
-        self._settings, self._links, self._hands = settings, links, hands
-        settings.require(self._check)
-        settings.on_change(self._apply)
+    `links` are those of the robot; `<hand>.sensor.compensated` and `<hand>.robot_*` are declared already.
+    """
 
-    def _check(self, values: Mapping[str, Any]) -> None:
-        for name in self._hands:
+    def check(values: Mapping[str, Any]) -> None:
+        for name in hands:
             flange = values[f'{name}.robot_flange']
-            if values[f'{name}.sensor.compensated'] and flange and flange not in self._links:
-                raise unknown_name(f'{name}.robot_flange: link', flange, self._links)
+            if values[f'{name}.sensor.compensated'] and flange and flange not in links:
+                raise unknown_name(f'{name}.robot_flange: link', flange, links)
 
-    def _apply(self) -> None:
-        gravity = np.array(self._settings['robot.gravity'], dtype=float)
-        for name, hand in self._hands.items():
-            link, body = payload_of_hand(self._settings, name, hand.link)
-            compensated = self._settings[f'{name}.sensor.compensated'] and body.m
+    def apply() -> None:
+        gravity = np.array(settings['robot.gravity'], dtype=float)
+        for name, hand in hands.items():
+            link, body = payload_of_hand(settings, name, hand.link)
+            compensated = settings[f'{name}.sensor.compensated'] and body.m
             hand.removed = RemovedWeight(link, body, gravity) if compensated else None
+
+    settings.require(check)
+    settings.on_change(apply)
 
 
 class FirmwareTorque:

@@ -1,4 +1,4 @@
-"""Joint states of a robot, from messages that may come in parts, out of order, delayed or wrong."""
+"""Joint states of a robot, from messages that may have some of the joints only, or be out of order, late or wrong."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Layout(NamedTuple):
     ours: NDArray[np.intp]  # indices in the vectors of the robot
     theirs: NDArray[np.intp]  # indices in the message
     whole: bool  # whether it has all joints of the robot
-    known: bool  # whether it has any joint of the robot
+    relevant: bool  # whether it has any joint of the robot
     unknown: Array  # NaN for each joint of `ours`
     delay: Delay
     fault: str = ''  # of the names: the message is refused
@@ -52,7 +52,7 @@ class JointTable:
         self.forget()
 
     def forget(self) -> None:
-        """Forget all joints."""
+        """Forget the data of all joints."""
         self._stamp = np.full(len(self.joint_names), NEVER, dtype=np.int64)
         self._arrival = self._stamp.copy()
         self._whole_at = NEVER  # arrival of the last message, if it had all joints
@@ -97,7 +97,10 @@ class JointTable:
         )
 
     def store(self, layout: Layout, columns: Sequence[Array], stamp: int, now: int) -> bool:
-        """Store valid numbers by column, after a reset if time went back; return True."""
+        """Store valid numbers by column, after a reset if time went back.
+
+        Return whether they contain a new sample: here always, a subclass may refuse them.
+        """
         if self.timeline.goes_back(stamp, now, self.timeout * 1e9):
             self.timeline.reset(time_went_back=True)
         self._put(layout, columns, stamp, now)
@@ -163,21 +166,23 @@ class JointStates(JointTable):
         if positions != n or velocities not in (0, n) or efforts not in (0, n):
             lengths = f'{n} names, {positions} positions, {velocities} velocities, {efforts} efforts'
             return self.refusals.note(f'arrays of unequal length: {lengths}')
-        if not layout.known:
+        if not layout.relevant:
             return False  # joints of another robot
         q = position[layout.theirs]
         dq = velocity[layout.theirs] if velocities else layout.unknown
         if not self.within('position', q, layout) or not self.within('velocity', dq, layout, may_be_unknown=True):
             return False
-        return self.store(layout, (q, dq, _known(effort[layout.theirs]) if efforts else layout.unknown), stamp, now)
+        return self.store(
+            layout, (q, dq, _valid_efforts(effort[layout.theirs]) if efforts else layout.unknown), stamp, now
+        )
 
     @property
-    def moving(self) -> bool:
+    def velocities_known(self) -> bool:
         """Whether every joint's velocity is known."""
         return not math.isnan(self.velocity.dot(self.velocity))
 
 
-def _known(effort: Array) -> Array:
+def _valid_efforts(effort: Array) -> Array:
     """Return efforts, with NaN for those that are not finite or too large."""
     return effort if effort.dot(effort) <= MAX_SQUARES else np.where(np.abs(effort) <= MAX_QUANTITY, effort, np.nan)
 
@@ -197,7 +202,7 @@ class JointTorques(JointTable):
             return False
         if len(torque) != len(names):
             return self.refusals.note(f'arrays of unequal length: {len(names)} names, {len(torque)} torques')
-        if not layout.known:
+        if not layout.relevant:
             return False
         tau = torque[layout.theirs]
         return self.within('torque', tau, layout) and self.store(layout, (tau,), stamp, now)
@@ -210,7 +215,7 @@ Columns = Sequence[Array]  # positions, velocities, efforts
 class JointTracker(JointStates):
     """Latest positions, velocities and efforts, from samples whose stamps advance and whose steps are plausible.
 
-    `numbers` are the latest of each joint; `aligned` gives those of a common instant.
+    `numbers` are the latest numbers of each joint; `aligned` returns numbers of all joints at a common instant.
     """
 
     def __init__(
@@ -228,7 +233,7 @@ class JointTracker(JointStates):
         super().__init__(joint_names, timeout, excluded)
 
     def forget(self) -> None:
-        """Forget all joints."""
+        """Forget the data of all joints."""
         super().forget()
         self._refused.forget()
         self.alignment.forget()
@@ -261,12 +266,12 @@ class JointTracker(JointStates):
             self._reset(f'time went back in the joint states, by {self._goes_back(stamp, now):.3g} s', now)
         elif 0 < stamp <= timeline.newest:
             layout, columns = self._advancing(layout, columns, stamp)
-            if not layout.known:
+            if not layout.relevant:
                 self.repeated += 1
                 return False
         if not self._follows(layout, columns, stamp, now):
             return False
-        if self.velocity_cutoff > 0 and self._derives(layout):  # the first test is faster
+        if self.velocity_cutoff > 0 and self._derives(layout):  # the first test spares a call
             columns = columns[0], self._velocities(layout, columns[0], stamp, now), columns[2]
         self._put(layout, columns, stamp, now)
         if stamp:
@@ -305,7 +310,7 @@ class JointTracker(JointStates):
         if advances.all():
             return layout, columns
         ours, theirs, unknown = layout.ours[advances], layout.theirs[advances], layout.unknown[advances]
-        some = layout._replace(ours=ours, theirs=theirs, unknown=unknown, whole=False, known=len(ours) > 0)
+        some = layout._replace(ours=ours, theirs=theirs, unknown=unknown, whole=False, relevant=len(ours) > 0)
         return some, [x[advances] for x in columns]
 
     def _follows(self, layout: Layout, columns: Columns, stamp: int, now: int) -> bool:
@@ -348,8 +353,8 @@ class JointTracker(JointStates):
     def on_rows(self, names: Sequence[str], columns: Sequence[Array], stamp: Times, now: Times) -> Array | None:
         """Store many messages of all joints at once: positions, velocities, efforts (m, k), as `update` would.
 
-        Return the numbers (3, rows, n) after each of the first `rows` messages, those without a fault and in order of
-        time. The first other message must be given to `update`; None if that is the very first.
+        Return the numbers (3, rows, n) after each of the first `rows` messages, which have no fault and are in order of
+        time. The next message must be passed to `update`; None: already the first one must be.
         """
         layout = self._layouts.get(tuple(names))
         if layout is None or not layout.whole or self.alignment.active:
@@ -390,7 +395,7 @@ class JointTracker(JointStates):
             velocity = dq[k] = next_velocity(velocity, moved[k], seconds[k], self.velocity_cutoff, self.timeout)
 
     def _advance(self, stamp: Times, now: Times) -> NDArray[np.bool_]:
-        """Return which messages (m) have an advancing stamp and an arrival that is not far back."""
+        """Return for each message (m) whether its stamp advances and its arrival is not far back."""
         newest = np.maximum.accumulate(np.concatenate([[self.timeline.newest], np.where(stamp == 0, NEVER, stamp)]))
         latest = np.maximum.accumulate(np.concatenate([[self.timeline.latest], now]))
         near = 0.5 * self.timeout * 1e9
@@ -413,11 +418,11 @@ class JointTracker(JointStates):
 
     @property
     def is_too_old(self) -> bool:
-        """Whether that instant is too old, because a part lags too far behind the others."""
+        """Whether the newest instant of `aligned` is too old, because some joints lag too far behind the others."""
         return self.alignment.active and self.alignment.lag > self.timeout
 
     def delayed_joints(self) -> list[str]:
-        """Return the joints that the others wait for."""
+        """Return the joints whose data is late, so that no newer instant of all joints is known."""
         if not self.alignment.active:
             return []
         return [name for name, behind in zip(self.joint_names, self.alignment.behind(), strict=True) if behind]

@@ -88,7 +88,7 @@ class PayloadMessage(NamedTuple):
 class RefusedMessage(NamedTuple):
     """A refused message of a recording, with the reason."""
 
-    kind: str  # joint_states, wrench, imu or payload
+    role: str  # joint_states, wrench, imu or payload
     hand: str  # of a wrench or payload
     reason: str
     arrival: int
@@ -218,12 +218,12 @@ def _payload(read: Read, hand: str, raw: bytes, arrival: int) -> PayloadMessage:
     return PayloadMessage(hand, *payload_of(read(raw)), arrival)
 
 
-def read_or_refuse(read: Callable[[bytes, int], Message], kind: str, hand: str, raw: bytes, arrival: int) -> Message:
+def read_or_refuse(read: Callable[[bytes, int], Message], role: str, hand: str, raw: bytes, arrival: int) -> Message:
     """Read a message of a recording; return a `RefusedMessage` if its stamp is not a valid time."""
     try:
         return read(raw, arrival)
     except ArgumentError as error:
-        return RefusedMessage(kind, hand, str(error), arrival)
+        return RefusedMessage(role, hand, str(error), arrival)
 
 
 READERS: dict[str, Callable[[Read, str, bytes, int], Message]] = {

@@ -123,9 +123,9 @@ class RobotInputs:
     def _forget_readings(self, stamp: int, now: int) -> None:
         """Forget readings from the future, after time went back."""
         for hand in self.hands.values():
-            hand.time_went_back(stamp, now)
+            hand.on_time_reset(stamp, now)
         if self.base is not None:
-            self.base.time_went_back(stamp, now)
+            self.base.on_time_reset(stamp, now)
 
     def on_rows(
         self, names: Sequence[str], columns: Sequence[Array], times: RowTimes, wrenches: Sequence[tuple[int, Any]]
@@ -163,7 +163,7 @@ class RobotInputs:
         if not wrench_input.update(frame, force, moment, stamp, now) or wrench_input.reading is None:
             return False
         if states.complete(now) and (self.base is None or not self.base_fault(now)):
-            dq = states.velocity if states.moving else None
+            dq = states.velocity if states.velocities_known else None
             self._standstill[hand].add(now, wrench_input.reading, states.position, dq)
         return True
 

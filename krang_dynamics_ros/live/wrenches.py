@@ -26,14 +26,14 @@ _NONE = frozen(np.zeros(6))
 
 @dataclass(frozen=True, eq=False)
 class WristSensor:
-    """Bias, tool and dead band of a wrist sensor. A reading is [force; moment] (N, N m) as published.
+    """Bias, tool and dead band of a wrist sensor.
 
         reading = bias + weight of tool and payload + contact
 
-    all in the axes, about the point and in the sense of the reading (the world applies a weight). `tool` is the part of
-    the hand's link beyond the sensor. The model contains its mass already, so it only corrects readings. A payload is
-    not in the model: it corrects readings, and the dynamics add it. Where the robot's firmware has taken a
-    weight out of the reading, that is put back first: `WrenchInput.removed`.
+    All are [force; moment] (6; N, N m) in the axes, about the point and in the sense of the published reading; the
+    world applies the weight. `tool` is the part of the hand's link beyond the sensor. The model contains its mass
+    already, so it only corrects readings. A payload is not in the link: it corrects readings, and the dynamics add it.
+    A weight that the robot's firmware subtracts from readings is added back first: `WrenchInput.removed`.
     """
 
     bias: Array = field(default_factory=lambda: _NONE)  # (6), in the axes and sense of the reading
@@ -84,11 +84,11 @@ MOMENTS_ABOUT: tuple[str, ...] = get_args(MomentAbout)
 _NOTHING = Inertia()
 
 Weigh = Callable[[Sequence[Load]], Sequence[Array]]
-"""Weights of loads on links at a fixed pose: `Dynamics.weights`."""
+"""Function from loads on links to their weights (6), at a pose that it knows: `Dynamics.weights` with q given."""
 
 
 WeighAt = Callable[[Array, Sequence[Load]], Sequence[Array]]
-"""Weights of loads on links at a pose q (n): `Dynamics.weights`."""
+"""Function from a pose q (n) and loads on links to their weights (6): `Dynamics.weights`."""
 
 
 class RemovedWeight(NamedTuple):
@@ -132,7 +132,7 @@ class WrenchInput:
     stamp: int = 0
     arrival: int = NEVER
     reading: Reading | None = None  # the latest, however old
-    _beyond: tuple[Inertia, Inertia, Inertia] = (_NOTHING,) * 3  # cache: tool, payload, and their sum
+    _bodies: tuple[Inertia, Inertia, Inertia] = (_NOTHING,) * 3  # cache: tool, payload, and their sum
 
     def forget(self) -> None:
         """Forget the reading."""
@@ -141,25 +141,25 @@ class WrenchInput:
     def update(self, frame: str, force: Sequence[float], moment: Sequence[float], stamp: int, now: int) -> bool:
         """Store a reading (N, N m) in the axes of the link `frame`, or of the hand if ''; return whether it is new.
 
-        `sensor_frame`, if set, replaces `frame`. A reading whose stamp does not advance is ignored, so the reading
-        before ages. A stamp older by more than the timeout is accepted: time was reset.
+        `sensor_frame`, if set, replaces `frame`. A reading whose stamp does not advance is ignored: the previous one
+        stays, and gets older. A stamp older by more than the timeout is accepted: time was reset.
         """
         frame = self.sensor_frame or frame
         if frame and frame not in self.links:
             return self.refusals.note(
                 f"frame '{shown(frame)}' is unknown; {did_you_mean(frame, self.links)}must be a link"
             )
-        if not all(abs(x) <= MAX_QUANTITY for x in (*force, *moment)):  # NaN is not
+        if not all(abs(x) <= MAX_QUANTITY for x in (*force, *moment)):  # false for NaN
             return self.refusals.note(f'force {force}, moment {moment}, must be finite, at most {MAX_QUANTITY:g}')
-        if beyond := self._beyond_range(force, moment):
-            return self.refusals.note(beyond)
+        if fault := self._range_fault(force, moment):
+            return self.refusals.note(fault)
         if self.reading is not None and stamp and self.stamp - self.timeout * 1e9 <= stamp <= self.stamp:
             return False
         self.reading = Reading(np.array((*force, *moment)), frame, frame if self.moment_about == 'frame' else '')
         self.frame, self.stamp, self.arrival = frame, stamp, now
         return True
 
-    def _beyond_range(self, force: Sequence[float], moment: Sequence[float]) -> str:
+    def _range_fault(self, force: Sequence[float], moment: Sequence[float]) -> str:
         """Return a message if a reading exceeds the range of the sensor, or ''."""
         for name, unit, values, limit in zip(
             ('force', 'moment'), ('N', 'N m'), (force, moment), self.max_wrench, strict=True
@@ -168,8 +168,8 @@ class WrenchInput:
                 return f'{name} of {size:.4g} {unit}, must be at most {limit:g} ({self.name}.max_wrench)'
         return ''
 
-    def time_went_back(self, stamp: int, now: int) -> None:
-        """Forget a reading from the future, after time went back to that of a joint state."""
+    def on_time_reset(self, stamp: int, now: int) -> None:
+        """Forget a reading from the future, after time went back to the stamp and arrival of a joint state (ns)."""
         if max(self.lead_time(stamp), self.arrival - now) > self.timeout * 1e9:
             self.forget()
 
@@ -198,10 +198,10 @@ class WrenchInput:
 
     def loads(self, reading: Reading) -> list[Load]:
         """Return the loads in a reading: tool and payload, minus the body that the firmware subtracts."""
-        tool, payload, body = self._beyond
+        tool, payload, body = self._bodies
         if tool is not self.sensor.tool or payload is not self.payload:
             body = self.sensor.tool + self.payload
-            self._beyond = self.sensor.tool, self.payload, body
+            self._bodies = self.sensor.tool, self.payload, body
         return [*([Load(self.link, body, reading.axes, reading.about)] if body.m else []), *self.removed_loads(reading)]
 
     def removed_loads(self, reading: Reading) -> list[Load]:

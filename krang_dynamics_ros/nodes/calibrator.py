@@ -138,12 +138,12 @@ class _JointSubscriptions:
         if (stamp := self._stamp(message, 'imu')) is not None:
             self._engine.inputs.on_imu(ImuMessage(*imu_of(message), stamp, self._now()))
 
-    def _stamp(self, message: Any, kind: str) -> int | None:
+    def _stamp(self, message: Any, role: str) -> int | None:
         """Return the stamp of a message (ns); note a refusal and return None if it is not a valid time."""
         try:
             return stamp_of(message)
         except ArgumentError as error:
-            self._engine.refuse(kind, self._hand, str(error))
+            self._engine.count_refused(role, self._hand, str(error))
             return None
 
 

@@ -212,7 +212,7 @@ def deliver(engine: Engine, message: Message) -> Torques | None:
         payload = PayloadSpec(message.mass, message.com, message.inertia)
         engine.on_payload(message.hand, message.frame, payload, message.arrival)
     elif isinstance(message, RefusedMessage):
-        engine.refuse(message.kind, message.hand, message.reason)
+        engine.count_refused(message.role, message.hand, message.reason)
     elif engine.inputs.uses_imu:
         engine.inputs.on_imu(message)
     return None

@@ -120,7 +120,7 @@ class SimulatedRobot:
     def on_command(self, command: Sequence[float]) -> None:
         """Process a command (k; its units), as an effort controller does."""
         values = np.asarray(command, dtype=float)
-        if len(values) != len(self._commanded) or not (np.abs(values) <= MAX_QUANTITY).all():  # NaN is not
+        if len(values) != len(self._commanded) or not (np.abs(values) <= MAX_QUANTITY).all():  # false for NaN
             allowed = f'must be {len(self._commanded)} numbers, at most {MAX_QUANTITY:g}'
             self.command_refusals.note(f'effort_commands: {reprlib.repr(values.tolist())}, {allowed}')
         else:

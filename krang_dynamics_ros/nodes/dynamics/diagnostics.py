@@ -90,7 +90,7 @@ class DynamicsHealth:
             return ERROR, f'no torque: {known}: {names}{why}'
         if fresh:
             return WARN, f'{fresh} messages refused: {states.refusals.reason}'
-        if not states.moving:
+        if not states.velocities_known:
             return WARN, 'no velocities: no Coriolis and no friction torque'
         return OK, 'all joints are known'
 

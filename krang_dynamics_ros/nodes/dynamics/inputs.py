@@ -148,7 +148,7 @@ class DynamicsInputs:
         for hand in engine.inputs.hands if wrists else ():
             wrist = WristTopics(node, engine, hand, self.now)
             subscribe(WrenchStamped, names.wrenches[hand], partial(self._on_wrench, hand, wrist), raw=True)
-        PayloadInput(node, engine.payloads, engine.inputs, self.now)
+        PayloadInput(node, engine.payloads, engine.inputs, self.now)  # its callbacks keep it
         if engine.supervisor.hold.required:
             subscribe(Bool, HOLD_TOPIC, self._on_hold)
         if engine.inputs.uses_imu:
@@ -201,6 +201,6 @@ class DynamicsInputs:
             message = deserialize_message(raw, Imu)
             stamp = stamp_of(message)
         except (RuntimeError, ArgumentError) as error:
-            self._engine.refuse('imu', '', why_refused(error))
+            self._engine.count_refused('imu', '', why_refused(error))
             return
         self._engine.inputs.on_imu(ImuMessage(*imu_of(message), stamp, self.now()))

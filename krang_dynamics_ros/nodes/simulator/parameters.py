@@ -142,7 +142,7 @@ def documented() -> list[ParameterSpec]:
 def wrist(values: Mapping[str, Any] | Settings, name: str, link: str) -> SimulatedWrist:
     """Return the wrist sensor of a hand with tool and payload, or raise `ArgumentError`.
 
-    What the firmware subtracts from its readings is left to `CompensatedReadings`.
+    What the firmware subtracts from its readings is set by `follow_compensated_readings`.
     """
     bias, noise = values[f'{name}.sensor.bias'], values[f'{name}.sensor.noise']
     if min(noise) < 0:
