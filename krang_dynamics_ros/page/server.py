@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import gzip
 import http
@@ -241,9 +242,26 @@ def guarded_server(
 
 
 def quietly_stop(server: viser.ViserServer) -> None:
-    """Stop the server without output of viser."""
+    """Stop the server and end its connections, without output of viser."""
     with contextlib.redirect_stdout(io.StringIO()):
         server.stop()
+
+
+GOODBYE = 0.3  # s, that browsers have to close their connections when the server stops
+
+
+class _Serve(websockets.asyncio.server.serve):
+    """Serves, and at the end aborts connections that do not close.
+
+    A browser also opens connections in advance, on which it says nothing. websockets would wait for 10 s for each.
+    """
+
+    async def __aexit__(self, *_: object) -> None:
+        self.server.close()
+        closed = asyncio.ensure_future(self.server.wait_closed())
+        while not (await asyncio.wait([closed], timeout=GOODBYE))[0]:
+            for connection in list(self.server.handlers):
+                connection.transport.abort()
 
 
 @contextlib.contextmanager
@@ -253,7 +271,7 @@ def _placed(guard: Guard) -> Iterator[None]:
 
     def guarded_serve(*arguments: Any, process_request: Answer | None = None, **others: Any) -> Any:
         guard.viser = process_request
-        return serve(*arguments, process_request=guard, **others)
+        return _Serve(*arguments, process_request=guard, **others)
 
     with _opening:
         setattr(websockets.asyncio.server, 'serve', guarded_serve)  # noqa: B010 (mypy reads it as a class)

@@ -28,6 +28,13 @@ guarded = pytest.importorskip('krang_dynamics_ros.page.server')
 REFUSED, SWITCHED, FINE = 403, 101, 200
 
 
+HANDSHAKE = (
+    'GET / HTTP/1.1\r\nHost: localhost:{0}\r\nOrigin: http://localhost:{0}\r\n'
+    'Upgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: 13\r\n'
+    f'Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\nSec-WebSocket-Protocol: viser-v{VISER}\r\n\r\n'
+)
+
+
 class Served:
     """The page's server with something on it, and what it refused."""
 
@@ -192,6 +199,18 @@ def test_a_viser_that_cannot_be_guarded_is_not_started(monkeypatch: pytest.Monke
     with pytest.raises(ConnectionRefusedError):
         socket.create_connection(('127.0.0.1', port))
     assert serving.serve is serve
+
+
+@pytest.mark.parametrize('handshake', [False, True])
+def test_a_connection_that_does_not_close_does_not_hold_the_server(handshake: bool) -> None:
+    served = Served()
+    thread = served.server._websock_server._server_thread
+    with socket.create_connection(('127.0.0.1', served.port)) as silent:  # as a browser opens one in advance
+        if handshake:
+            silent.sendall(HANDSHAKE.format(served.port).encode())
+            assert silent.recv(12) == b'HTTP/1.1 101'
+        guarded.quietly_stop(served.server)
+        assert not thread.is_alive()
 
 
 def test_one_version_of_viser_is_named_everywhere() -> None:
