@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 from xml.etree import ElementTree as ET
 
-from krang_dynamics_ros.dynamics.terms import SUMMED, TERMS
+from krang_dynamics_ros.dynamics.terms import TERMS, terms_of
 from krang_dynamics_ros.robot.robot import Robot
 from krang_dynamics_ros.robot.robot_file import load_robot
 
@@ -51,10 +51,9 @@ def parts(names: Sequence[str]) -> list[Sequence[str]]:
     return [names[k : k + PER_PLOT] for k in range(0, len(names), PER_PLOT)]
 
 
-def without_zeros(terms: Iterable[str], robot: Robot) -> list[str]:
-    """Return the terms that can be other than zero: not those of springs or couplings that the robot does not have."""
-    has = {'spring': robot.has_effect('spring'), 'coupling': bool(robot.couplings)}
-    return [term for term in terms if has.get(term, True)]
+def summed(robot: Robot) -> list[str]:
+    """Return the terms of the robot that can be part of the total."""
+    return [term for term in terms_of(robot) if TERMS[term].summed]
 
 
 # PlotJuggler ----------------------------------------------------------------------------------------------------------
@@ -63,7 +62,7 @@ def without_zeros(terms: Iterable[str], robot: Robot) -> list[str]:
 def live(robot: Robot) -> dict[str, list[Plot]]:
     """Return tabs for the topics of the node, live or from a bag."""
     tabs: dict[str, list[Plot]] = {}
-    terms = ('total', *without_zeros(SUMMED, robot))
+    terms = ('total', *summed(robot))
     for group, names in groups(robot).items():
         tabs[group] = [
             Plot(title, [Curve(f'/{topic}/{name}/effort', name) for name in part])
@@ -148,7 +147,7 @@ def foxglove(robot: Robot) -> dict[str, Any]:
         ]
         for group, names in groups(robot).items()
     }
-    terms = ('total', *without_zeros(SUMMED, robot))
+    terms = ('total', *summed(robot))
     first = max(groups(robot).values(), key=len)[:2]
     tabs['by term'] = [
         Plot(f'{name}, N m', [Curve(f'/torque/{term}.effort[{indices[name]}]', term) for term in terms])
@@ -220,7 +219,7 @@ def _stacked(ids: Sequence[str]) -> Any:
 
 def files(robot: Robot) -> dict[str, str]:
     """Return each file's name and content."""
-    topics = ['/joint_states', '/torque/total', *(f'/torque/{term}' for term in without_zeros(TERMS, robot))]
+    topics = ['/joint_states', '/torque/total', *(f'/torque/{term}' for term in terms_of(robot))]
     topics += [f'/wrench/{hand}/{kind}' for hand in robot.end_effectors for kind in ('compensated', 'estimated')]
     return {
         'plotjuggler.xml': plotjuggler(live(robot), topics),

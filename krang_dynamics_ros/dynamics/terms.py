@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from ..core.base_motion import BaseMotion
 from ..core.spatial import Array
 from ..core.wrench import WrenchRows
+from ..robot.robot import Robot
 from .drives import PreslidingState
 from .dynamics import Dynamics
 from .guiding import Damping, FrictionGiven, Stops
@@ -53,7 +54,8 @@ class Term:
 
     `start` is called once for a robot. It returns a function that computes the term at a state, or None where unknown;
     the function may depend on earlier states. `start_rows` returns a function for many states at once, with the same
-    numbers, NaN where unknown; or None if the states must be computed in sequence.
+    numbers, NaN where unknown; or None if the states must be computed in sequence. `in_robot` returns whether the term
+    can be other than zero.
     """
 
     name: str
@@ -62,6 +64,7 @@ class Term:
     color: str
     start: Callable[[Dynamics], Compute]
     start_rows: Callable[[Dynamics], ComputeRows | None] = lambda dynamics: None
+    in_robot: Callable[[Robot], bool] = lambda robot: True
     needs_velocity: bool = False
     summed: bool = True  # whether it can be part of the total
     in_model: bool = True  # whether Gamma contains it, besides A ddq: `model` of `krang process`
@@ -109,12 +112,14 @@ ALL = (
         'spring', 'a cos q + b sin q', 'the torque that holds springs and counterbalances of the robot file', '#ca8a04',
         lambda dynamics: lambda state: dynamics.drive.spring_torque(state.q),
         lambda dynamics: lambda rows: dynamics.drive.spring_torque(rows.q),
+        lambda robot: robot.has_effect('spring'),
     ),
     Term(
         'coupling', 'W^T (v W dq + c tanh(W dq / w))', 'the torque that overcomes coupled friction of the robot file',
         '#9f1239',
         lambda dynamics: lambda state: dynamics.drive.coupled_friction(state.velocity),
         lambda dynamics: lambda rows: dynamics.drive.coupled_friction(rows.dq),
+        lambda robot: bool(robot.couplings),
         needs_velocity=True, is_friction=True, guiding=True,
     ),
     Term(
@@ -140,6 +145,7 @@ ALL = (
 TERMS: dict[str, Term] = {term.name: term for term in ALL}
 SUMMED = tuple(term.name for term in ALL if term.summed)  # names allowed in `total_terms`
 MODEL_TERMS = tuple(term.name for term in ALL if term.in_model)  # Gamma is their sum and A ddq
+COMMON = tuple(term.name for term in ALL if term.in_robot is Term.in_robot)  # of every robot
 _READING = 'is a property of measured efforts, and no torque that the robot needs'
 NEVER_SUMMED = {  # names that `total_terms` must not contain, and why
     **dict.fromkeys(('offset', 'effort_offset'), f'the offset of an effort {_READING}'),
@@ -147,6 +153,11 @@ NEVER_SUMMED = {  # names that `total_terms` must not contain, and why
     'load_friction': f'friction that grows with the load {_READING}',
     'external': 'it is an estimate of the torque of the world; commanding it would close a feedback loop',
 }
+
+
+def terms_of(robot: Robot) -> list[str]:
+    """Return the terms that can be other than zero: not those of springs or couplings that the robot does not have."""
+    return [term.name for term in ALL if term.in_robot(robot)]
 
 
 class Terms:

@@ -15,6 +15,7 @@ from rclpy.node import Node
 from ..core.errors import KrangDynamicsError, MissingError
 from ..core.parameters import NONE, ParameterSpec, named
 from ..dynamics.dynamics import Dynamics
+from ..dynamics.terms import COMMON
 from ..live.parameters import JOINT_STATES_TOPIC
 from ..page.panel import limits_of
 from ..page.server import VISER, Access
@@ -149,6 +150,12 @@ class ViewerNode(Node):
         """Stage of the commands of the dynamics node."""
         return self._health_of.value(self._dynamics_node, COMMANDS, 'stage')
 
+    @property
+    def _robot_terms(self) -> Sequence[str]:
+        """Terms that the dynamics node says are not always zero."""
+        words = self._health_of.value(self._dynamics_node, 'torques', 'terms')
+        return words.split(', ') if words else COMMON
+
     def _loads(self) -> dict[str, Load]:
         bags, payloads, zeroed = self._simulator.bags, self._dynamics.payloads, self._controls.zeroed
         hands = self._dynamics.hands or ()
@@ -171,7 +178,7 @@ class ViewerNode(Node):
         lines = self._health(simulated)
         return Snapshot(
             latest, self._dynamics.terms, lines, simulated, self._obeyed, self._loads(), mode,
-            self._simulator.friction, self._guiding.state(lines, self._stage),
+            self._simulator.friction, self._guiding.state(lines, self._stage), self._robot_terms,
         )  # fmt: skip
 
 

@@ -11,7 +11,7 @@ from typing import Any, Literal, Protocol
 import viser
 
 from ..core.text import to_html
-from ..dynamics.terms import SUMMED, TERMS
+from ..dynamics.terms import COMMON, SUMMED, TERMS
 from ..robot.hands import hand_links, hand_name
 from ..robot.robot import Limits, Robot
 from .snapshot import Load, Snapshot
@@ -199,7 +199,13 @@ class Panel:
         self._terms_folder = gui.add_folder('torque/total is the sum of')
         with self._terms_folder:
             self._terms = {
-                term: gui.add_checkbox(term, False, disabled=True, hint=f'{TERMS[term].meaning}: {TERMS[term].formula}')
+                term: gui.add_checkbox(
+                    term,
+                    False,
+                    disabled=True,
+                    visible=term in COMMON,
+                    hint=f'{TERMS[term].meaning}: {TERMS[term].formula}',
+                )
                 for term in SUMMED
             }
         self._simulation_folder = gui.add_folder('simulation')
@@ -262,8 +268,9 @@ class Panel:
         useful = {'Pause': now.mode != 'paused', 'Resume': now.mode in ('paused', '')}
         for name, button in self._buttons.items():
             _enable(button, now.simulated and useful.get(name, True))
-        for box in self._terms.values():
+        for term, box in self._terms.items():
             _enable(box, terms is not None)
+            _set_visible(box, term in now.robot_terms or term in (terms or ()))
         by_total = now.simulated and now.obeyed
         _label(self._terms_folder, 'motors get (torque/total)' if by_total else 'torque/total is the sum of')
         _label(self._simulation_folder, f'simulation: {MODES.get(now.mode, now.mode)}' if now.mode else 'simulation')
@@ -284,6 +291,11 @@ def _label(folder: viser.GuiFolderHandle, words: str) -> None:
 def _enable(control: Any, enabled: bool) -> None:
     if control.disabled == enabled:
         control.disabled = not enabled
+
+
+def _set_visible(control: Any, visible: bool) -> None:
+    if control.visible != visible:
+        control.visible = visible
 
 
 def _set(control: Any, value: Any) -> None:

@@ -9,6 +9,7 @@ from typing import NamedTuple
 from ..core.spatial import Array
 from ..core.text import to_html
 from ..core.wrench import Wrench
+from ..dynamics.terms import COMMON
 from .guiding import GuidingState
 
 LEVELS = ('ok', 'warn', 'error', 'silent')
@@ -54,6 +55,7 @@ class Snapshot:
     mode: str = ''  # of the simulator: driven, braked, slack, paused, broken; empty: not known
     friction: str = ''  # friction that the simulator adds, as text
     guiding: GuidingState = field(default_factory=GuidingState)
+    robot_terms: Sequence[str] = COMMON  # those that can be other than zero
 
 
 SIMULATED = """

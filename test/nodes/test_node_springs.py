@@ -43,5 +43,8 @@ def test_springs_and_coupling_have_topics_and_enter_the_total_when_named(tmp_pat
         (refused,) = client.set(total_terms=['gravity', 'offset'])
         assert not refused.successful
         assert "total_terms: 'offset', the offset of an effort is a property of measured efforts" in refused.reason
+        client.until(lambda: 'torques' in client.diagnostics, why='diagnostics')
+        said = {pair.key: pair.value for pair in client.diagnostics['torques'].values}
+        assert {'spring', 'coupling'} < set(said['terms'].split(', '))
         client.close()
         assert process.end() == 0, process.output

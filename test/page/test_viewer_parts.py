@@ -7,6 +7,7 @@ import re
 import socket
 import struct
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +16,9 @@ import pytest
 
 from krang_dynamics_ros import Robot, dynamics_of, load_robot
 from krang_dynamics_ros.core.errors import ArgumentError
+from krang_dynamics_ros.dynamics.terms import SUMMED, terms_of
 from krang_dynamics_ros.page.camera import FIELD, Window, frame_of, framed, to_camera
-from krang_dynamics_ros.page.panel import groups_of, leaves, limits_of, movers
+from krang_dynamics_ros.page.panel import Panel, groups_of, leaves, limits_of, movers
 from krang_dynamics_ros.page.pulls import Pulls
 from krang_dynamics_ros.page.snapshot import (
     LEVEL_COLORS,
@@ -29,6 +31,7 @@ from krang_dynamics_ros.page.snapshot import (
     not_drawn,
 )
 from krang_dynamics_ros.page.torques import ALWAYS, BEYOND, OBSERVED, USUAL, search_field, table
+from krang_dynamics_ros.robot.drive import Spring
 from krang_dynamics_ros.robot.hands import finger_joints
 from krang_dynamics_ros.robot.mesh_files import MAX_MESH_BYTES, MeshFiles, read_mesh
 from krang_dynamics_ros.robot.robot import Limits
@@ -286,6 +289,22 @@ def test_unusual_terms_have_a_column_only_while_they_are_in_the_total() -> None:
     unusual = next(term for term in ALWAYS if term not in USUAL)
     assert re.findall(r'data-term="(\w+)"', table(['j'], limits, heard, {}, terms=()))[2:] == list(USUAL)
     assert f'data-term="{unusual}"' in table(['j'], limits, heard, {}, terms=(unusual,))
+
+
+def test_only_terms_that_the_robot_has_can_be_ticked(server: Any) -> None:
+    robot = load_robot('arm_2r')
+    sprung = replace(robot, joints=tuple(replace(joint, spring=Spring(3.0, -2.0)) for joint in robot.joints))
+    panel = Panel(server.gui, lambda _: None)
+
+    def boxes(robot: Robot, *terms: str) -> list[str]:
+        panel.show(Snapshot(terms=terms, robot_terms=terms_of(robot)))
+        return [term for term, box in panel._terms.items() if box.visible]
+
+    common = [term for term in SUMMED if term not in ('spring', 'coupling')]
+    assert [term for term, box in panel._terms.items() if box.visible] == common  # before anything is known
+    assert boxes(sprung) == [term for term in SUMMED if term != 'coupling']
+    assert boxes(robot) == common
+    assert 'coupling' in boxes(robot, 'gravity', 'coupling'), 'to untick it'
 
 
 def test_the_row_of_a_link_that_was_clicked_on_is_marked() -> None:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 from ...core.errors import MAX_LISTED
 from ...core.spatial import Array
+from ...dynamics.terms import terms_of
 from ...live.base import BaseInput
 from ...live.engine import Engine
 from ...live.wrenches import WrenchInput
@@ -155,7 +156,7 @@ class DynamicsHealth:
         why = '; '.join(f'{term} is {fault}' for term, fault in faults.items())
         level, message = (ERROR, f'no {", ".join(missing)}: {why}') if faults else (OK, 'finite')
         faults.clear()
-        return Status('torques', level, message)
+        return Status('torques', level, message, {'terms': ', '.join(terms_of(self._engine.model.robot))})
 
     def _computation(self, elapsed: float) -> Status:
         count = max(1, self._computed)

@@ -77,7 +77,7 @@ class PolledTopic:
 
 MAX_STATUSES = 200  # of a message: a node of ours has twenty
 MAX_CHARS = 2000  # characters of a status
-KEPT = (('simulation', 'mode'), ('effort commands', 'stage'))  # values of a status that the page uses
+KEPT = (('simulation', 'mode'), ('effort commands', 'stage'), ('torques', 'terms'))  # values that the page uses
 SILENT = 3.0  # s without diagnostics (period: 1 s)
 
 
