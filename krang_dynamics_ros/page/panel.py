@@ -190,7 +190,11 @@ KEYS = {'Reset': 'R', 'Pause': 'P', 'Resume': 'G'}
 
 
 class Panel:
-    """The controls of the simulator and of the dynamics node; disabled if the node is missing."""
+    """The controls of the simulator and of the dynamics node; disabled if the node is missing.
+
+    Inputs are read by coroutines, which viser runs as soon as they arrive. Other callbacks wait for a thread; meanwhile
+    `show` could put the value of the node back.
+    """
 
     def __init__(self, gui: viser.GuiApi, ask: Ask) -> None:
         self._ask = ask
@@ -240,7 +244,7 @@ class Panel:
         self._touched = time.monotonic()
         return True
 
-    def _on_terms(self, event: Any) -> None:
+    async def _on_terms(self, event: Any) -> None:
         if self._by_user(event):
             chosen = [term for term, box in self._terms.items() if box.value]
             self._ask(lambda controls: controls.choose_terms(chosen))
@@ -252,8 +256,8 @@ class Panel:
 
         return asked
 
-    def _on_slider(self, joint: str) -> Callable[[Any], None]:
-        def moved(event: Any) -> None:
+    def _on_slider(self, joint: str) -> Callable[[Any], Any]:
+        async def moved(event: Any) -> None:
             if self._by_user(event):
                 position, self.posed = float(event.target.value), True
                 self._ask(lambda controls: controls.pose(joint, position))

@@ -94,7 +94,7 @@ OBSERVE = Step(
 )
 FALL = Step(
     'Switch gravity off',
-    'Untick <b>gravity</b>. To go on, tick it again, and press <b>Reset</b>.',
+    'Press <b>Reset</b>, then untick <b>gravity</b>. To go on, tick it again, and press <b>Reset</b> once more.',
     'The robot falls, also through the floor: these equations know of none.',
     lambda moment: moment.now.terms is not None and 'gravity' not in moment.now.terms,
     with_terms=frozenset(),

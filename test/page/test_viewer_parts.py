@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import re
 import socket
 import struct
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -305,6 +308,42 @@ def test_only_terms_that_the_robot_has_can_be_ticked(server: Any) -> None:
     assert boxes(sprung) == [term for term in SUMMED if term != 'coupling']
     assert boxes(robot) == common
     assert 'coupling' in boxes(robot, 'gravity', 'coupling'), 'to untick it'
+
+
+class LateThreads:
+    """The pool of a busy machine: it does something else first."""
+
+    def __init__(self, first: Callable[[], None]) -> None:
+        self._first = first
+
+    def submit(self, callback: Callable[..., Any], *arguments: Any) -> Future[Any]:
+        self._first()
+        done = Future[Any]()
+        done.set_result(callback(*arguments))
+        return done
+
+
+def test_an_input_is_not_lost_where_the_page_writes_before_a_thread_is_free(
+    server: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    messages = pytest.importorskip('viser._messages')
+    asked: list[Callable[[Any], None]] = []
+    panel = Panel(server.gui, asked.append)
+    panel.add_sliders(server.gui, {'joints': ['j']}, {'j': Limits(-1.0, 1.0)})
+    now = Snapshot(LatestMessages(q=np.zeros(1)), terms=['gravity'], simulated=True)
+    panel.show(now)
+    monkeypatch.setattr(server.gui, '_thread_executor', LateThreads(lambda: panel.show(now)))
+    monkeypatch.setattr(server.gui, '_resolve_client', lambda _: SimpleNamespace(client_id=0))
+    done: dict[str, Any] = {}
+    controls = SimpleNamespace(
+        choose_terms=lambda terms: done.update(terms=terms),
+        pose=lambda joint, position: done.update({joint: position}),
+    )
+    for control, value in ((panel._terms['wrench'], True), (panel._sliders['j'], 0.5)):
+        panel._touched = 0.0
+        asyncio.run(server.gui._handle_gui_updates(0, messages.GuiUpdateMessage(control._impl.uuid, {'value': value})))
+        asked.pop()(controls)
+    assert done == {'terms': ['gravity', 'wrench'], 'j': 0.5}
 
 
 def test_the_row_of_a_link_that_was_clicked_on_is_marked() -> None:
