@@ -26,7 +26,7 @@ TRIPPED = (220, 38, 38)  # colour of the links of a joint that a fault names
 STICK = (0.3, 0.4, 0.6, 1.0)  # of links without a shape
 FLOOR, CELLS, SECTIONS = (128, 134, 142), (150, 156, 164), (130, 136, 145)  # visible in light and dark mode
 AXES = np.array([0.08, 0.003, 0.004])  # length, radius, radius of the origin, of the robot's size
-HANGING = 0.8  # how far an arm hangs down, of its length from joint to joint
+HANGING, AHEAD = 0.8, 0.2  # how far an arm hangs down, and in front of its joint, of its length from joint to joint
 CORNERS = np.array(list(itertools.product((False, True), repeat=3)))
 
 
@@ -189,7 +189,10 @@ class Figure:
         return np.concatenate(corners)
 
     def hanging(self, links: Sequence[str], up: Array) -> Array:
-        """Return the points (m, 3) to which links fall if nothing holds them: below the first joint that is theirs."""
+        """Return the points (m, 3) to which links fall if nothing holds them.
+
+        They are below the first joint that is theirs, and in front of that: stops keep an arm from hanging straight.
+        """
         chains = {
             link: [j.child for j in self._robot.chain(link) if j.moves and j.kind != 'prismatic'] for link in links
         }
@@ -199,7 +202,8 @@ class Figure:
             if own := [child for child in chain if child not in others]:
                 places = [self.pose_of(child)[1] for child in (*own, link)]
                 length = sum(float(np.linalg.norm(b - a)) for a, b in itertools.pairwise(places))
-                points.append((places[0] - HANGING * length * up)[None])
+                below = places[0] - HANGING * length * up
+                points.append(np.array([below, below + AHEAD * length * _level(places[-1] - places[0], up)]))
         return np.concatenate(points)
 
     def depth(self, link: str, together: Collection[str]) -> float:
@@ -219,6 +223,13 @@ class Figure:
     def size(self) -> float:
         """Diagonal of the robot (m), as drawn now."""
         return max(0.1, float(np.linalg.norm(np.ptp(self.points, axis=0))))
+
+
+def _level(vector: Array, up: Array) -> Array:
+    """Return the horizontal unit vector (3) of a vector; zero if that is vertical."""
+    flat = vector - (vector @ up) * up
+    size = float(np.linalg.norm(flat))
+    return flat / size if size > 1e-6 else np.zeros(3)
 
 
 def _corners(shape: Shape, low: Array, high: Array) -> Array:

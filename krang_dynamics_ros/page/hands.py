@@ -72,8 +72,8 @@ class Hand:
         self._dynamics, self._pulls, self._gripped = dynamics, pulls, gripped
         self._radius = radius
         self._grip: Array = np.zeros(3)  # from the pointer to the centre of the ball
-        self._ball = scene.add_icosphere(
-            f'/hands/{name}', radius=self._radius, color=IDLE, opacity=0.85, cast_shadow=False
+        self._ball = scene.add_icosphere(  # opaque: behind viser's floor, a translucent ball vanishes
+            f'/hands/{name}', radius=self._radius, color=IDLE, cast_shadow=False
         )
         self._thick = self._radius / RADIUS
         self._read = ForceArrow(scene, f'/wrenches/{name}', WRENCH, self._thick)

@@ -458,8 +458,10 @@ def test_a_hanging_arm_is_below_the_first_joint_that_is_its_own(server: Any) -> 
     )
     drawn = figure.Figure(server.scene, robot, dynamics_of(robot), MeshFiles(), up)
     length = 2 * np.hypot(0.1, 0.2)  # of two links beyond the shoulder, which is on the trunk
-    np.testing.assert_allclose(drawn.hanging(['l2', 'r2'], up), [[0.2, 0, 0.4 - 0.8 * length]] * 2, atol=1e-6)
-    np.testing.assert_allclose(drawn.hanging(['l2'], up), [[0.1, 0, 0.2 - 0.8 * 1.5 * length]], atol=1e-6)
+    below = [[0.2 + ahead * length, 0, 0.4 - 0.8 * length] for ahead in (0, 0.2)]
+    np.testing.assert_allclose(drawn.hanging(['l2', 'r2'], up), below * 2, atol=1e-6)
+    below = [[0.1 + ahead * 1.5 * length, 0, 0.2 - 0.8 * 1.5 * length] for ahead in (0, 0.2)]
+    np.testing.assert_allclose(drawn.hanging(['l2'], up), below, atol=1e-6)
     assert drawn.hanging(['base'], up).shape == (0, 3)
 
 
