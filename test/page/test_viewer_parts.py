@@ -20,6 +20,7 @@ import pytest
 from krang_dynamics_ros import Robot, dynamics_of, load_robot
 from krang_dynamics_ros.core.errors import ArgumentError
 from krang_dynamics_ros.dynamics.terms import SUMMED, terms_of
+from krang_dynamics_ros.effects.spring import Spring
 from krang_dynamics_ros.page.camera import FIELD, Window, frame_of, framed, to_camera
 from krang_dynamics_ros.page.panel import Panel, groups_of, leaves, limits_of, movers
 from krang_dynamics_ros.page.pulls import Pulls
@@ -34,7 +35,6 @@ from krang_dynamics_ros.page.snapshot import (
     not_drawn,
 )
 from krang_dynamics_ros.page.torques import ALWAYS, BEYOND, OBSERVED, USUAL, search_field, table
-from krang_dynamics_ros.robot.drive import Spring
 from krang_dynamics_ros.robot.hands import finger_joints
 from krang_dynamics_ros.robot.mesh_files import MAX_MESH_BYTES, MeshFiles, read_mesh
 from krang_dynamics_ros.robot.robot import Limits
@@ -296,7 +296,7 @@ def test_unusual_terms_have_a_column_only_while_they_are_in_the_total() -> None:
 
 def test_only_terms_that_the_robot_has_can_be_ticked(server: Any) -> None:
     robot = load_robot('arm_2r')
-    sprung = replace(robot, joints=tuple(replace(joint, spring=Spring(3.0, -2.0)) for joint in robot.joints))
+    sprung = replace(robot, joints=tuple(replace(joint, other_effects=(Spring(3.0, -2.0),)) for joint in robot.joints))
     panel = Panel(server.gui, lambda _: None)
 
     def boxes(robot: Robot, *terms: str) -> list[str]:
