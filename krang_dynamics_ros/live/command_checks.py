@@ -1,6 +1,7 @@
 """Checks before commands are enabled and while they are sent: small functions, and their rules as data.
 
 A check returns a message if it fails, and '' if it passes. Vectors (k) are in the order of the names given with them.
+`command_supervisor.py` calls them while commands are sent (`_fault`, `_drive_fault`), `start_checks.py` before.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from ..core.spatial import Array
 from ..dynamics.factory import Model
 from .state_checks import Check
 
-MIN_SIGNED_SHARE = 0.1  # of a joint's limit: friction alone can turn the sign of a smaller effort
+MIN_SIGNED_SHARE = 0.1  # of a joint's limit: friction alone can invert the sign of a smaller effort
 EFFORT_TOLERANCE = 0.25  # of a joint's limit: maximum difference of measured effort and total, friction included
 UNMEASURED_SHARE = 0.02  # of a joint's limit: all efforts below this: not measured, or brakes hold the joints
 FOLLOW_TOLERANCE = 0.5  # of the command: a measured effort within this difference follows it
@@ -117,9 +118,9 @@ def unmeasured(measured: Array, limits: Array) -> bool:
 def implausible_effort(names: Sequence[str], measured: Array, total: Array, limits: Array) -> str:
     """Return a message if a measured effort (k; NaN: unknown) disagrees with the total (k), or ''."""
     for name, effort, torque, limit in zip(names, measured, total, limits, strict=True):
-        turned = effort * torque < 0 and min(abs(effort), abs(torque)) > MIN_SIGNED_SHARE * limit
-        if turned or abs(effort - torque) > EFFORT_TOLERANCE * limit:
-            fault = 'the other sign' if turned else f'more than {EFFORT_TOLERANCE:.0%} of its limit {limit:g} away'
+        inverted = effort * torque < 0 and min(abs(effort), abs(torque)) > MIN_SIGNED_SHARE * limit
+        if inverted or abs(effort - torque) > EFFORT_TOLERANCE * limit:
+            fault = 'the opposite sign' if inverted else f'more than {EFFORT_TOLERANCE:.0%} of its limit {limit:g} away'
             return (
                 f'{name} has a measured effort of {effort:.4g} and a total of {torque:.4g}: {fault}. '
                 f'Check sign, unit (joints.{name}.effort_scale) and effort_source; or set command_start: zero'
@@ -153,11 +154,11 @@ def moved_by_start(names: Sequence[str], moved: Array, command: Array, travel: A
 
 
 def too_fast(names: Sequence[str], velocity: Array, limits: Array) -> str:
-    """Say which joint is faster (k; rad/s, m/s; NaN: unknown) than its limit (k; 0: none)."""
+    """Return a message if a joint is faster (k; rad/s, m/s; NaN: unknown) than its limit (k; 0: none), or ''."""
     for name, speed, limit in zip(names, np.abs(velocity), limits, strict=True):
         if limit > 0 and not speed <= limit:
-            what = f'moves at {speed:.3g}' if np.isfinite(speed) else 'has no velocity'
-            return f'{name} {what}, must be at most {limit:g} (command_velocity_limits)'
+            fault = f'moves at {speed:.3g}' if np.isfinite(speed) else 'has no velocity'
+            return f'{name} {fault}, must be at most {limit:g} (command_velocity_limits)'
     return ''
 
 

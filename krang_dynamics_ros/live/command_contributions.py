@@ -94,7 +94,7 @@ class CommandContributions:
             torque = self._firmware.torque(state.q, state.dq)
             self.firmware_known = torque is not None and bool(np.isfinite(torque @ torque))
             if torque is not None and self.firmware_known:
-                self._commands.robot = torque[self._joints.order]
+                self._commands.firmware_torque = torque[self._joints.order]
 
     def fault(self, state: State | None, at: float) -> str:
         """Return a message if a torque is not known, or ''; `state` arrived at `at`.

@@ -40,7 +40,9 @@ class CommandStatus(NamedTuple):
 
 
 class CommandSupervisor:
-    """The state machine of the commands with its checks. Parameter `command_enabled` mirrors it, and can end it.
+    """The state machine of the commands with its checks.
+
+    The parameter `command_enabled` shows whether commands are enabled; set to false, it disables them.
 
     All is in N m (N), except what is sent: that is times `joints.<joint>.command_scale`.
     `clock` is steady (s). `arrivals` (s) is the clock of the arrival times of joint states, for example simulated time.
@@ -67,15 +69,17 @@ class CommandSupervisor:
         self.hold = HoldSwitch(bool(settings['guiding.hold_required']))
         self._released = ''  # why the switch has ended commands
         guiding.loop.delay = self._age
-        self.ignored_file_value = bool(settings['command_enabled'])
+        self.enabled_in_file = bool(settings['command_enabled'])  # a file or an option sets it: ignored
         self._no_test = [0.0] * len(settings['command_test'])
         settings.update({'command_enabled': False, 'command_test': self._no_test})
         self.watch = ControllerWatch(settings['command_controller'])
         self._others: Sequence[str] = ()
         self._latest: Torques | None = None
-        self._at = self._arrived = -np.inf  # arrival of its state, by both clocks
+        self._at = -np.inf  # arrival of its state by `clock`, s
+        self._arrived = -np.inf  # the same by `arrivals`
         self._start: Array | None = None  # positions (n) when commands began to rise from zero
-        self._ever = self._enabled = False  # enabled at least once; last value of the parameter
+        self._ever_enabled = False
+        self._enabled = False  # the parameter before the present change
         dynamics, commands = model.dynamics, self.commands
         self.contributions = CommandContributions(settings, dynamics, self.joints, commands, guiding, firmware)
         self.start_checks = StartChecks(settings, dynamics, inputs, self.joints, commands, self.hold, firmware)
@@ -87,9 +91,9 @@ class CommandSupervisor:
     def _check(self, values: Mapping[str, Any]) -> None:
         parameters.check(values, self.joints.effort[self.joints.order])
         parameters.command_scales(values, self.commands.joint_names)
-        if values['command_enabled'] and not self._settings['command_enabled'] and not self.commands.live:
+        if values['command_enabled'] and not self._settings['command_enabled'] and not self.commands.enabled:
             raise ArgumentError(f'command_enabled: True, can only be set to false; the service {ENABLE} enables')
-        if any(values['command_test']) and not self.commands.live:
+        if any(values['command_test']) and not self.commands.enabled:
             raise ArgumentError(f'command_test: {values["command_test"]}, must be zero until commands are enabled')
         fixed = (name for name in values if parameters.is_fixed_while_on(name) or is_of_firmware(name))
         changed = [name for name in fixed if values[name] != self._settings[name]]
@@ -137,13 +141,13 @@ class CommandSupervisor:
         return self._sent(self.commands.update(now, *contributions))
 
     def _age(self, state: State) -> float:
-        """Return the age of a state, s: by its stamp, or by its delay over the smallest one if the clocks differ."""
+        """Return the age of a state, s: by its stamp; by the excess of its delay over the smallest if clocks differ."""
         states, timeout = self._inputs.states, self._settings['state_timeout']
         behind = self.stamps() - state.stamp * 1e-9
         if not 0 <= behind <= timeout:
             behind = max((delay.excess for delay in states.delays()), default=0) * 1e-9
-        held = self.arrivals() - states.oldest_arrival * 1e-9  # joints in parts: age of the oldest one
-        held = held if held <= timeout else 0.0  # a recording
+        held = self.arrivals() - states.oldest_arrival * 1e-9  # of the oldest joint
+        held = held if held <= timeout else 0.0  # longer: the times are those of a recording
         low_pass = 1 / (2 * np.pi * states.velocity_cutoff) if states.velocity_cutoff else 0.0
         return float(min(max(behind, 0.0) + max(held, 0.0), timeout) + low_pass)
 
@@ -156,7 +160,7 @@ class CommandSupervisor:
         return self._sent(self.commands.tick(now))
 
     def _sent(self, command: Array | None) -> Array | None:
-        self._mirror()
+        self._apply_stage()
         return None if command is None else command * self._scale
 
     @property
@@ -165,16 +169,16 @@ class CommandSupervisor:
         return self.commands.unguided * self._scale, self.commands.all_rates * np.abs(self._scale)
 
     def on_sender_fell(self, why: str, sent: Array) -> None:
-        """Take in that the process that sends falls by itself, and has come to `sent` (k; the controller's units)."""
+        """The sender process takes commands to zero on its own, and has reached `sent` (k; the controller's units)."""
         self.commands.sender_took_over(why, sent / self._scale)
 
-    def _mirror(self) -> None:
-        """Set `command_enabled` to whether commands are sent and not falling."""
+    def _apply_stage(self) -> None:
+        """Update what depends on the stage: checks, guiding, and the parameters `command_enabled`, `command_test`."""
         self._inputs.checks.watching = not self.commands.idle
         self._guiding.follow_stage(not self.commands.idle)
-        if self._settings['command_enabled'] != self.commands.live:
-            self._settings.update({'command_enabled': self.commands.live})
-        if not self.commands.live and any(self._settings['command_test']):
+        if self._settings['command_enabled'] != self.commands.enabled:
+            self._settings.update({'command_enabled': self.commands.enabled})
+        if not self.commands.enabled and any(self._settings['command_test']):
             self._settings.update({'command_test': self._no_test})
 
     # Faults --------------------------------------------------------------------------------------------------------
@@ -182,15 +186,15 @@ class CommandSupervisor:
     def fail(self, why: str) -> None:
         """End the commands by a fault."""
         self.commands.fail(self.clock(), why)
-        self._mirror()
+        self._apply_stage()
 
     def _watch(self, now: float, new_state: bool = False) -> None:
         if self.commands.stage is Stage.FAULT:
             return
-        if self.commands.live and (released := self.hold.fault(now)):
+        if self.commands.enabled and (released := self.hold.fault(now)):
             self._release(released)
         why = self._fault(now)
-        if new_state and not why:  # an older state cannot show the effect of later commands
+        if new_state and not why:  # only a new state can show the effect of the last command
             why = self._drive_fault(now)
         if why:
             self.commands.fail(now, why)
@@ -240,14 +244,14 @@ class CommandSupervisor:
         state, commands = self._latest.state, self.commands
         if commands.stage is Stage.RISING and self._start is not None:
             names = self.commands.joint_names
-            moved = self.joints.moved(state.q, self._start)  # a stop may push a joint away
-            why = checks.moved_by_start(names, moved, commands.unguided, self._travel)
+            moved = self.joints.moved(state.q, self._start)
+            why = checks.moved_by_start(names, moved, commands.unguided, self._travel)  # a stop may push a joint away
             if why:
                 return why
         effort = self._measured(state)
         if effort is None:
             return ''
-        return self._obedience.fault(effort[self.joints.order], commands.sent + commands.robot, now)
+        return self._obedience.fault(effort[self.joints.order], commands.sent + commands.firmware_torque, now)
 
     @property
     def _travel(self) -> Array:
@@ -258,7 +262,7 @@ class CommandSupervisor:
 
     def enable(self) -> str:
         """Enable commands; return the notes for the person, or raise `ArgumentError` with the reason of the refusal."""
-        if self.commands.live:
+        if self.commands.enabled:
             return 'enabled already'
         now, commands, start = self.clock(), self.commands, self.start_checks
         again = commands.stage is Stage.FALLING
@@ -272,17 +276,17 @@ class CommandSupervisor:
         from_zero = self._start is not None if again else measured is None
         self._start = torques.state.q.copy() if from_zero else None
         self._obedience = checks.Obedience(commands.joint_names, start.reference)
-        self._ever, self._released = True, ''
+        self._ever_enabled, self._released = True, ''
         self.watch.bind(endpoint)
-        self._mirror()
+        self._apply_stage()
         notes = [note, self.watch.joints_note(endpoint), start.gravity_note(torques)]
         return '; '.join(filter(None, [f'enabled for {endpoint.node}', *notes]))
 
     def disable(self) -> str:
-        """Let commands fall on request of a person."""
+        """Start to take commands to zero; return the answer of the service."""
         self.commands.disable(self.clock())
-        self._mirror()
-        return 'disabled'
+        self._apply_stage()
+        return 'disabled' if self.commands.idle else 'disabled: commands ramp down to zero'
 
     def _known_torques(self, now: float) -> Torques:
         latest = self._latest
@@ -308,15 +312,15 @@ class CommandSupervisor:
                 self.commands.controller_back(now, f'{change.why} and still applies its last command; enable again')
             else:
                 self.commands.fail(now, change.why)
-            self._mirror()
+            self._apply_stage()
 
     def on_hold(self, pressed: bool) -> None:
-        """Update whether a person holds the switch: its release disables commands, a press enables nothing."""
+        """Update whether the switch is held: its release disables commands, a press enables nothing."""
         now = self.clock()
         self.hold.on_message(pressed, now)
-        if self.commands.live and (released := self.hold.fault(now)):
+        if self.commands.enabled and (released := self.hold.fault(now)):
             self._release(released)
-            self._mirror()
+            self._apply_stage()
 
     def _release(self, why: str) -> None:
         self._released = why
@@ -338,7 +342,7 @@ class CommandSupervisor:
     def on_reset(self) -> None:
         """Forget the latest state, after time went back or the positions jumped; fail."""
         self._latest, self._at, self._arrived = None, -np.inf, -np.inf
-        self.fail('time went back, or the joint positions jumped: the states before are not comparable')
+        self.fail('time went back, or the joint positions jumped: must be continuous while commands are sent')
 
     # Diagnostics ---------------------------------------------------------------------------------------------------
 
@@ -352,12 +356,12 @@ class CommandSupervisor:
         elif warnings:
             level, message = 'warning', '; '.join(warnings)
         elif commands.idle:
-            message = f'off; {self._why_off()}' if self._ever else f'off; {self._why_off()}{NOTHING_SENT}'
+            message = f'off; {self._why_off()}' if self._ever_enabled else f'off; {self._why_off()}{NOTHING_SENT}'
         bound = self.watch.bound
         values = {
             'stage': commands.stage.value,
             'controller': bound.node if bound and not commands.idle else '',
-            'share of the total': f'{commands.share:.2f}',
+            'ramp fraction': f'{commands.ramp_fraction:.2f}',
             'remainder (N m)': ', '.join(f'{x:.3g}' for x in commands.remainder(now)),
             'limited by effort or rate': '; '.join(warnings),
             'ended by a fault': commands.fault,

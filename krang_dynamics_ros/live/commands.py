@@ -1,14 +1,15 @@
 """State machine of the effort commands, without ROS. docs/commands.md has its table and the reasons.
 
-An effort controller applies the last command until it receives another. So only a person enables commands, commands
-follow the pose at all times, and they always end at zero.
+An effort controller applies the last command until it receives another. So commands are enabled only by an explicit
+service call, never by a file or a parameter; they follow the pose at all times, and they always end at zero.
 
-    u = rate_limit( f * clip( clip_urdf( total(state) + r ) - robot(state) ) + w * guiding(state) )
+    unguided = rate_limit( f * clip( clip_urdf( total + r ) - robot ), rates )
+    u = rate_limit( clip( clip_urdf( unguided + w * guiding + robot ) - robot ), all_rates )
 
-`f` rises from 0 to 1 over the ramp, and falls back. `r`, the remainder, compensates jumps of the total that are not
-caused by the pose; it fades over the ramp. `robot` is the torque that the arm's own firmware adds to each command.
-`guiding` is damping, stops, and friction and coupling given back. A frozen damper is no damper: these torques never
-enter `r`, and fade by a weight `w` of their own. A fault ends them at once, and so does a late state.
+`f`, the ramp fraction, rises from 0 to 1 over the ramp, and falls back. `r`, the remainder, compensates jumps of the
+total that are not caused by the pose; it fades over the ramp. `robot` is the torque that the arm's own firmware adds to
+each command. `guiding` is damping, stops, and the compensation of friction and coupling. A frozen damper is no damper:
+guiding torques never enter `r`, and fade by a weight `w` of their own. A fault or a late state ends them at once.
 """
 
 from __future__ import annotations
@@ -22,22 +23,22 @@ from ..core.errors import ArgumentError
 from ..core.spatial import Array
 from .fall import MAX_STEP, ZERO_SECONDS, Fall, fall_seconds, rate_seconds
 
-LONGEST_FOLLOWED_FALL = 2.0  # s, at shutdown: the slowest allowed rates reach zero within this time
+MAX_SHUTDOWN_FALL = 2.0  # s: duration of a fall at shutdown; the slowest allowed rates reach zero within it
 Contributions = Mapping[str, Array]
 NONE: Contributions = {}
 
 
 class Stage(Enum):
-    """Stage of the commands."""
+    """Stage of the commands. They fall when they go to zero, over the ramp and within the rate limits."""
 
     OFF = 'off'
     RISING = 'rising'
     ON = 'on'
-    FALLING = 'falling'  # after a request: commands still follow the pose
-    FAULT = 'falling by a fault'  # from the last command sent: the pose is not trusted
+    FALLING = 'falling'  # disabled: commands still follow the pose
+    FAULT = 'falling by a fault'  # the last command is scaled to zero: the pose is not trusted
 
 
-LIVE = (Stage.RISING, Stage.ON)
+ENABLED = (Stage.RISING, Stage.ON)
 
 
 class Remainder:
@@ -56,11 +57,11 @@ class Remainder:
         """Return the sum of all faded jumps (k)."""
         if not len(self._since):
             return np.zeros(self._added.shape[1])
-        share = 1 - (now - self._since) / self._ramp if self._ramp > 0 else np.zeros(len(self._since))
-        if not (share > 0).all():
-            keep = share > 0
-            self._added, self._since, share = self._added[keep], self._since[keep], share[keep]
-        return np.asarray(np.minimum(share, 1.0) @ self._added)
+        left = 1 - (now - self._since) / self._ramp if self._ramp > 0 else np.zeros(len(self._since))
+        if not (left > 0).all():
+            keep = left > 0
+            self._added, self._since, left = self._added[keep], self._since[keep], left[keep]
+        return np.asarray(np.minimum(left, 1.0) @ self._added)
 
 
 class Commands:
@@ -74,38 +75,38 @@ class Commands:
         self.joint_names = tuple(joint_names)
         self.limits: Array = np.zeros(len(self.joint_names))
         self.rates: Array = np.zeros(len(self.joint_names))
-        self.guiding_rates: Array = self.rates  # of commands with guiding torques, which may change faster
+        self.guiding_rates: Array = self.rates  # rate limits of commands with guiding torques, N m/s (N/s)
         self.guiding_hold = np.inf  # s, maximum age of a state whose guiding torques are sent
-        self.sum_limits: Array = np.full(len(self.joint_names), np.inf)  # of command plus firmware, from the URDF
-        self.robot: Array = np.zeros(len(self.joint_names))  # torque that the firmware adds at the latest state
+        self.sum_limits: Array = np.full(len(self.joint_names), np.inf)  # of command + firmware torque, by the URDF
+        self.firmware_torque: Array = np.zeros(len(self.joint_names))  # that it adds at the latest state, N m (N)
         self.ramp = 1.0
         self.stage = Stage.OFF
         self.fault = ''  # reason of the last fault, until commands are enabled again
         self.closing = False  # the node shuts down or restarts with another robot: enabling is refused
         self.cut: dict[str, float] = {}  # requested effort of each joint cut by a limit, since `forget_cuts`
         self.slowed: dict[str, str] = {}  # joints slowed by a rate limit since then, with the cause
-        self.share = 0.0  # f
+        self.ramp_fraction = 0.0  # f
         self._known: dict[str, Array] = {}  # contributions at the latest state
         self._changed: dict[str, Array] = {}  # their changes from the state before
         self._remainder = Remainder(len(self.joint_names), self.ramp)
         self._guiding: dict[str, Array] = {}  # at the latest state
         self._weights: dict[str, float] = {}  # w of each
-        self._fading: frozenset[str] = frozenset()  # those that the total has no more
+        self._fading: frozenset[str] = frozenset()  # guiding torques that were removed from the total
         self._state_at = -np.inf
         self.sent: Array = np.zeros(len(self.joint_names))
         self.unguided: Array = self.sent  # the same without guiding torques
         self._last = self._risen_at = 0.0
         self._fall_ramp = 1.0  # s, duration of f from 1 to 0
         self._zero_at = np.inf
-        self._fall: Fall | None = None  # None during a fault: another process reduces the commands
-        self._left_with: tuple[Array, Array] | None = None  # last command of a controller that left; the same unguided
+        self._fall: Fall | None = None  # in stage FAULT; None then: the sender process takes commands to zero
+        self._still_applied: tuple[Array, Array] | None = None  # `sent` and `unguided` when the controller left
 
     # State ---------------------------------------------------------------------------------------------------------
 
     @property
-    def live(self) -> bool:
+    def enabled(self) -> bool:
         """Whether commands are sent and not falling."""
-        return self.stage in LIVE
+        return self.stage in ENABLED
 
     @property
     def idle(self) -> bool:
@@ -125,7 +126,7 @@ class Commands:
         """Return the time that commands need to reach zero after a fault now, s."""
         if self._fall is not None:
             return self._fall.left(now)
-        return fall_seconds(self.unguided, self.share, self.ramp, self.rates)
+        return fall_seconds(self.unguided, self.ramp_fraction, self.ramp, self.rates)
 
     @property
     def rate_seconds(self) -> float:
@@ -135,15 +136,15 @@ class Commands:
     # Events --------------------------------------------------------------------------------------------------------
 
     def enable(self, now: float, total: Contributions, measured: Array | None = None) -> None:
-        """Start to rise from the measured efforts (k), or from zero if they are not known (None).
+        """Start to rise: from the measured efforts (k), from zero if they are not known (None).
 
-        Commands that fall after `disable` rise again from their present value.
+        After `disable`, commands that have not reached zero rise from their present value instead.
         """
         if self.closing:
             raise ArgumentError('the node shuts down or restarts with another robot; enable afterwards')
         if self.stage is Stage.FAULT:
             raise ArgumentError(f'commands fall by a fault: {self.fault}; enable them when they are off')
-        if self.live:
+        if self.enabled:
             return
         if self.stage is Stage.OFF:
             self._begin(now, total, measured)
@@ -152,73 +153,79 @@ class Commands:
     def _begin(self, now: float, total: Contributions, measured: Array | None) -> None:
         self._known, self._changed, self._guiding, self._weights = dict(total), {}, {}, {}
         self._remainder = Remainder(len(self.joint_names), self.ramp)
-        self.share, self._last, self._left_with, self._risen_at = 0.0, now, None, now
+        self.ramp_fraction, self._last, self._still_applied, self._risen_at = 0.0, now, None, now
         self.sent = self.unguided = np.zeros(len(self.joint_names))
         if measured is not None:
-            self.share = 1.0
-            self.sent = self.unguided = np.clip(measured - self.robot, -self.limits, self.limits)
+            self.ramp_fraction = 1.0
+            self.sent = self.unguided = np.clip(measured - self.firmware_torque, -self.limits, self.limits)
             self._remainder.add(measured - self._sum, now)
             self._risen_at = now + self.ramp
 
     def disable(self, now: float) -> None:
         """Start to fall on request: commands still follow the pose."""
-        if self.live:
+        if self.enabled:
             self._fall_on_request(now, self.ramp)
 
     def end(self, now: float) -> None:
         """Start to fall, fast enough for a shutdown, and refuse to be enabled again."""
         self.closing = True
-        if self.live:
+        if self.enabled:
             self._fall_on_request(now, self.ramp)
-        if self.stage is Stage.FALLING and self.share > 0:
-            self._fall_ramp = min(self._fall_ramp, LONGEST_FOLLOWED_FALL / self.share)
+        if self.stage is Stage.FALLING and self.ramp_fraction > 0:
+            self._fall_ramp = min(self._fall_ramp, MAX_SHUTDOWN_FALL / self.ramp_fraction)
 
     def _fall_on_request(self, now: float, seconds: float) -> None:
         self.stage, self._fall_ramp, self._zero_at = Stage.FALLING, seconds, np.inf
 
     def fail(self, now: float, why: str) -> None:
         """Start to fall by a fault: scale the last command sent down to zero. The first reason is kept."""
-        if self.stage in (*LIVE, Stage.FALLING):
+        if self.stage in (*ENABLED, Stage.FALLING):
             self._fail_from(self.sent, self.unguided, now, why)
 
     def _fail_from(self, sent: Array, unguided: Array, now: float, why: str) -> None:
-        seconds, least = fall_seconds(unguided, self.share, self.ramp, self.rates), rate_seconds(unguided, self.rates)
+        seconds, least = (
+            fall_seconds(unguided, self.ramp_fraction, self.ramp, self.rates),
+            rate_seconds(unguided, self.rates),
+        )
         self.stage, self.fault, self.sent, self.unguided = Stage.FAULT, why, sent, unguided
         self._fall = Fall(unguided, seconds, least, now, sent, self.all_rates)
 
     def controller_left(self, why: str) -> None:
-        """Stop at once: the next controller must start with a ramp. See `controller_back` for one that returns."""
+        """The controller left: stop at once, because the next one must start with a ramp."""
         if self.idle:
             return
-        if self.live:
+        if self.enabled:
             self.fault = why
-        self._left_with = self.sent, self.unguided
+        self._still_applied = self.sent, self.unguided
         self._stop()
 
     def controller_back(self, now: float, why: str) -> None:
-        """Reduce the command that a returning controller still applies to zero, unless commands were enabled since."""
-        if self._left_with is not None:
-            held, self._left_with = self._left_with, None
-            self._fail_from(*held, now, why)
+        """The controller that left is back: take the command that it still applies to zero.
+
+        If commands were enabled since, it applies another one, and nothing is done.
+        """
+        if self._still_applied is not None:
+            applied, self._still_applied = self._still_applied, None
+            self._fail_from(*applied, now, why)
 
     def sender_lost(self, why: str) -> None:
-        """Wait for a new sender process: the old one died, and the controller applies its last command."""
+        """The sender process died: wait for a new one; meanwhile the controller applies the last command."""
         if not self.idle:
             self.stage, self.fault, self._fall = Stage.FAULT, self.fault or why, None
 
     def sender_found(self, now: float) -> None:
-        """Fall from the last command sent, through the process that replaces the dead one."""
+        """A new sender process replaces the dead one: fall from the last command sent."""
         if self.stage is Stage.FAULT and self._fall is None:
             self._fail_from(self.sent, self.unguided, now, self.fault)
 
     def sender_took_over(self, why: str, sent: Array) -> None:
-        """Send nothing: the sender process falls to zero on its own, has reached `sent` (k), and then exits."""
+        """The sender process takes commands to zero on its own, and has reached `sent` (k): send nothing."""
         self.sender_lost(why)
         if self.stage is Stage.FAULT:
             self.sent = self.unguided = sent
 
     def sender_ended(self) -> None:
-        """Switch off: the sender process that fell on its own has reached zero, or cannot be reached any more."""
+        """The sender process has taken commands to zero on its own, or cannot be reached any more: switch off."""
         if self.stage is Stage.FAULT and self._fall is None:
             self._stop()
 
@@ -233,11 +240,11 @@ class Commands:
     ) -> Array | None:
         """Store the contributions (k) at a new state; return the command (k) to send now, or None.
 
-        The remainder compensates a contribution that disappears (plus its last value) or appears (minus its first).
-        The weight of a guiding torque rises from 0 over the ramp, and falls if it is named in `fading`. A guiding
-        torque that disappears ends within the rates.
+        So that commands do not jump, the remainder gets the last value of each contribution that disappears, and minus
+        the first value of each that appears. The weight of a guiding torque rises from 0 over the ramp, and falls if
+        `fading` names it. A guiding torque that disappears ends within the rates.
         """
-        if self.stage in (*LIVE, Stage.FALLING):
+        if self.stage in (*ENABLED, Stage.FALLING):
             zero = np.zeros(len(self.joint_names))
             before = self._known
             self._changed = {name: total.get(name, zero) - before.get(name, zero) for name in {*total, *before}}
@@ -251,7 +258,7 @@ class Commands:
         self, now: float, total: Contributions, guiding: Contributions = NONE, fading: Collection[str] = ()
     ) -> None:
         """Store the contributions (k) at the same state after a parameter change; compensate the jump."""
-        if self.stage in (*LIVE, Stage.FALLING):
+        if self.stage in (*ENABLED, Stage.FALLING):
             before = self._sum
             self._known = dict(total)
             self._remainder.add(before - self._sum, now)
@@ -269,9 +276,11 @@ class Commands:
         if self.stage is Stage.FAULT:
             return self._falling(now)
         passed, self._last = now - self._last, now
-        self._move_share(passed, now)
+        self._move_ramp(passed, now)
         total = self._clipped(self._sum + self._remainder.at(now), self.sum_limits)
-        self._send(self.share * self._clipped(total - self.robot, self.limits), min(passed, MAX_STEP), now)
+        self._send(
+            self.ramp_fraction * self._clipped(total - self.firmware_torque, self.limits), min(passed, MAX_STEP), now
+        )
         return self._zeroed(now)
 
     def _falling(self, now: float) -> Array | None:
@@ -283,20 +292,20 @@ class Commands:
             self._stop()
         return sent
 
-    def _move_share(self, passed: float, now: float) -> None:
+    def _move_ramp(self, passed: float, now: float) -> None:
         falls = self.stage is Stage.FALLING
         ramp = self._fall_ramp if falls else self.ramp
         step = (passed / ramp if ramp > 0 else 1.0) * (-1 if falls else 1)
-        self.share = min(max(self.share + step, 0.0), 1.0)
+        self.ramp_fraction = min(max(self.ramp_fraction + step, 0.0), 1.0)
         for name, weight in self._weights.items():
             change = -abs(step) if name in self._fading else step
             self._weights[name] = min(max(weight + change, 0.0), 1.0)
-        if self.stage is Stage.RISING and self.share == 1 and now >= self._risen_at:
+        if self.stage is Stage.RISING and self.ramp_fraction == 1 and now >= self._risen_at:
             self.stage = Stage.ON
 
     def _zeroed(self, now: float) -> Array:
         sent = self.sent
-        if self.stage is Stage.FALLING and not self.share and not sent.any():
+        if self.stage is Stage.FALLING and not self.ramp_fraction and not sent.any():
             self._zero_at = min(self._zero_at, now)
             if now - self._zero_at >= ZERO_SECONDS:
                 self._stop()
@@ -320,8 +329,8 @@ class Commands:
         guiding = np.sum([self._weights[name] * torque for name, torque in self._guiding.items()], axis=0)
         if not guiding.any():
             return self.unguided
-        total = np.clip(self.unguided + guiding + self.robot, -self.sum_limits, self.sum_limits)
-        return np.asarray(np.clip(total - self.robot, -self.limits, self.limits))
+        total = np.clip(self.unguided + guiding + self.firmware_torque, -self.sum_limits, self.sum_limits)
+        return np.asarray(np.clip(total - self.firmware_torque, -self.limits, self.limits))
 
     def _cause(self, k: int) -> str:
         """Return the contribution that changed the command of a joint most at the latest state."""

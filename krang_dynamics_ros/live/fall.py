@@ -27,12 +27,12 @@ def rate_seconds(command: Array, rates: Array) -> float:
     return min(slowest, LONGEST_FALL)
 
 
-def fall_seconds(command: Array, share: float, ramp: float, rates: Array) -> float:
-    """Return the duration of a fall of commands (k) to zero, s: `share` of the ramp, or longer if `rates` need it.
+def fall_seconds(command: Array, ramp_fraction: float, ramp: float, rates: Array) -> float:
+    """Return the duration of a fall of commands (k) to zero, s: the risen part of the ramp, or longer by the rates.
 
-    `share` is 0 to 1; `rates` (k) are in N m/s (N/s).
+    `ramp_fraction` is 0 to 1; `rates` (k) are in N m/s (N/s).
     """
-    return max(min(share * ramp, LONGEST_FALL), rate_seconds(command, rates))
+    return max(min(ramp_fraction * ramp, LONGEST_FALL), rate_seconds(command, rates))
 
 
 class Fall:
@@ -68,7 +68,7 @@ class Fall:
 
     @property
     def unguided(self) -> Array:
-        """The commands (k) without what damping and stops gave."""
+        """The commands (k) without guiding torques."""
         return self._factor * self._command
 
     def left(self, now: float) -> float:

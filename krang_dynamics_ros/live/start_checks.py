@@ -108,7 +108,7 @@ class StartChecks:
         needed = np.sum([*total.values()], axis=0) if total else np.zeros(len(names))
         if why := checks.implausible_effort(names, measured, needed, limits):
             raise ArgumentError(why)
-        return np.where(np.isnan(measured), self._commands.robot, measured), 'from the measured efforts'
+        return np.where(np.isnan(measured), self._commands.firmware_torque, measured), 'from the measured efforts'
 
     def gravity_note(self, torques: Torques) -> str:
         """Return a note on joints where the gravity torque of the firmware differs from ours, or ''."""

@@ -17,7 +17,8 @@ from .timeline import Delay
 class Check(NamedTuple):
     """A check for the documents: its subject, its rule with numbers, and the result where the rule does not hold.
 
-    `result` is one of `refused` (commands cannot be enabled), `fault` (commands end), `warning`, or two of them.
+    `result` is one of `refused` (commands cannot be enabled), `fault` (commands fall by a fault), `falling` (they are
+    disabled) and `warning`, or several of them with their conditions.
     """
 
     name: str

@@ -22,8 +22,8 @@ def effort(name: str, measured: float, total: float) -> str:
     ('measured', 'total', 'trouble'),
     [
         (0.24, 0.0, ''), (0.26, 0.0, 'away'), (0.0, 0.24, ''), (0.0, 0.26, 'away'), (0.9, 0.66, ''), (0.66, 0.9, ''),
-        (0.11, -0.09, ''), (0.09, -0.11, ''), (0.11, -0.11, 'the other sign'), (-0.11, 0.11, 'the other sign'),
-        (0.9, -0.9, 'the other sign'), (0.9, 0.6, 'away'), (0.6, 0.9, 'away'),
+        (0.11, -0.09, ''), (0.09, -0.11, ''), (0.11, -0.11, 'the opposite sign'), (-0.11, 0.11, 'the opposite sign'),
+        (0.9, -0.9, 'the opposite sign'), (0.9, 0.6, 'away'), (0.6, 0.9, 'away'),
     ],
 )  # fmt: skip
 @pytest.mark.parametrize('name', NAMES)

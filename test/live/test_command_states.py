@@ -144,7 +144,7 @@ def test_rising_from_zero_follows_the_pose_by_its_share() -> None:
     life = Life().enable()
     for _ in range(100):
         life.total = {'gravity': GRAVITY * (1 + 0.3 * np.sin(life.now))}
-        before = life.commands.share
+        before = life.commands.ramp_fraction
         life.run(DT)
         np.testing.assert_allclose(life.sent[-1], (before + DT) * life.total['gravity'], atol=1e-9)
     life.run(DT)
@@ -472,7 +472,7 @@ def test_the_process_that_sends_takes_no_longer_than_the_node_would(ramp: float,
         if state == 'falling by a fault':
             assert left == pytest.approx(max(min(ramp, 1.5, LONGEST_FALL), 0.4) - (life.now - 101.5), abs=DT)
         else:
-            shortest = min(ramp * life.commands.share, LONGEST_FALL)
+            shortest = min(ramp * life.commands.ramp_fraction, LONGEST_FALL)
             assert left == pytest.approx(max(shortest, life.commands.rate_seconds))
 
 
@@ -536,7 +536,7 @@ def test_guiding_rises_from_nothing_also_where_commands_begin_at_efforts(measure
     life.guiding = {'damping': BRAKE}
     life.enable(measured).run(0.4)
     np.testing.assert_allclose(life.sent[-1] - life.commands.unguided, 0.4 * BRAKE, atol=1e-9)
-    assert life.commands.share == (pytest.approx(0.4) if measured is None else 1)
+    assert life.commands.ramp_fraction == (pytest.approx(0.4) if measured is None else 1)
 
 
 def test_guiding_is_that_of_the_newest_state_and_leaves_nothing_behind() -> None:
@@ -619,7 +619,7 @@ def test_guiding_beside_the_rest_stays_within_the_limits() -> None:
     life.guiding = {'stops': np.array([200.0, -200.0])}
     life.enable().run(2.0)
     np.testing.assert_array_equal(life.sent[-1], LIMITS * [1, -1])
-    life.commands.sum_limits, life.commands.robot = np.full(2, 40.0), np.array([15.0, 0.0])
+    life.commands.sum_limits, life.commands.firmware_torque = np.full(2, 40.0), np.array([15.0, 0.0])
     life.run(1.0)
     np.testing.assert_allclose(life.sent[-1], [25.0, -40.0])
 
@@ -746,7 +746,7 @@ class Lives(RuleBasedStateMachine):
 
     @rule()
     def controller_is_back(self) -> None:
-        held = self.commands._left_with
+        held = self.commands._still_applied
         if self.commands.idle and held is not None:
             self.last, _ = held
         self.commands.controller_back(self.life.now, 'back')
@@ -780,7 +780,7 @@ class Lives(RuleBasedStateMachine):
     def rises_only_after_an_enabling(self) -> None:
         if not hasattr(self, 'life'):
             return
-        if self.commands.live:
+        if self.commands.enabled:
             assert self.enabled_since_off
         if self.commands.idle:
             self.enabled_since_off = False

@@ -109,7 +109,7 @@ def test_enabling_names_the_controller_and_what_it_starts_from(model: Model) -> 
 
 def test_a_parameter_reads_and_ends_but_never_enables(model: Model) -> None:
     arm = Arm(model, command_enabled=True).run(0.2)
-    assert arm.supervisor.ignored_file_value
+    assert arm.supervisor.enabled_in_file
     assert arm.settings['command_enabled'] is False
     assert arm.commands.idle
     with pytest.raises(ArgumentError, match='the service effort_commands/enable enables'):
@@ -196,7 +196,7 @@ def test_plausible_efforts_are_where_commands_begin(model: Model) -> None:
 
 @pytest.mark.parametrize(
     ('factor', 'words'),
-    [(-1.0, 'q_1l has a measured effort of -.*the other sign'), (1000.0, 'q_1l has.*away. Check sign, unit')],
+    [(-1.0, 'q_1l has a measured effort of -.*the opposite sign'), (1000.0, 'q_1l has.*away. Check sign, unit')],
 )
 def test_efforts_that_cannot_be_are_refused_with_both_numbers(model: Model, factor: float, words: str) -> None:
     arm = with_effort(model, factor)

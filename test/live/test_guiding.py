@@ -81,7 +81,7 @@ def test_commands_that_begin_at_efforts_begin_without_damping(model: Model) -> N
     assert 'from the measured efforts' in arm.supervisor.enable()
     arm.dq = np.full(17, 0.1)
     arm.run(0.1)
-    assert arm.commands.share == 1
+    assert arm.commands.ramp_fraction == 1
     full = arm.supervisor._terms.damping(arm.supervisor._latest.state)[ORDER]
     np.testing.assert_allclose(excess(arm), 0.1 * full, rtol=1e-6)
 
@@ -99,7 +99,7 @@ def test_a_state_that_is_late_ends_damping_at_once(model: Model) -> None:
     arm = moved(guided(model, state_timeout=1.0), 0.4)
     arm.run(0.05, states=False)
     assert not excess(arm).any()
-    assert arm.commands.live
+    assert arm.commands.enabled
     np.testing.assert_allclose(arm.last, arm.gravity)
 
 
@@ -134,7 +134,7 @@ def test_a_wrench_that_would_cancel_the_push_is_refused(model: Model, terms: lis
     arm = Arm(model, total_terms=['gravity', *terms]).on()
     with pytest.raises(ArgumentError, match='would cancel the push'):
         arm.set(total_terms=['gravity', 'wrench', *terms])
-    assert arm.commands.live
+    assert arm.commands.enabled
 
 
 # The speed ------------------------------------------------------------------------------------------------------------
@@ -150,7 +150,7 @@ def test_a_joint_that_is_too_fast_is_a_fault_that_names_it(model: Model, case: i
     arm.dq = np.full(17, 3.0)
     arm.dq[ORDER[joint]] = sign * 0.99 * limit
     arm.run(0.02)
-    assert arm.commands.live, arm.commands.fault
+    assert arm.commands.enabled, arm.commands.fault
     arm.dq[ORDER[joint]] = sign * 1.01 * limit
     arm.run(0.01)
     assert arm.commands.stage is Stage.FAULT
@@ -213,7 +213,7 @@ def test_letting_go_disables_and_pressing_enables_nothing(model: Model, case: in
     for _ in range(30):
         arm.supervisor.on_hold(True)
         arm.run(0.1)
-        shares.append(arm.commands.share)
+        shares.append(arm.commands.ramp_fraction)
     assert (np.diff(shares) <= 0).all()
     assert arm.commands.idle
     assert 'guiding/hold' in arm.supervisor.status().values['disabled by the switch']

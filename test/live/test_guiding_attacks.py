@@ -58,7 +58,7 @@ def test_velocities_with_the_other_sign_end_commands_before_damping_drives_the_a
     push = random_pushes(np.random.default_rng(case), 15.0)
     for _ in range(500):
         it.run(0.01, push)
-        if not it.commands.live:
+        if not it.commands.enabled:
             break
     assert 'velocities contradict positions' in it.commands.fault
     assert fastest(it) < 1.5

@@ -167,7 +167,7 @@ def test_commands_with_coriolis_go_out_without_velocities_in_the_messages() -> N
     for _ in range(150):
         arm.q, arm.dq = arm.q + 0.003, np.full(17, -0.3)
         arm.run(0.01)
-    assert arm.commands.live
+    assert arm.commands.enabled
     assert not arm.engine.inputs.checks.warnings()
     total = arm.engine.dynamics.Q(arm.q) + arm.engine.dynamics.coriolis_torque(arm.q, np.full(17, 0.3))
     np.testing.assert_allclose(arm.last, total[3:10], atol=1e-3)

@@ -106,7 +106,7 @@ def obedience(case: Case) -> tuple[str, str]:
     share = case.rng.uniform(0.51, 0.9)
     arm.effort[ORDER[loaded]] = arm.commands.sent[loaded] + case.side * share * limits[loaded]
     arm.run(0.45)
-    assert arm.commands.live
+    assert arm.commands.enabled
     return fault(arm.run(0.1)), f'{JOINTS[loaded]} does not obey'
 
 

@@ -156,7 +156,7 @@ class CommandOutput:
         self._own: set[str] = set()  # GIDs of the publishers of all senders so far: DDS reports dead ones for a while
         self._asked: set[str] = set()  # GIDs of endpoints whose node was asked for its joints
         node.create_service(SetBool, f'{TOPIC}/enable', self._on_enable)
-        if supervisor.ignored_file_value:
+        if supervisor.enabled_in_file:
             node.get_logger().warning(
                 f'command_enabled: true in a file or on the command line is ignored; only {TOPIC}/enable enables'
             )
@@ -326,10 +326,10 @@ class CommandOutput:
 
     def _mirror(self) -> None:
         """Update the ROS parameter `command_enabled`."""
-        live = self._commands.live
-        if live != self._mirrored:
-            self._mirrored = live
-            self._node.set_parameters([Parameter('command_enabled', value=live)])
+        enabled = self._commands.enabled
+        if enabled != self._mirrored:
+            self._mirrored = enabled
+            self._node.set_parameters([Parameter('command_enabled', value=enabled)])
 
     # Shutdown ------------------------------------------------------------------------------------------------------
 

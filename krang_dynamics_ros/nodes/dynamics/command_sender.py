@@ -53,12 +53,12 @@ class Config(NamedTuple):
 
 
 class Frame(NamedTuple):
-    """A command (k), the duration of its fall, and the minimum by the rates (s). If not `live`, commands are off.
+    """A command (k), the duration of its fall, and its minimum by the rates (s). If not `sending`, commands are off.
 
     `unguided` (k) is the command without guiding torques, which end at once in a fall, within `rates` (k; N m/s, N/s).
     """
 
-    live: bool
+    sending: bool
     fall_seconds: float
     rate_seconds: float
     command: Any
@@ -67,14 +67,16 @@ class Frame(NamedTuple):
 
     def packed(self) -> bytes:
         """Return the bytes for the pipe."""
-        head = HEAD.pack(self.live, self.fall_seconds, self.rate_seconds)
+        head = HEAD.pack(self.sending, self.fall_seconds, self.rate_seconds)
         return head + np.asarray((self.command, self.unguided, self.rates), dtype='<f8').tobytes()
 
     @classmethod
     def of(cls, raw: bytes) -> Frame:
         """Return the frame in these bytes."""
-        live, fall_seconds, rate_seconds = HEAD.unpack_from(raw)
-        return cls(bool(live), fall_seconds, rate_seconds, *np.frombuffer(raw, '<f8', offset=HEAD.size).reshape(3, -1))
+        sending, fall_seconds, rate_seconds = HEAD.unpack_from(raw)
+        return cls(
+            bool(sending), fall_seconds, rate_seconds, *np.frombuffer(raw, '<f8', offset=HEAD.size).reshape(3, -1)
+        )
 
 
 class CommandSender:
@@ -101,11 +103,11 @@ class CommandSender:
         poller = select.poll()
         poller.register(sys.stdin.fileno(), select.POLLIN | select.POLLHUP)
         ended = False
-        while not ended and not (self.stop_requested and not self._frame.live):
+        while not ended and not (self.stop_requested and not self._frame.sending):
             ended = bool(poller.poll(1000 * LOOK)) and not self._read()
             now = time.monotonic()
             silent = now - self._received
-            if self._frame.live and (ended or silent > SILENCE):
+            if self._frame.sending and (ended or silent > SILENCE):
                 self._fall('the node has ended' if ended else f'the node sent nothing for {silent:.2g} s')
                 return
             self._check_subscribers(now)
@@ -121,7 +123,7 @@ class CommandSender:
         while len(self._buffer) >= self._size:
             self._frame, self._buffer = Frame.of(self._buffer[: self._size]), self._buffer[self._size :]
             self._received = time.monotonic()
-            if self._frame.live:
+            if self._frame.sending:
                 self._publish(self._frame.command)
         return bool(raw)
 
@@ -143,7 +145,7 @@ class CommandSender:
             now = time.monotonic()
 
     def _check_subscribers(self, now: float) -> None:
-        if now - self._looked < (LOOK if self._frame.live else 10 * LOOK) and self._subscribers is not None:
+        if now - self._looked < (LOOK if self._frame.sending else 10 * LOOK) and self._subscribers is not None:
             return
         self._looked = now
         subscribers = self._subscribers_now()
