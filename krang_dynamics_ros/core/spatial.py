@@ -15,6 +15,15 @@ from .errors import ArgumentError
 Array = NDArray[np.float64]
 
 
+def numbers(name: str, value: ArrayLike, n: int, least: float | None = None) -> Array:
+    """Return a new vector (n) of finite numbers, each at least `least`, or raise `ArgumentError`."""
+    vector = np.array(value, dtype=float)
+    if vector.shape != (n,) or not np.isfinite(vector).all() or (least is not None and (vector < least).any()):
+        allowed = '' if least is None else f', at least {least:g}' if least else ', none negative'
+        raise ArgumentError(f'{name}: {value!r}, must be {n} finite numbers{allowed}')
+    return vector
+
+
 def hat(v: ArrayLike) -> Array:
     """Return the 3x3 matrix S^ with S^ x = S cross x; of a twist [v; omega] the 4x4 matrix [[omega^, v], [0, 0]].
 

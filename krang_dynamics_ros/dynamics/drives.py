@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from ..core.errors import ArgumentError
 from ..core.limits import MAX_PRESLIDING
-from ..core.spatial import Array
+from ..core.spatial import Array, numbers
 from ..effects.coupling import CoupledFriction
 from ..effects.joint_effects import JointEffects
 from ..effects.load import LoadFriction, LoadShare, braking
@@ -176,10 +176,7 @@ class Drive:
 
     @effort_offset.setter
     def effort_offset(self, value: ArrayLike) -> None:
-        offset = np.array(value, dtype=float)
-        if offset.shape != (self.n,) or not np.isfinite(offset).all():
-            raise ArgumentError(f'effort_offset: {offset.tolist()}, must be {self.n} finite numbers')
-        self._offset = offset
+        self._offset = numbers('effort_offset', value, self.n)
 
     def without_offset(self, effort: Array) -> Array:
         """Return efforts (n) minus their offsets, N m (N)."""

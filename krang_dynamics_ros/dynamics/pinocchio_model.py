@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike
 from ..core.base_motion import BaseMotion
 from ..core.errors import ArgumentError, Fault, RobotError, unknown_name
 from ..core.inertia import Inertia, possible
-from ..core.spatial import Array, frozen
+from ..core.spatial import Array, frozen, numbers
 from ..robot.robot import Joint, Robot
 from ..robot.urdf_reader import read_description
 from .at_rest import check_inertia_matrix, rest_pose
@@ -267,7 +267,7 @@ class PinocchioModel:
 
     @rotor_inertia.setter
     def rotor_inertia(self, value: ArrayLike) -> None:
-        self._set_rotor_inertia(_not_negative('rotor_inertia', value, self.n))
+        self._set_rotor_inertia(numbers('rotor_inertia', value, self.n, least=0.0))
 
     def _set_rotor_inertia(self, vector: Array) -> None:
         self._rotors = vector
@@ -393,11 +393,3 @@ def _in_order(robot: Robot, joint_names: Sequence[str] | None) -> tuple[str, ...
 def _pinocchio_inertia(body: Inertia) -> pin.Inertia:
     """Return a body as Pinocchio's inertia; its constructor would refuse a thin rod because of rounding."""
     return pin.Inertia.FromDynamicParameters(body.parameters[[0, 1, 2, 3, 4, 5, 7, 6, 8, 9]])
-
-
-def _not_negative(name: str, value: ArrayLike, n: int) -> Array:
-    """Return a vector (n) of finite numbers, none negative, or raise `ArgumentError`."""
-    vector = np.array(value, dtype=float)
-    if vector.shape != (n,) or not (np.isfinite(vector) & (vector >= 0)).all():
-        raise ArgumentError(f'{name}: {value!r}, must be {n} finite numbers, none negative')
-    return vector

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import operator
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import reduce
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from ..core.errors import ArgumentError
-from ..core.spatial import Array
+from ..core.spatial import Array, numbers
 from .effect import EffectTerm, JointEffect, Number
 from .sliding import Coulomb, Viscous
 from .spring import Spring
@@ -44,21 +46,20 @@ class EffectSum:
 
     def torque(self, x: Array) -> Array:
         """Return the torque (..., n)."""
-        total = 0.0 * x
-        for effect in self.effects:
-            total = total + effect.torque(x)
-        return total
+        return _total([effect.torque(x) for effect in self.effects], x)
 
     def slope(self, x: Array) -> Array:
         """Return d torque / dx (..., n)."""
-        total = 0.0 * x
-        for effect in self.effects:
-            total = total + effect.slope(x)
-        return total
+        return _total([effect.slope(x) for effect in self.effects], x)
 
     def integral(self, x: Array) -> float:
         """Return the integral of the torque over x, summed over joints."""
         return float(sum(np.sum(effect.integral(x)) for effect in self.effects))
+
+
+def _total(parts: Sequence[Array], x: Array) -> Array:
+    """Return the sum of arrays in the shape of x; of none it is zero, or NaN where x is NaN."""
+    return reduce(operator.add, parts) if parts else 0.0 * x
 
 
 class JointEffects:
@@ -87,7 +88,7 @@ class JointEffects:
         for kind in self._kinds:
             own = [next((effect for effect in effects if type(effect) is kind), kind()) for effects in joints]
             for number in kind.numbers():
-                self._values[number.name] = self._checked(number.name, [getattr(effect, number.name) for effect in own])
+                self._set(number.name, [getattr(effect, number.name) for effect in own])
         self._update()
 
     @property
@@ -99,17 +100,11 @@ class JointEffects:
         return self._values[name].copy()
 
     def __setitem__(self, name: str, value: ArrayLike) -> None:
-        self._values[name] = self._checked(name, value)
+        self._set(name, value)
         self._update()
 
-    def _checked(self, name: str, value: ArrayLike) -> Array:
-        """Return a vector (n) of finite numbers in the range of the number, or raise `ArgumentError`."""
-        vector, least = np.array(value, dtype=float), self._declared[name].least
-        in_range = vector.shape == (self.n,) and bool((np.isfinite(vector) & (least is None or vector >= least)).all())
-        if not in_range:
-            allowed = {None: '', 0.0: ', none negative'}.get(least, f', at least {least:g}')
-            raise ArgumentError(f'{name}: {value!r}, must be {self.n} finite numbers{allowed}')
-        return vector
+    def _set(self, name: str, value: ArrayLike) -> None:
+        self._values[name] = numbers(name, value, self.n, self._declared[name].least)
 
     def _update(self) -> None:
         """Set the sums of the effects that act: those with a factor that is not zero."""

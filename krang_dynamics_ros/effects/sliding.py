@@ -39,7 +39,7 @@ class Coulomb(JointEffect):
 
     coulomb: float = factor('Coulomb friction', 'N m', symbol='Fc', letter='F_c')
     coulomb_velocity: float = constant(
-        0.0, 'v of Coulomb friction F_c tanh(dq / v); 0: F_c sign(dq), eq. (17)',
+        0.0, 'v of Coulomb friction F_c tanh(dq / v), or 0 for F_c sign(dq), eq. (17)',
         'rad/s', least=0.0,
     )  # fmt: skip
 

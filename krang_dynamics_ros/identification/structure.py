@@ -18,15 +18,17 @@ EVERY_JOINT: tuple[Effect, ...] = (Rotor(), Viscous(), Coulomb(coulomb_velocity=
 
 
 def library() -> tuple[Effect, ...]:
-    """Return all effects that a joint may have, each with the constants that are tried."""
+    """Return all effects that a joint may have, each with the constants that are tried, in the order of the search."""
+    others = [effect for kind in JOINT_EFFECTS if kind not in EQ_17 for effect in kind.tried()]
     return (
         Rotor(),
         *(effect for kind in EQ_17 for effect in kind.tried()),
         Offset(),
         *(Presliding(0.0, distance) for distance in DISTANCES),
+        *(effect for effect in others if effect.term == 'friction'),
         LoadShare(),
         LoadFriction(),
-        *(effect for kind in JOINT_EFFECTS if kind not in EQ_17 for effect in kind.tried()),
+        *(effect for effect in others if effect.term != 'friction'),
     )
 
 

@@ -89,4 +89,6 @@ def test_numbers_out_of_range_are_refused_and_change_nothing() -> None:
     np.testing.assert_array_equal(effects['viscous'], [1.0, 2.0])
     springs = JointEffects('spring', 2)
     springs['cosine'] = [-1.0, 0.0]
+    with pytest.raises(ArgumentError, match=r'cosine: .*, must be 2 finite numbers$'):
+        springs['cosine'] = [np.inf, 0.0]
     np.testing.assert_allclose(springs.sum.torque(np.zeros(2)), [-1.0, 0.0])
