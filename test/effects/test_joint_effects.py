@@ -24,16 +24,18 @@ def examples(kind: type[JointEffect]) -> list[JointEffect]:
     return [effect.fitted(rng.uniform(0.5, 3, len(effect.names)).tolist(), 0.0) for effect in kind.tried()]
 
 
-def motion(x: np.ndarray) -> JointMotion:
-    rows = np.stack([x, 2 * x], axis=1)
-    return JointMotion(rows, rows, rows, rows, np.ones(2), {})
+def motion(kind: type[JointEffect], x: np.ndarray) -> JointMotion:
+    """Return rows of two joints whose velocities (friction) or positions (springs) are x and 2 x."""
+    rows, other = np.stack([x, 2 * x], axis=1), np.full((len(x), 2), np.nan)
+    q, dq = (other, rows) if kind.term == 'friction' else (rows, other)
+    return JointMotion(q, dq, other, other, np.ones(2), {})
 
 
 @of_each
 def test_columns_times_factors_are_the_torque(kind: type[JointEffect]) -> None:
     for effect in examples(kind):
         factors = np.array([getattr(effect, number.name) for number in kind.factors()])
-        columns = effect.columns(motion(X))
+        columns = effect.columns(motion(kind, X))
         assert columns.shape == (len(X), 2, len(effect.names))
         np.testing.assert_allclose(columns @ factors, effect.torque(np.stack([X, 2 * X], axis=1)), atol=1e-12)
 
@@ -92,3 +94,15 @@ def test_numbers_out_of_range_are_refused_and_change_nothing() -> None:
     with pytest.raises(ArgumentError, match=r'cosine: .*, must be 2 finite numbers$'):
         springs['cosine'] = [np.inf, 0.0]
     np.testing.assert_allclose(springs.sum.torque(np.zeros(2)), [-1.0, 0.0])
+
+
+def test_friction_that_jumps_and_smooth_friction_are_apart_joint_by_joint() -> None:
+    effects = JointEffects.of('friction', [[Coulomb(1.0)], [Coulomb(2.0, 0.05)], [Viscous(3.0)]])
+    dq = np.array([0.1, 0.1, 0.1])
+    np.testing.assert_allclose(effects.sum.torque(dq), [1.0, 2.0 * np.tanh(2.0), 0.3])
+    np.testing.assert_allclose(effects.smooth.torque(dq), [0.0, 2.0 * np.tanh(2.0), 0.3])
+    np.testing.assert_array_equal(effects.dry, [1.0, 0.0, 0.0])
+    assert not effects.smooth.linear
+    effects['coulomb_velocity'] = [0.0, 0.0, 0.0]
+    np.testing.assert_array_equal(effects.dry, [1.0, 2.0, 0.0])
+    assert effects.smooth.linear

@@ -20,6 +20,7 @@ from krang_dynamics_ros.cli.check import main as check
 from krang_dynamics_ros.core.algebra import exp
 from krang_dynamics_ros.core.errors import ArgumentError, FaultsError
 from krang_dynamics_ros.core.parameters import Settings
+from krang_dynamics_ros.dynamics.drives import FrictionModel
 from krang_dynamics_ros.dynamics.state import State
 from krang_dynamics_ros.dynamics.terms import Terms, Torques
 from krang_dynamics_ros.effects.effect import JointEffect, constant, factor
@@ -33,6 +34,7 @@ from krang_dynamics_ros.recordings.recording import Recording
 from krang_dynamics_ros.robot.drive import Friction
 from krang_dynamics_ros.robot.robot_file import load_robot, read_robot
 from krang_dynamics_ros.robot.robot_writer import robot_text
+from krang_dynamics_ros.simulation.impulses import SmoothFriction, velocity_after
 from krang_dynamics_ros.simulation.simulation import Simulation
 
 from ..real_recordings import waves
@@ -240,6 +242,19 @@ def test_the_simulator_keeps_the_energy_but_for_what_friction_takes(effect: Join
         simulation.step(np.zeros(1))
     assert simulation.energy + simulation.lost == pytest.approx(before, abs=2e-3 * abs(before) + 1e-3)
     assert simulation.lost > 0.01
+
+
+def test_a_step_is_solved_where_friction_falls_with_the_velocity() -> None:
+    """What friction takes has changed the momentum, also of a light joint beyond the peak of a stiff Stribeck curve."""
+    friction = FrictionModel([0.0], [0.0])
+    peak = replace(load_robot('pendulum').moving_joints[0], other_effects=(Stribeck(5.0, 0.01),))
+    friction.set_coefficients([peak])
+    A, h, nothing = np.array([[1e-3]]), 1e-3, np.zeros((1, 0))
+    for free in [-1.0, *np.geomspace(1e-3, 10, 80)]:
+        smooth = SmoothFriction(friction, nothing, np.array([free]), h)
+        dq, _ = velocity_after(A, np.array([free]), smooth, np.zeros(1), np.zeros(1))
+        np.testing.assert_allclose(A @ (free - dq), smooth.impulse(dq), atol=1e-6)
+        assert -1e-9 <= dq[0] * np.sign(free) <= abs(free) + 1e-9
 
 
 def test_in_the_simulator_friction_balances_a_constant_torque() -> None:
