@@ -1,8 +1,8 @@
-"""Damping, stops and friction given back, for an arm that a person leads by hand: passive although they are sampled.
+"""Damping, stops and friction compensation, for an arm that a person leads by hand: passive although they are sampled.
 
 A torque acts late: a state is `delay` old when it is used, and its torque is held for a period. A damper B or a spring
-K that is late gives energy instead of taking it. With tau = delay + half a period, and A_e = 1 / (A^-1)_jj, the inertia
-of a joint whose neighbours are free, it takes energy as long as B tau <= 0.3 A_e and K tau <= B / 2. Both are reduced
+K that acts late adds energy instead of dissipating it. With tau = delay + half a period, and A_e = 1 / (A^-1)_jj, the
+inertia of a joint whose neighbours are free, it stays passive if B tau <= 0.3 A_e and K tau <= B / 2. Both are reduced
 to that.
 """
 
@@ -26,14 +26,14 @@ DAMPING_SHARE = 0.3  # largest B tau / A_e
 SPRING_SHARE = 0.5  # largest K tau / B
 STEEPER = 5.0  # times the damping coefficient: the slope above `damping_above`
 LEAD = 2.0  # times tau: a joint starts to brake that much earlier than its margin
-SMOOTH = 0.02  # rad/s (m/s): friction given back turns its sign over at least that
+SMOOTH = 0.02  # rad/s (m/s): minimum range of velocity in which compensated friction changes its sign
 NARROW = 0.25  # of a joint's range: maximum margin on each side
 
 
 class Inertias(NamedTuple):
     """Inertias of the joints (n), kg m^2 (kg)."""
 
-    own: Array  # A_jj (n): the other joints stand
+    own: Array  # A_jj (n): the other joints are locked
     effective: Array  # A_e (n): the other joints are free; zero where a joint moves no mass
 
 
@@ -66,12 +66,12 @@ class ControlLoop:
 
     @property
     def known(self) -> bool:
-        """Whether a state was taken in."""
+        """Whether it has observed a state."""
         return self._state is not None
 
     @property
     def tau(self) -> float:
-        """Delay + half a period, s. How long a command takes to its motor is not known: at least two periods in all."""
+        """Delay + half a period, s, at least two and a half periods: the delay from here to the motor is unknown."""
         return max(self._age + self.period, 2 * self.period) + self.period / 2
 
     @property
@@ -83,7 +83,7 @@ class ControlLoop:
 
     @property
     def most_damping(self) -> Array:
-        """The largest damping coefficients (n) that take energy, N m s/rad (N s/m)."""
+        """The largest damping coefficients (n) that are passive, N m s/rad (N s/m)."""
         return np.asarray(DAMPING_SHARE * self.inertias.effective / self.tau)
 
 
@@ -100,7 +100,7 @@ def inertias(A: Array) -> Inertias:
 
 
 class Stops:
-    """A spring and a damper of each joint that push away from its position limits, from a margin on."""
+    """A spring and a damper of each joint that push away from its position limits, inside a margin before them."""
 
     def __init__(self, dynamics: Dynamics) -> None:
         n = dynamics.n
@@ -109,28 +109,28 @@ class Stops:
         self.effort = np.zeros(n)  # effort limits, N m (N); zero: not known, then there is no stop
         self.margin = np.full(n, 0.1)  # rad (m)
         self.stiffness, self.damping = 1.0, 0.7  # spring torque at the limit / effort limit; damping ratio
-        self.too_fast: dict[int, tuple[float, float]] = {}  # by joint: speed at its stop, and the margin that it needs
+        self.too_fast: dict[int, tuple[float, float]] = {}  # by joint: speed at its stop, and the needed margin
         self._dynamics = dynamics
         self._of: State | None = None
-        self._parked = np.zeros((2, n))  # depth, rad (m), at the upper and at the lower stop, from which springs push
-        self._park = False  # whether the next state sets it
+        self._zero_depth = np.zeros((2, n))  # depth, rad (m), in the upper and the lower stop that counts as zero
+        self._set_zero = False  # whether the next state sets it
 
     def forget(self) -> None:
         """Restart with the next state."""
         self.loop.forget()
         self._of = None
 
-    def park(self) -> None:
-        """Let the stops leave joints where the next state has them: one that is in its margin is not thrown out.
+    def zero_depth(self) -> None:
+        """From the next state on, count the present depth of each joint in its stop as zero, so that no spring pushes.
 
-        The spring pushes from there on, and from less deep once the joint has been less deep.
+        A spring then pushes a joint that goes deeper. Once the joint has been less deep, that depth counts as zero.
         """
-        self._park, self._of = True, None
+        self._set_zero, self._of = True, None
 
-    def end_parking(self) -> None:
-        """Let the springs push from the margins on."""
-        if self._park or self._parked.any():
-            self._park, self._parked, self._of = False, np.zeros_like(self._parked), None
+    def forget_zero_depth(self) -> None:
+        """Let the springs push in the whole margins again."""
+        if self._set_zero or self._zero_depth.any():
+            self._set_zero, self._zero_depth, self._of = False, np.zeros_like(self._zero_depth), None
 
     @property
     def margins(self) -> Array:
@@ -138,15 +138,15 @@ class Stops:
         return np.asarray(np.minimum(self.margin, NARROW * (self.upper - self.lower)))
 
     @property
-    def wanted(self) -> tuple[Array, Array]:
-        """K and B (n) as the parameters have them, N m/rad and N m s/rad (N/m, N s/m)."""
+    def nominal_gains(self) -> tuple[Array, Array]:
+        """K and B (n) by the parameters, N m/rad and N m s/rad (N/m, N s/m)."""
         K = np.where(self.margins > 0, self.stiffness * self.effort / np.maximum(self.margins, 1e-9), 0.0)
         return K, np.asarray(2 * self.damping * np.sqrt(K * np.maximum(self.loop.inertias.own, 0.0)))
 
     @property
     def gains(self) -> tuple[Array, Array]:
-        """K and B (n), reduced to what takes energy."""
-        K, B = self.wanted
+        """K and B (n), reduced to stay passive."""
+        K, B = self.nominal_gains
         B = np.minimum(B, self.loop.most_damping)
         return np.minimum(K, SPRING_SHARE * B / self.loop.tau), B
 
@@ -171,22 +171,22 @@ class Stops:
         self._touched = (sides[0][0] + near > 0) | (sides[1][0] + near > 0)
         self._torque, self._B = np.zeros(len(q)), np.zeros(len(q))
         depths = np.maximum([beyond + self.margins for beyond, _ in sides], 0.0)
-        self._parked = depths if self._park else np.minimum(self._parked, depths)
-        self._park = False
+        self._zero_depth = depths if self._set_zero else np.minimum(self._zero_depth, depths)
+        self._set_zero = False
         if not self._touched.any():
             return
         K, self._B = self.gains
         left = np.maximum(self.effort - np.abs(self._dynamics.Q(q)), 0.0)
-        for sign, (beyond, closing), parked in zip((1.0, -1.0), sides, self._parked, strict=True):
+        for sign, (beyond, closing), zero in zip((1.0, -1.0), sides, self._zero_depth, strict=True):
             depth = beyond + self.margins
             touched = depth + LEAD * self.loop.tau * np.maximum(closing, 0.0) > 0
-            push = np.clip(K * np.maximum(depth - parked, 0.0) + self._B * closing, 0.0, left)
+            push = np.clip(K * np.maximum(depth - zero, 0.0) + self._B * closing, 0.0, left)
             self._torque -= sign * np.where(touched, push, 0.0)
             self._note(touched & (closing > 0) & (depth < 0.5 * self.margins), closing, K, left)
 
-    def _note(self, comes: Array, speed: Array, K: Array, left: Array) -> None:
-        """Store joints that reach their stop faster than their margins allow."""
-        for k in np.flatnonzero(comes):
+    def _note(self, enters: Array, speed: Array, K: Array, left: Array) -> None:
+        """Store joints that enter their stop faster than their margins allow."""
+        for k in np.flatnonzero(enters):
             needed = self.needed_margin(int(k), float(speed[k]), (float(K[k]), float(self._B[k])), float(left[k]))
             if needed > self.margins[k] and speed[k] > self.too_fast.get(int(k), (0.0, 0.0))[0]:
                 self.too_fast[int(k)] = float(speed[k]), needed
@@ -198,7 +198,7 @@ class Stops:
         """
         inertia, (K, B) = float(self.loop.inertias.own[k]), gains
         by_effort = inertia * speed**2 / left if left > 0 else math.inf
-        if 0.99 * self.wanted[0][k] <= K or not inertia > 0:
+        if 0.99 * self.nominal_gains[0][k] <= K or not inertia > 0:
             return by_effort
         return max(by_effort, overshoot(inertia, K, B, speed)) if K > 0 else math.inf
 
@@ -210,8 +210,8 @@ def overshoot(inertia: float, K: float, B: float, speed: float) -> float:
     return speed / frequency * math.exp(-ratio / math.sqrt(1 - ratio**2) * math.acos(ratio))
 
 
-class FrictionGiven:
-    """The share of the friction that the total gives back: smooth at standstill, so that noise moves nothing."""
+class FrictionCompensation:
+    """The share of the friction that the total compensates: smooth at standstill, so that noise moves nothing."""
 
     def __init__(self, dynamics: Dynamics) -> None:
         self._dynamics = dynamics
@@ -219,11 +219,11 @@ class FrictionGiven:
         self.set_gain(np.ones(dynamics.n))
 
     def set_gain(self, gain: Array) -> None:
-        """Set the share (n) that is given back, 0 to 1; 1: all of it, as it is."""
+        """Set the compensated share (n), 0 to 1; 1: all of the friction, not smoothed."""
         self.gain, self.partly = gain, bool((gain < 1).any())
 
     def of(self, friction: Array, state: State) -> Array:
-        """Return the part (n) of `torque/friction` (n) that is given back."""
+        """Return the compensated part (n) of `torque/friction` (n)."""
         model, dq = self._dynamics.friction, state.velocity
         motion = coulomb(dq, np.maximum(model.coulomb_velocity, SMOOTH))
         direction = np.clip(motion + (1 - np.abs(motion)) * self._intent(state), -1, 1)
@@ -231,14 +231,14 @@ class FrictionGiven:
         return np.where(self.gain == 1, friction, self.gain * smooth)
 
     def of_coupling(self, state: State) -> Array:
-        """Return the part (n) of `torque/coupling` that is given back: of each pair, the smaller gain of its joints."""
+        """Return the compensated part (n) of `torque/coupling`: of each pair, the smaller share of its joints."""
         return self._dynamics.drive.coupled.shared(state.velocity, self.gain, SMOOTH)
 
     def _intent(self, state: State) -> Array:
-        """Return how far (n, -1 to 1) a push at standstill shows that a joint is to move.
+        """Return by a push at standstill in which direction, and how surely, a joint is to move (n, -1 to 1).
 
-        From half of the Coulomb friction that is left on, so that a smaller error of the model moves nothing; up to all
-        of what is left, at which the joint begins to move.
+        0 up to half of the uncompensated Coulomb friction, so that a smaller error of the model moves nothing; 1 from
+        all of it on, at which the joint begins to move.
         """
         push, left = self.push(state), (1 - self.gain) * self._dynamics.friction.coulomb
         if push is None:
@@ -255,7 +255,7 @@ class Damping:
         self.loop = ControlLoop(dynamics)
         self.coefficient = np.zeros(dynamics.n)  # N m s/rad (N s/m)
         self.above = np.full(dynamics.n, np.inf)  # rad/s (m/s)
-        self.stops: Stops | None = None  # their damping counts: the sum stays within the maximum
+        self.stops: Stops | None = None  # their damping is added to this one: the sum stays within the maximum
 
     def forget(self) -> None:
         """Restart with the next state."""
@@ -263,7 +263,7 @@ class Damping:
 
     @property
     def reduced(self) -> Array:
-        """Whether each coefficient (n) is reduced now, so that it takes energy."""
+        """Whether each coefficient (n) is reduced now, to stay passive."""
         return np.asarray(self.coefficient > self.loop.most_damping)
 
     def __call__(self, state: State) -> Array:

@@ -21,7 +21,7 @@ from ..core.wrench import WrenchRows
 from ..robot.robot import Robot
 from .drives import PreslidingState
 from .dynamics import Dynamics
-from .guiding import Damping, FrictionGiven, Stops
+from .guiding import Damping, FrictionCompensation, Stops
 from .observer import MomentumObserver
 from .state import State
 
@@ -168,7 +168,7 @@ class Terms:
         self.compute = {name: term.start(dynamics) for name, term in TERMS.items()}
         self.observer = cast(MomentumObserver, self.compute['external'])
         self.damping, self.stops = cast(Damping, self.compute['damping']), cast(Stops, self.compute['stops'])
-        self.friction_given = FrictionGiven(dynamics)
+        self.friction_compensation = FrictionCompensation(dynamics)
         self.faults: dict[str, str] = {}  # reasons, by term that was not finite; the code that reports them clears them
         self.resets = 0  # number of calls of `forget`
         self._joint_names = dynamics.joint_names
@@ -208,18 +208,18 @@ class Torques:
             self._known[name] = torque if TERMS[name].partial else self._terms.finite(name, torque)
         return self._known[name]
 
-    def given(self, name: str) -> Array | None:
-        """Return what the total contains of a term, or None if unknown: of friction and coupling the given share."""
-        torque, back = self.term(name), self._terms.friction_given
-        if torque is None or not back.partly or not TERMS[name].is_friction:
+    def in_total(self, name: str) -> Array | None:
+        """Return what the total contains of a term: of friction and coupling the compensated share; None if unknown."""
+        torque, compensation = self.term(name), self._terms.friction_compensation
+        if torque is None or not compensation.partly or not TERMS[name].is_friction:
             return torque
-        return back.of(torque, self.state) if name == 'friction' else back.of_coupling(self.state)
+        return compensation.of(torque, self.state) if name == 'friction' else compensation.of_coupling(self.state)
 
     def total(self, names: Collection[str]) -> Array | None:
         """Return the sum of terms (zero for an empty list), or None if a term is unknown."""
         total = np.zeros(self._terms.n)
         for name in names:
-            torque = self.given(name)
+            torque = self.in_total(name)
             if torque is None:
                 return None
             total += torque

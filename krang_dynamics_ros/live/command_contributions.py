@@ -52,7 +52,7 @@ class CommandContributions:
             if name == 'wrench':
                 contributions |= self._wrenches(torques.state)
             elif TERMS[name].guiding:
-                torque = self._friction(torques) if name == 'friction' else torques.given(name)
+                torque = self._friction(torques) if name == 'friction' else torques.in_total(name)
                 if torque is not None:
                     guiding[name], self._known_at[name] = torque[order], now
             elif (torque := torques.term(name)) is not None:
@@ -67,13 +67,13 @@ class CommandContributions:
         return contributions, guiding, fading
 
     def _friction(self, torques: Torques) -> Array | None:
-        """Return the friction torque (n) that commands give back, without the part that the firmware gives."""
-        given, friction = torques.given('friction'), torques.term('friction')
-        if given is None or friction is None or self._firmware is None:
-            return given
+        """Return the compensated friction (n) of the commands, without the part that the firmware compensates."""
+        compensated, friction = torques.in_total('friction'), torques.term('friction')
+        if compensated is None or friction is None or self._firmware is None:
+            return compensated
         left = self._firmware.friction_left(friction, self._dynamics.viscous * torques.state.velocity)
-        ours = given - (friction - left)
-        return np.where(ours * given > 0, ours, 0.0)
+        ours = compensated - (friction - left)
+        return np.where(ours * compensated > 0, ours, 0.0)
 
     def _wrenches(self, state: State) -> dict[str, Array]:
         """Return the torque (k) of each hand's wrench, scaled as a whole if it exceeds a joint's limit."""

@@ -1,4 +1,4 @@
-"""Hand guiding: parameters and diagnostics of damping, stops and friction given back; the switch that is held."""
+"""Hand guiding: parameters and diagnostics of damping, stops and friction compensation; the switch that is held."""
 
 from __future__ import annotations
 
@@ -16,16 +16,18 @@ from ..dynamics.efforts import Efforts
 from ..dynamics.factory import Model
 from ..dynamics.guiding import ControlLoop, inertias
 from ..dynamics.state import State
-from ..dynamics.terms import Terms
+from ..dynamics.terms import TERMS, Terms
 
 HOLD_TOPIC = 'guiding/hold'
-GUIDING = ('damping', 'stops')  # the terms that make guiding of a total
-DAMPING_OF_LIMIT = 0.02  # N m s/rad per N m: at 1 rad/s a joint's damping takes 2 % of its effort limit
-DAMPING_TIME = 1.0  # s: a joint without a known limit, let go, slows down within that
-ABOVE_OF_LIMIT = 0.5  # of a joint's velocity limit
-ABOVE = (0.5, 0.1)  # rad/s, m/s: where no velocity limit is known
-SLIDING = 0.1  # m per rad of `stops.margin`, for a joint that slides
-MAX_GAIN = 0.9  # while guiding: identified friction is uncertain by a tenth, and more than all of it drives the arm
+GUIDING = tuple(name for name, term in TERMS.items() if term.guiding and not term.is_friction)  # damping and stops
+DAMPING_OF_LIMIT = 0.02  # N m s/rad per N m: at 1 rad/s the damping torque of a joint is 2 % of its effort limit
+DAMPING_TIME = 1.0  # s: time constant in which a joint without a known limit slows down when it is let go
+DAMPING_ABOVE_OF_LIMIT = 0.5  # of a joint's velocity limit: default of `damping_above`
+DAMPING_ABOVE = (0.5, 0.1)  # rad/s, m/s: default where no velocity limit is known
+SLIDING_MARGIN = 0.1  # m per rad of `stops.margin`, for a prismatic joint
+MAX_GAIN = (
+    0.9  # of friction, while guiding: identified friction is uncertain by a tenth, and more than all drives the arm
+)
 HOLD_TIMEOUT = 0.2  # s without a message of the switch, by the steady clock
 
 SETTINGS = (
@@ -67,7 +69,7 @@ def of_joint(name: str, defaults: JointDefaults) -> list[ParameterSpec]:
             default_text='half of the velocity limit, or 0.5 (0.1)',
         ),
         ParameterSpec(
-            f'joints.{name}.friction_gain', 1.0, 'share of `torque/friction` that the total gives back, and of '
+            f'joints.{name}.friction_gain', 1.0, 'share of `torque/friction` that the total contains, and of '
             '`torque/coupling` the smaller share of both joints; 1: all of it; '
             f'with damping or stops at most {MAX_GAIN:g}', live=True, least=0.0, most=1.0,
         ),
@@ -90,7 +92,9 @@ def joint_defaults(model: Model) -> list[JointDefaults]:
         effort = (joint.limits.effort if joint.limits else None) or 0.0
         speed = (joint.limits.velocity if joint.limits else None) or 0.0
         damping = DAMPING_OF_LIMIT * effort or max(float(inertia), 0.0) / DAMPING_TIME
-        found.append(JointDefaults(float(damping), ABOVE_OF_LIMIT * speed or ABOVE[joint.kind == 'prismatic']))
+        found.append(
+            JointDefaults(float(damping), DAMPING_ABOVE_OF_LIMIT * speed or DAMPING_ABOVE[joint.kind == 'prismatic'])
+        )
     return found
 
 
@@ -106,20 +110,21 @@ def conflict(total_terms: Collection[str]) -> str:
 
 
 class Guiding:
-    """Parameters of damping, stops and friction given back, applied to the terms; and their diagnostics."""
+    """Parameters of damping, stops and friction compensation, applied to the terms; and their diagnostics."""
 
     def __init__(self, settings: Settings, model: Model, terms: Terms, efforts: Efforts) -> None:
         self._dynamics, self._efforts = model.dynamics, efforts
-        terms.friction_given.push = self._push
+        terms.friction_compensation.push = self._push_torque
         self._settings, self._names, self.terms = settings, model.dynamics.joint_names, terms
-        self._damping, self._stops, self._given = terms.damping, terms.stops, terms.friction_given
+        self._damping, self._stops, self._compensation = terms.damping, terms.stops, terms.friction_compensation
         self.loop = ControlLoop(model.dynamics)
         self._damping.loop = self._stops.loop = self.loop
         moving = model.robot.moving_joints
         self._sliding = np.array([joint.kind == 'prismatic' for joint in moving])
         limits = [joint.limits for joint in moving]
         self._stops.lower, self._stops.upper = model.robot.position_limits.copy()
-        self._live, self._parked_for = False, ()  # whether commands go out; values that the stops were parked for
+        self._sending = False  # whether commands are sent
+        self._zeroed_for: tuple[Any, ...] = ()  # parameters of the stops when their depth was last set to zero
         self._effort = np.array([(x.effort if x else None) or 0.0 for x in limits])
         self._speed = np.array([(x.velocity if x else None) or np.inf for x in limits])
         self._rate, self._fastest = np.full(len(limits), np.inf), self._speed  # of commands: rate and velocity limits
@@ -128,16 +133,16 @@ class Guiding:
             settings.declare(of_joint(name, defaults))
         settings.on_change(self._apply)
 
-    def _push(self, state: State) -> Array | None:
-        """Return the torque (n) of the world at rest: by efforts behind the gear, or else by wrist sensors."""
+    def _push_torque(self, state: State) -> Array | None:
+        """Return the torque (n) of the world at rest: by efforts, if they show it, or by wrist sensors."""
         if state.effort is not None and self._efforts.source == 'external':
             return self._efforts.scaled(state)
         if state.effort is not None and self._efforts.source == 'joint':
             torque = self._efforts.torque(state)
-            return None if torque is None else self._held(state.q) - torque
+            return None if torque is None else self._holding_torque(state.q) - torque
         return -self._dynamics.wrench_torque(state.q, state.wrenches) if len(state.wrenches) else None
 
-    def _held(self, q: Array) -> Array:
+    def _holding_torque(self, q: Array) -> Array:
         """Return the torque (n) that holds weight and springs."""
         return self._dynamics.Q(q) + self._dynamics.drive.spring_torque(q)
 
@@ -149,28 +154,28 @@ class Guiding:
         self.guides = any(name in settings['total_terms'] for name in GUIDING)
         self._damping.coefficient, self._damping.above = self._of_all('damping'), self._of_all('damping_above')
         self._damping.stops = stops if 'stops' in settings['total_terms'] else None
-        self._given.set_gain(np.minimum(self._of_all('friction_gain'), MAX_GAIN if self.guides else 1.0))
-        stops.margin = settings['stops.margin'] * np.where(self._sliding, SLIDING, 1.0)
+        self._compensation.set_gain(np.minimum(self._of_all('friction_gain'), MAX_GAIN if self.guides else 1.0))
+        stops.margin = settings['stops.margin'] * np.where(self._sliding, SLIDING_MARGIN, 1.0)
         stops.stiffness, stops.damping = settings['stops.stiffness'], settings['stops.damping']
         stops.effort = self._effort.copy()
         of_stops = [settings[name] for name in ('stops.margin', 'stops.stiffness', 'stops.damping')]
         values = (*of_stops, 'stops' in settings['total_terms'])
-        if self._live and values != self._parked_for:
-            stops.park()
-        self._parked_for = values
+        if self._sending and values != self._zeroed_for:
+            stops.zero_depth()
+        self._zeroed_for = values
 
-    def follow_stage(self, live: bool) -> None:
-        """Park the stops when commands begin, and end that with the commands."""
-        if live and not self._live:
-            self._stops.park()
-        elif not live and self._live:
-            self._stops.end_parking()
-        self._live = live
+    def follow_stage(self, sending: bool) -> None:
+        """When commands begin, count the present depth in each stop as zero: enabling must not push the arm."""
+        if sending and not self._sending:
+            self._stops.zero_depth()
+        elif not sending and self._sending:
+            self._stops.forget_zero_depth()
+        self._sending = sending
 
     def follow_commands(self, order: Array, limits: Array, rates: Array, speeds: Array) -> None:
-        """Limit the stops to the limits of commands: those of the joints `order` (k), all (k).
+        """Limit the stops to the limits of commands, for the joints with the indices `order` (k).
 
-        `limits` in N m (N), `rates` in N m/s (N/s), `speeds` in rad/s (m/s; 0: none).
+        All are (k): `limits` in N m (N), `rates` in N m/s (N/s), `speeds` in rad/s (m/s; 0: none).
         """
         self._stops.effort, self._rate, self._fastest = self._effort.copy(), self._rate.copy(), self._speed.copy()
         self._stops.effort[order], self._rate[order] = limits, rates
@@ -183,8 +188,8 @@ class Guiding:
         margins, too_fast = self._stops.margins, self._stops.too_fast
         self._stops.too_fast = {}
         words = [
-            f'{self._names[k]} came to its stop at {speed:.3g}, which takes a margin of {needed:.2g} and has '
-            f'{margins[k]:.2g} (stops.margin)'
+            f'{self._names[k]} came to its stop at {speed:.3g}, stops.margin is {margins[k]:.2g}, must be {needed:.2g} '
+            'for that speed: raise it, or move more slowly'
             for k, (speed, needed) in too_fast.items()
         ]
         loop, used = self.loop, self._settings['total_terms']
@@ -192,27 +197,27 @@ class Guiding:
         values = {
             'period (s)': f'{loop.period:.4f}',
             'delay and half a period (s)': f'{loop.tau:.4f}',
-            'reduced to what takes energy': '; '.join(f'{name} {what}' for name, what in reduced.items()),
+            'reduced to stay passive': '; '.join(f'{name} {text}' for name, text in reduced.items()),
         }
         unknown = [name for name, x in zip(self._names, self._stops.effort, strict=True) if not x]
         if unknown and 'stops' in used:
-            words.append(f'no stops, for no effort limit is known: {", ".join(unknown[:5])}')
+            words.append(f'no stops of {", ".join(unknown[:5])}, because no effort limit is known: set it in the URDF')
         if 'stops' in used and loop.known:
             words += self._slow_rates()
         level = 'warning' if words else 'ok'
         if reduced:
-            words.append(f'reduced, for commands come late: {", ".join([*reduced][:5])}')
+            words.append(f'reduced, because commands come late: {", ".join([*reduced][:5])}')
         return level, '; '.join(words) or 'on', values
 
     def _slow_rates(self) -> list[str]:
         """Return a message for each joint whose `command_rate_limits` is too slow for its stop.
 
         Within the time in which a joint crosses its margin, its torque must be able to rise to its limit. A stop that
-        rises more slowly pushes on when the joint comes back: at a quarter of that rate it gives energy.
+        rises more slowly still pushes when the joint comes back: at a quarter of that rate it adds energy.
         """
         stops, own = self._stops, np.maximum(self.loop.inertias.own, 1e-9)
         with np.errstate(divide='ignore', invalid='ignore'):
-            speed = np.minimum(self._fastest, stops.margins * np.sqrt(stops.wanted[0] / own))
+            speed = np.minimum(self._fastest, stops.margins * np.sqrt(stops.nominal_gains[0] / own))
             needed = np.where(np.isfinite(stops.margins), stops.effort * speed / stops.margins, 0.0)
         return [
             f'{self._names[k]} has command_rate_limits {self._rate[k]:.4g}, too slow for its stop at {speed[k]:.3g}: '
@@ -229,11 +234,11 @@ class Guiding:
             for k in np.flatnonzero(self._damping.reduced):
                 found[self._names[k]] = f'damping {most[k]:.3g} of {self._damping.coefficient[k]:.3g}'
         if 'stops' in used:
-            wanted, gains = self._stops.wanted[0], self._stops.gains[0]
-            for k in np.flatnonzero(gains < 0.99 * wanted):
+            nominal, gains = self._stops.nominal_gains[0], self._stops.gains[0]
+            for k in np.flatnonzero(gains < 0.99 * nominal):
                 name, margin, own = self._names[k], float(self._stops.margins[k]), self.loop.inertias.own[k]
                 fastest = margin * np.sqrt(gains[k] / own) if own > 0 else 0.0
-                text = f'stop {gains[k]:.3g} of {wanted[k]:.3g}, made for {fastest:.2g} rad/s (m/s)'
+                text = f'stop {gains[k]:.3g} of {nominal[k]:.3g}, made for {fastest:.2g} rad/s (m/s)'
                 found[name] = f'{found[name]}, {text}' if name in found else text
         return found
 
@@ -251,8 +256,8 @@ class HoldSwitch:
         self._pressed, self._at = pressed, now
 
     def fault(self, now: float) -> str:
-        """Return why it does not count as pressed, or ''."""
-        if self.required and len(self.publishers) > 1:  # another one would hide the silence of the switch
+        """Return a message if the switch is not held, or ''."""
+        if self.required and len(self.publishers) > 1:  # a second publisher could hide the silence of the switch
             return f'{HOLD_TOPIC} is published by {" and ".join(self.publishers)}, must be by one node'
         if not self.required or (self._pressed and now - self._at <= HOLD_TIMEOUT):
             return ''

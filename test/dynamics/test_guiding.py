@@ -1,4 +1,4 @@
-"""Damping, stops and friction given back: what a motor has left, and what takes energy though it is late."""
+"""Damping, stops and friction compensation: what a motor has left, and what stays passive though it is late."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import pytest
 
 from krang_dynamics_ros import Robot, dynamics_of
 from krang_dynamics_ros.dynamics.dynamics import Dynamics
-from krang_dynamics_ros.dynamics.guiding import ControlLoop, Damping, FrictionGiven, Stops, inertias, overshoot
+from krang_dynamics_ros.dynamics.guiding import ControlLoop, Damping, FrictionCompensation, Stops, inertias, overshoot
 from krang_dynamics_ros.dynamics.state import State
 
 N = 17
@@ -150,7 +150,7 @@ def test_gains_take_energy_though_late(dynamics: Dynamics, period: float, robot:
     assert (total <= 0.3 * effective * (1 + 1e-9)).all()
     K, B = stops.gains
     assert (K * stops.loop.tau <= B / 2 * (1 + 1e-9)).all()
-    assert (K < stops.wanted[0]).any()
+    assert (K < stops.nominal_gains[0]).any()
     assert damping.reduced.all()
 
 
@@ -188,25 +188,25 @@ def test_damping_is_against_the_velocity_and_five_times_as_steep_above_a_speed(d
     np.testing.assert_allclose(damping(state(np.zeros(N), dq)), expected)
 
 
-# Friction given back --------------------------------------------------------------------------------------------------
+# Friction compensation ------------------------------------------------------------------------------------------------
 
 
 def test_all_of_the_friction_is_the_friction_and_a_share_is_smooth_at_standstill(dynamics: Dynamics) -> None:
     dynamics.friction.viscous, dynamics.friction.coulomb = np.full(N, 2.0), np.full(N, 5.0)
-    given, dq = FrictionGiven(dynamics), np.linspace(-1, 1, N)
+    compensation, dq = FrictionCompensation(dynamics), np.linspace(-1, 1, N)
     friction = dynamics.friction_torque(dq)
     here = state(np.zeros(N), dq)
-    np.testing.assert_array_equal(given.of(friction, here), friction)
-    given.set_gain(np.where(np.arange(N) % 2, 1.0, 0.8))
-    assert given.partly
-    found = given.of(friction, here)
+    np.testing.assert_array_equal(compensation.of(friction, here), friction)
+    compensation.set_gain(np.where(np.arange(N) % 2, 1.0, 0.8))
+    assert compensation.partly
+    found = compensation.of(friction, here)
     np.testing.assert_array_equal(found[1::2], friction[1::2])
     np.testing.assert_allclose(found[0::2], 0.8 * friction[0::2], rtol=1e-2)
     assert (found * dq <= friction * dq).all()
-    given.push = lambda _: np.full(N, np.nan)
+    compensation.push = lambda _: np.full(N, np.nan)
     for speed in (1e-6, -1e-6):
         slow = np.full(N, speed)
-        assert np.abs(given.of(dynamics.friction_torque(slow), state(np.zeros(N), slow))[0::2]).max() < 1e-3
+        assert np.abs(compensation.of(dynamics.friction_torque(slow), state(np.zeros(N), slow))[0::2]).max() < 1e-3
 
 
 @pytest.mark.parametrize(
@@ -217,8 +217,8 @@ def test_a_push_at_standstill_is_helped_from_half_of_the_friction_left(
     dynamics: Dynamics, push: float, share: float, sign: int
 ) -> None:
     dynamics.friction.coulomb = np.full(N, 5.0)
-    given, rest = FrictionGiven(dynamics), state(np.zeros(N), np.zeros(N))
-    given.set_gain(np.full(N, 0.8))  # of 5 N m, 1 is left
-    given.push = lambda _: np.full(N, sign * push)
-    helped = given.of(dynamics.friction_torque(np.zeros(N)), rest)
+    compensation, rest = FrictionCompensation(dynamics), state(np.zeros(N), np.zeros(N))
+    compensation.set_gain(np.full(N, 0.8))  # of 5 N m, 1 is left
+    compensation.push = lambda _: np.full(N, sign * push)
+    helped = compensation.of(dynamics.friction_torque(np.zeros(N)), rest)
     np.testing.assert_allclose(helped, sign * share * 4.0, atol=1e-9)

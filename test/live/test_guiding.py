@@ -255,8 +255,8 @@ def test_diagnostics_say_what_is_reduced_and_for_which_speed_a_stop_is_made(mode
     arm = moved(guided(model), 0.0, 1.0)
     level, words, values = arm.engine.guiding.status()
     assert level == 'ok'
-    assert 'reduced, for commands come late' in words
-    assert 'made for' in values['reduced to what takes energy']
+    assert 'reduced, because commands come late' in words
+    assert 'made for' in values['reduced to stay passive']
     assert values['period (s)'] == '0.0100'
 
 
@@ -268,7 +268,7 @@ def test_diagnostics_name_the_margin_that_a_fast_joint_takes(model: Model) -> No
     arm.run(0.01)
     level, words, _ = arm.engine.guiding.status()
     assert level == 'warning'
-    assert words.startswith('q_2l came to its stop at 6, which takes a margin of ')
+    assert words.startswith('q_2l came to its stop at 6, stops.margin is ')
     assert arm.engine.guiding.status()[0] == 'ok'
 
 

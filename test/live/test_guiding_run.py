@@ -104,7 +104,7 @@ def test_a_reduced_stop_holds_at_the_speed_that_diagnostics_name_and_they_warn_a
         q = [0.3, -0.5, 0.9]
         q[joint] = limits.upper - MARGIN - 0.06
         guided = Guided(known, known, q, 100, (0, 1), total_terms=['gravity', 'stops']).begin()
-        text = guided.engine.guiding.status()[2]['reduced to what takes energy']
+        text = guided.engine.guiding.status()[2]['reduced to stay passive']
         made_for = re.search(rf'{name} stop [^;]* made for ([\d.]+) rad/s', text)
         assert made_for
         guided.sim.dq[joint] = factor * float(made_for[1])

@@ -98,7 +98,7 @@ def test_the_offset_of_an_effort_changes_no_command(model: Model) -> None:
     np.testing.assert_allclose(robot.run(0.3).last, before, rtol=1e-12)
 
 
-# Coupling given back --------------------------------------------------------------------------------------------------
+# Coupling compensated ------------------------------------------------------------------------------------------------
 
 
 def test_coupling_is_given_back_by_the_smaller_gain_of_both_joints(model: Model) -> None:
@@ -113,7 +113,7 @@ def test_coupling_is_given_back_by_the_smaller_gain_of_both_joints(model: Model)
 
 
 def test_what_is_given_back_takes_no_more_than_the_coupled_friction(rng: np.random.Generator) -> None:
-    """At every velocity the friction that is left takes energy, though it may change its sign over a tiny velocity."""
+    """At every velocity the friction that is left dissipates, though it may change its sign over a tiny velocity."""
     robot = replace(krang(), couplings=(Coupling(WRIST, -1, 0.5, 2.0, 1e-3), Coupling(('q_5l', 'q_6l'), 1, 0, 3, 0.2)))
     coupled = dynamics_of(robot).drive.coupled
     for dq in rng.normal(size=(300, 17)) * 10.0 ** rng.uniform(-5, 1, size=(300, 1)):
@@ -152,4 +152,4 @@ def test_a_spring_at_rest_is_no_push(model: Model) -> None:
     push = np.linspace(-1.0, 1.0, 17)
     robot.effort = dynamics.Q(robot.q) + dynamics.drive.spring_torque(robot.q) - push
     state = newest(robot).state
-    np.testing.assert_allclose(robot.engine.guiding._push(state), push, atol=1e-9)
+    np.testing.assert_allclose(robot.engine.guiding._push_torque(state), push, atol=1e-9)
