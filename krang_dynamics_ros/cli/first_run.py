@@ -334,6 +334,7 @@ class _FirstRun:
         with self._client.enabled() as answer:
             say(f'  {answer}')
             self._client.run(SECONDS['settle'])
+            self._client.commands.clear()  # before a person can kill the node
             say(f'  Now: kill -9 the process of {self._arguments.node}')
             rows = self._client.until_dead(SECONDS['kill'])
             commands = list(self._client.commands)

@@ -288,7 +288,6 @@ class FirstRunClient:
 
     def until_dead(self, seconds: float) -> list[MotionRow]:
         """Wait until the node is gone and its commands are off; return the joint states of that time."""
-        self.commands.clear()
         began = time.monotonic()
         rows = self.motion(seconds, lambda _: self._is_gone() and self._silent(began))
         if not self._is_gone():
