@@ -186,12 +186,12 @@ class _Rest:
 
     def _signs(self) -> Iterator[Explanation]:
         slope = self._slope()
-        turned = slope < 0
-        if not turned.any():
+        inverted = slope < 0
+        if not inverted.any():
             return
-        every = bool(turned[self.loaded].all())
-        sign = np.where(turned, -1.0, 1.0)
-        joints = self.model.names if every else _names(self.model, turned)
+        every = bool(inverted[self.loaded].all())
+        sign = np.where(inverted, -1.0, 1.0)
+        joints = self.model.names if every else _names(self.model, inverted)
         words = f'effort has the opposite sign in {"all joints" if every else _listed(joints)}'
         if every and not self.seen_down:
             words += f' (or the arm hangs the other way up: gravity {plain_gravity(-self.gravity)})'

@@ -35,7 +35,7 @@ def trouble(directions: Sequence[Array] | Array) -> str:
     number = condition(directions)
     if number > MAX_CONDITION:
         said = 'infinite' if number > 1e4 else f'{number:.0f}'
-        return f'turned about one axis only, or too little: condition number {said}, must be below {MAX_CONDITION:g}'
+        return f'rotated about one axis only, or too little: condition number {said}, must be below {MAX_CONDITION:g}'
     return ''
 
 
@@ -110,7 +110,7 @@ class Calibration:
     """Result of a calibration. Deviations are standard deviations.
 
     Attributes:
-        poses: number of samples that count.
+        poses: number of used samples.
         condition: condition number of their orientations.
         trouble: reasons not to use these numbers, a line each; empty: none.
         bias: bias (6,) as the sensor gives it, at the last sample, N and N m.
@@ -157,7 +157,7 @@ def fit(
         samples: samples in the order in which they were taken.
         known: another body on the hand, such as a tool, in the hand's frame.
         drift: whether the bias changes linearly, with time if all samples have a time, else from sample to sample.
-        left_out: numbers of samples that do not count, from 1.
+        left_out: numbers of samples that are not used, from 1.
 
     Returns:
         The calibration. `trouble` says so if the samples do not determine the numbers, if one of them does not fit the
@@ -205,7 +205,7 @@ class _Equations:
     """The linear equations of samples."""
 
     def __init__(self, all_samples: Sequence[Sample], numbers: Sequence[int], known: Inertia | None) -> None:
-        """Set up the equations; `numbers` are the samples that count, from 1. Times are relative to the last sample."""
+        """Set up the equations; `numbers` are the used samples, from 1. Times are relative to the last sample."""
         samples = [all_samples[k - 1] for k in numbers]
         basis = np.array([np.hstack([np.eye(6), sample.basis]) for sample in samples])
         self.reading = np.array([sample.reading for sample in samples])
@@ -235,7 +235,7 @@ class _Equations:
         """Return the variance of a sample's force and of its moment (2), by the residuals (m, 2, 3).
 
         The spread within poses is right for white noise; the residuals between poses also contain errors of the model.
-        The larger counts.
+        The larger of both is returned.
         """
         between = np.sum(left**2, axis=(0, 2)) / np.maximum(freedom, 1)
         return np.asarray(np.maximum(np.maximum(self._within.mean(axis=0), between), SMALLEST_NOISE**2))

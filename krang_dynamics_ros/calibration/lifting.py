@@ -82,7 +82,7 @@ class Lifting:
         return [*lines, *_numbers(found), *self._joint_lines(found)]
 
     def _joint_lines(self, found: LiftedPayload) -> list[str]:
-        """Return a line for each joint that counts: friction, scatter, and what is not explained."""
+        """Return a line for each used joint: friction, scatter, and what is not explained."""
         return [
             f'  {self.joints.names[k]:<18}friction {found.friction[k]:.3g}, scatter {found.scatter[k]:.2g}, '
             f'not explained {found.residual[k]:.2g} {"N" if self.joints.prismatic[k] else "N m"}'

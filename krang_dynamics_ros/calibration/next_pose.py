@@ -25,7 +25,7 @@ class JointRange(NamedTuple):
 
 
 def missing_sides(pose: Pose, condition: int) -> list[str]:
-    """Return the sides from which no stand came, hand empty (0) or loaded (1); joints that never move do not count."""
+    """Return the sides from which no stand came, hand empty (0) or loaded (1); joints that never move are ignored."""
     known = _moves(pose)
     rows = zip(SIDES, pose.residual[condition], strict=True)
     return [side for side, row in rows if not np.isfinite(row[known]).any()]

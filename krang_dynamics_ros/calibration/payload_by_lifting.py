@@ -116,8 +116,8 @@ class LiftedPayload:
 
     Attributes:
         trouble: reasons why these numbers must not be used, one per line; empty: they may be.
-        poses: number of poses that count.
-        joints: indices of the joints that count in at least one pose.
+        poses: number of used poses.
+        joints: indices of the joints that are used in at least one pose.
         mass: mass, kg.
         com: centre of mass (3,) in the frame of the hand's link, m.
         covariance: covariance (4, 4) of [mass, com].
@@ -192,7 +192,7 @@ class _Solution(NamedTuple):
 
 
 class _Equations:
-    """The linear equations of poses: a row for each joint that counts in a pose."""
+    """The linear equations of poses: a row for each used joint of a pose."""
 
     def __init__(self, poses: Sequence[Pose]) -> None:
         which = np.array([pose.complete for pose in poses])  # (poses, n)
@@ -287,7 +287,7 @@ def _doubt(found: LiftedPayload, sure: bool, joint_names: Sequence[str]) -> str:
     if found.mass < 0:
         return (
             f'the mass is {found.mass:.3g} kg, must not be negative: are the stands of the empty and the loaded hand '
-            'swapped, or is the sign of effort turned?'
+            'swapped, or is the sign of effort inverted?'
         )
     axis = 1 + int(deviations[1:].argmax())
     if deviations[axis] > MAX_COM_DEVIATION:

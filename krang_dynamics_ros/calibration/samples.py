@@ -90,7 +90,7 @@ class Sampler:
     """Samples of a hand, and the state of the sampling."""
 
     def __init__(self, engine: Engine, hand: str) -> None:
-        """Create a sampler; `engine` gets each message first. The bias of the hand does not count."""
+        """Create a sampler; `engine` gets each message first. The bias of the hand is ignored."""
         self._inputs, self._dynamics = engine.inputs, engine.dynamics
         self.hand: WrenchInput = engine.inputs.hands[hand]
         self._still = Standstill(engine.dynamics.joint_names, SECONDS)

@@ -29,7 +29,7 @@ UNIT = [Inertia(1.0), *(Inertia(0.0, frozen(row)) for row in np.eye(3))]  # m, M
 
 
 class LastTravel:
-    """Direction of the last travel of each joint; a motion back by less than `REVERSAL` does not count."""
+    """Direction of the last travel of each joint; a motion back by less than `REVERSAL` is ignored."""
 
     def __init__(self, n: int) -> None:
         self._n = n
@@ -45,9 +45,9 @@ class LastTravel:
         if self._extreme is None:
             self._extreme = q.copy()
         way = q - self._extreme
-        turned = np.abs(way) > REVERSAL
-        follows = turned | (self.side * way > 0)
-        self.side = np.where(turned, np.sign(way), self.side)
+        reversed_ = np.abs(way) > REVERSAL
+        follows = reversed_ | (self.side * way > 0)
+        self.side = np.where(reversed_, np.sign(way), self.side)
         self._extreme = np.where(follows, q, self._extreme)
 
 

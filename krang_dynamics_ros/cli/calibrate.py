@@ -74,9 +74,9 @@ def _add_kind(parser: argparse.ArgumentParser) -> None:
 def _add_samples(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add('--bag', type=Path, metavar='RECORDING', help='a recording instead of a robot')
-    add('--samples', type=Path, metavar='FILE', help='file for the samples; those in it already count too')
+    add('--samples', type=Path, metavar='FILE', help='file for the samples; those in it already are used too')
     add('--fit-only', action='store_true', help='fit the samples of --samples, and collect no others')
-    help_ = 'numbers of samples that do not count, from 1'
+    help_ = 'numbers of samples to leave out, from 1'
     add('--leave-out', type=whole_number(1), nargs='+', default=[], metavar='N', help=help_)
 
 

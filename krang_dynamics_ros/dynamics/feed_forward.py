@@ -119,7 +119,7 @@ class Efforts(NamedTuple):
     inertial: Array  # A ddq + C dq
     gravity: Array  # with springs, if they are asked for
     z: Array | None  # state of presliding friction (m, n, k); it depends on the path only
-    coupled: bool  # whether coupled friction counts
+    coupled: bool  # whether coupled friction is included
 
 
 @dataclass(frozen=True, eq=False)

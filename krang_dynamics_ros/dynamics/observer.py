@@ -69,7 +69,7 @@ class MomentumObserver:
         self.gain = 10.0  # 1/s
         self.efforts = Efforts(dynamics)
         self.max_gap = 0.1  # s
-        self._past = PreslidingState(dynamics.friction)
+        self._presliding = PreslidingState(dynamics.friction)
         self._path = Path()
         self._input_before = np.zeros(dynamics.n)
         self.forget()
@@ -87,7 +87,7 @@ class MomentumObserver:
         self._since, self._latest = np.full(self.dynamics.n, NO_STAMP), NO_STAMP
         self.torque = np.zeros(self.dynamics.n)
         self.acceleration = np.zeros(self.dynamics.n)  # of each joint, through the same low pass
-        self._past.forget()
+        self._presliding.forget()
         self._base_before: BaseMotion | None = None
 
     def __call__(self, state: State) -> Array | None:
@@ -157,7 +157,7 @@ class MomentumObserver:
 
     def _drive_torque(self, q: Array, dq: Array) -> Array:
         """Return the torque (n) between effort and links: springs, and friction if the effort is that of the motor."""
-        z, drive = self._past.move(q), self.dynamics.drive
+        z, drive = self._presliding.move(q), self.dynamics.drive
         springs = drive.spring_torque(q)
         if self.efforts.source != 'motor':
             return springs

@@ -54,7 +54,7 @@ def task_space(
         dq: joint velocities (n,), rad/s or m/s.
         link: name of the link.
         frame: axes of the result, those of the base or of the link.
-        directions: rows of [v; omega] that count, by number; `(0, 1)` is the plane x, y.
+        directions: controlled rows of [v; omega], by number; `(0, 1)` is the plane x, y.
 
     Returns:
         A `TaskSpace`.

@@ -77,14 +77,14 @@ class _Friction:
     """Friction; its presliding state advances with each state."""
 
     def __init__(self, dynamics: Dynamics) -> None:
-        self._dynamics, self._past = dynamics, PreslidingState(dynamics.friction)
+        self._dynamics, self._presliding = dynamics, PreslidingState(dynamics.friction)
 
     def forget(self) -> None:
         """Discard the history."""
-        self._past.forget()
+        self._presliding.forget()
 
     def __call__(self, state: State) -> Array:
-        return self._dynamics.friction_torque(state.velocity, self._past.move(state.q))
+        return self._dynamics.friction_torque(state.velocity, self._presliding.move(state.q))
 
 
 def _friction_rows(dynamics: Dynamics) -> ComputeRows | None:

@@ -1,4 +1,7 @@
-"""The parameters of `dynamics_node` and its commands, also for programs without ROS."""
+"""The parameters of `dynamics_node` and its commands, also for programs without ROS.
+
+`external.py`, `guiding.py`, `firmware.py`, `base.py`, `position_velocity.py` and `robot/adapted.py` declare more.
+"""
 
 from __future__ import annotations
 
@@ -280,7 +283,7 @@ def command_scale_of(name: str) -> ParameterSpec:
     """Return the parameter of the unit in which a joint is commanded."""
     return ParameterSpec(
         f'joints.{name}.command_scale', 1.0, "unit of `effort_commands` per N m (N), such as A per N m: the last "
-        'factor on what is sent; negative turns the sign; not 0; fixed while commands are sent',
+        'factor on what is sent; negative inverts the sign; not 0; fixed while commands are sent',
         live=True, least=-MAX_QUANTITY, most=MAX_QUANTITY,
     )  # fmt: skip
 

@@ -56,8 +56,8 @@ class JointBounds(NamedTuple):
     def moved(self, joints: Joints | slice, before: Array, after: Array) -> Array:
         """Return the travel of joints, modulo 2 pi if continuous."""
         moved = after - before
-        turned = np.remainder(moved + np.pi, 2 * np.pi) - np.pi
-        return np.where(self.endless[joints] & (np.abs(moved) > np.pi), turned, moved)
+        shortest = np.remainder(moved + np.pi, 2 * np.pi) - np.pi
+        return np.where(self.endless[joints] & (np.abs(moved) > np.pi), shortest, moved)
 
     def reach(self, joints: Joints | slice, seconds: Array) -> Array:
         """Return the maximum travel of joints within a time (s)."""

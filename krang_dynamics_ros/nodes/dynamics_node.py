@@ -104,7 +104,7 @@ class DynamicsNode(Node):
         return self._outputs is None or self._outputs.commands.stopped
 
     def resume_commands(self) -> None:
-        """Keep the present robot: allow enabling again, unless the node shuts down."""
+        """Allow commands to be enabled again: the present robot is kept. Not while the node shuts down."""
         if self._outputs is not None and not stop_requested():
             self._outputs.commands.resume_commands()
 

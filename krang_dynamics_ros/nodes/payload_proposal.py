@@ -63,7 +63,7 @@ class PayloadProposal:
             yield Status(name, OK, message, now | self._values(found))
 
     def _values(self, found: LiftedPayload) -> dict[str, str]:
-        """Return numbers with their standard deviations, and the friction of each joint that counts."""
+        """Return numbers with their standard deviations, and the friction of each used joint."""
         names, deviations = self._lifting.joints.names, found.deviations
         return {
             'mass (kg)': f'{found.mass:.6g}',

@@ -185,7 +185,7 @@ class Computer:
         """Return a term (m, n) for rows: the states of the core, or those of its smooth motion."""
         compute = self._compute[name]
         if compute is not None:
-            return compute(_moving(rows) if TERMS[name].needs_velocity else rows)
+            return compute(_with_complete_velocities(rows) if TERMS[name].needs_velocity else rows)
         if rows is core:
             return core.torques[name]
         # Of the model's terms, only friction depends on earlier states, by presliding: that part stays as in the node.
@@ -193,8 +193,8 @@ class Computer:
         return core.torques[name] - friction.torque(core.dq) + friction.torque(rows.dq)
 
 
-def _moving(rows: States) -> States:
-    """Return states with all velocities NaN where any is unknown, as in the node."""
+def _with_complete_velocities(rows: States) -> States:
+    """Return states with all velocities NaN where one of them is unknown, as in the node."""
     unknown = np.asarray(np.isnan(rows.dq).any(axis=1))
     return replace(rows, dq=np.where(unknown[:, None], np.nan, rows.dq)) if unknown.any() else rows
 

@@ -73,7 +73,7 @@ class WristTopics:
 
 
 ONCE = QoSProfile(depth=10)  # reliable: a payload is published once
-PERIOD = 0.05  # s: limits the rate of parameter changes; the last valid message counts
+PERIOD = 0.05  # s: limits the rate of parameter changes; the last valid message is used
 
 
 class PayloadInput:
