@@ -108,9 +108,7 @@ class JointEffect:
     `core.algebra`, and no truth value of a number. Friction must not give power.
     """
 
-    term: ClassVar[
-        EffectTerm
-    ]  # of the torque; friction has a column of x = dq (rad/s, m/s), a spring of x = q (rad, m)
+    term: ClassVar[EffectTerm]  # torque term; of friction x is dq (rad/s, m/s), of a spring q (rad, m)
     linear: ClassVar[bool] = False  # whether the torque is proportional to x
     prior: ClassVar[float] = 1.0  # standard deviation of a factor before a fit; see `Effect`
 

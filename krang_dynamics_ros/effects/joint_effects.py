@@ -82,9 +82,9 @@ class JointEffects:
     def set_joints(self, joints: Sequence[Sequence[JointEffect]]) -> None:
         """Set all numbers, from the effects of each joint."""
         for effects in joints:
-            kind, count = max(Counter(map(type, effects)).items(), key=lambda item: item[1], default=(None, 0))
-            if kind is not None and count > 1:
-                raise ArgumentError(f'{kind.__name__}: {count} on a joint, must be one')
+            for kind, count in Counter(map(type, effects)).items():
+                if count > 1 or kind not in JOINT_EFFECTS:
+                    raise ArgumentError(f'{kind.__name__}: {count} on a joint, must be one that JOINT_EFFECTS lists')
         for kind in self._kinds:
             own = [next((effect for effect in effects if type(effect) is kind), kind()) for effects in joints]
             for number in kind.numbers():

@@ -260,19 +260,21 @@ FOLLOWS = 'must not be beside mimic; give it to the joint that is followed'
 def _effects(joint: Section, friction: Section) -> Iterator[JointEffect]:
     """Read the effects that are given. Numbers of friction have defaults; the section of another effect is complete."""
     for kind in JOINT_EFFECTS:
-        names = [number.name for number in kind.numbers()] if kind.term == 'friction' else [kind.key()]
-        where = friction if kind.term == 'friction' else joint
+        is_friction = kind.term == 'friction'
+        where, names = (friction, [x.name for x in kind.numbers()]) if is_friction else (joint, [kind.key()])
         given = [name for name in names if where.has(name)]
         for name in given if joint.has('mimic') and kind not in EQ_17 else ():
             where.refuse(name, 'given', FOLLOWS)
-        if kind.term == 'friction':
-            effect = _effect(kind, friction, complete=False)
-        elif given:
-            section = joint.section(kind.key())
-            effect = _effect(kind, section, complete=True)
-            section.close()
+        effect = _effect(kind, friction, complete=False) if is_friction else None
         if given:
-            yield effect
+            yield effect or _own_section(kind, joint)
+
+
+def _own_section(kind: type[JointEffect], joint: Section) -> JointEffect:
+    section = joint.section(kind.key())
+    effect = _effect(kind, section, complete=True)
+    section.close()
+    return effect
 
 
 def _effect(kind: type[JointEffect], section: Section, complete: bool) -> JointEffect:

@@ -79,8 +79,16 @@ def test_every_number_has_a_name_of_its_own_and_says_what_it_is() -> None:
 
 
 def test_a_joint_has_one_effect_of_a_kind() -> None:
-    with pytest.raises(ArgumentError, match='Spring: 2 on a joint, must be one'):
+    with pytest.raises(ArgumentError, match='Spring: 2 on a joint, must be one that'):
         JointEffects.of('spring', [[Spring(1.0, 0.0), Spring(2.0, 0.0)]])
+
+
+def test_an_effect_that_is_not_listed_is_refused_and_not_left_out() -> None:
+    class Unlisted(Viscous):
+        pass
+
+    with pytest.raises(ArgumentError, match='Unlisted: 1 on a joint, must be one that JOINT_EFFECTS lists'):
+        JointEffects.of('friction', [[Unlisted(1.0)]])
 
 
 def test_numbers_out_of_range_are_refused_and_change_nothing() -> None:
