@@ -226,7 +226,7 @@ class _Equations:
         A = A.reshape(-1, A.shape[2])
         freedom = 3 * len(kept) - np.array([4, 6]) - 3 * drift
         first = (y - A @ np.linalg.lstsq(A, y, rcond=None)[0]).reshape(-1, 2, 3)
-        variance = self.noise(first, freedom - 2)  # that of Student's distribution: few samples know their noise badly
+        variance = self.noise(first, freedom - 2)  # of Student's distribution: few samples estimate their noise badly
         sigma = np.tile(np.repeat(np.sqrt(variance), 3), len(kept))
         theta, covariance, determined = _solve(A / sigma[:, None], y / sigma)
         return _Solution(theta, covariance, determined, (y - A @ theta).reshape(-1, 2, 3), freedom)

@@ -55,7 +55,7 @@ class State:
 
     q: Array
     dq: Array | None = None  # None if a velocity is unknown
-    wrenches: Sequence[Wrench] = ()  # that the robot applies
+    wrenches: Sequence[Wrench] = ()  # applied by the robot
     effort: Array | None = None  # as measured, NaN where unknown; None: no efforts
     stamp: int = 0  # ns
     velocities: Array | None = None  # as measured, NaN where unknown; None: as `dq`

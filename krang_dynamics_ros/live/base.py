@@ -47,7 +47,7 @@ REST_RATE = 0.1  # rad/s
 MAX_RATE = 50.0  # rad/s: more than any gyroscope on a robot reads
 MAX_FORCE = 200.0  # m/s^2: 20 g
 FALLING = 0.3  # of gravity: a base that does not turn and reads less falls, or its readings have another unit
-MAX_GAP = 0.5  # s: a difference over a longer time says nothing of the acceleration now
+MAX_GAP = 0.5  # s: a difference over a longer time does not give the present acceleration
 SETTLED = 5.0  # time constants of the low pass, after which a step shows to 0.7 %
 
 

@@ -78,7 +78,7 @@ class Commands:
         self.guiding_rates: Array = self.rates  # rate limits of commands with guiding torques, N m/s (N/s)
         self.guiding_hold = np.inf  # s, maximum age of a state whose guiding torques are sent
         self.sum_limits: Array = np.full(len(self.joint_names), np.inf)  # of command + firmware torque, by the URDF
-        self.firmware_torque: Array = np.zeros(len(self.joint_names))  # that it adds at the latest state, N m (N)
+        self.firmware_torque: Array = np.zeros(len(self.joint_names))  # added by the firmware at the latest state, N m
         self.ramp = 1.0
         self.stage = Stage.OFF
         self.fault = ''  # reason of the last fault, until commands are enabled again

@@ -39,7 +39,7 @@ class ControllerWatch:
         """`name` is the controller's node, with or without namespace; '': the only subscriber."""
         self.name = name
         self.endpoints: dict[str, Endpoint] = {}
-        self.bound: Endpoint | None = None  # that commands are or were enabled for, until they are enabled again
+        self.bound: Endpoint | None = None  # the endpoint of the present commands, or of the last ones
         self.joints: dict[str, tuple[str, ...] | None] = {}  # parameter `joints` by node; None: it has none
         self._seen: dict[str, float] = {}  # time at which each endpoint appeared
         self._allowed: frozenset[str] = frozenset()  # GIDs that were present when commands were enabled

@@ -134,7 +134,7 @@ class RobotInputs:
 
         `wrenches` are arguments of `on_wrench`, each with the number of joint states before it. Return the numbers
         (3, rows, n) after each of the first `rows` joint states, and the contact wrenches there, applied by the robot;
-        None if the first joint state must be given to `on_joint_state`. Wrenches after those rows are not stored.
+        None if the first joint state must be passed to `on_joint_state`. Wrenches after those rows are not stored.
         """
         known = self.states.on_rows(names, columns, times.stamp, times.arrival)
         if known is None:

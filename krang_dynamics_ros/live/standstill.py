@@ -20,7 +20,7 @@ MIN_READINGS = 10  # readings
 MIN_COVERAGE = 0.8  # of the time
 
 
-class Moment(NamedTuple):
+class ReadingAtPose(NamedTuple):
     """A reading, with the joints at its time."""
 
     arrival: int  # ns
@@ -78,50 +78,50 @@ class Standstill:
         """`seconds` of rest are required; `unsteady` returns why readings (m, k) are not steady, or ''."""
         self.joint_names = tuple(joint_names)
         self.seconds, self._unsteady = seconds, unsteady
-        self._moments: deque[Moment] = deque()
+        self._readings: deque[ReadingAtPose] = deque()
 
     def forget(self) -> None:
         """Forget all readings."""
-        self._moments.clear()
+        self._readings.clear()
 
     def add(self, arrival: int, reading: Reading, q: Array, dq: Array | None) -> None:
         """Store a reading with its arrival (ns) and the joints (n) at that time; dq is None if unknown."""
-        moments = self._moments
-        if moments and arrival < moments[-1].arrival:
-            moments.clear()  # time went back
-        moments.append(Moment(arrival, reading, q.copy(), None if dq is None else dq.copy()))
-        while moments[0].arrival < arrival - self.seconds * 1e9:
-            moments.popleft()
+        readings = self._readings
+        if readings and arrival < readings[-1].arrival:
+            readings.clear()  # time went back
+        readings.append(ReadingAtPose(arrival, reading, q.copy(), None if dq is None else dq.copy()))
+        while readings[0].arrival < arrival - self.seconds * 1e9:
+            readings.popleft()
 
     def fault(self, now: int) -> str:
         """Return why there is no standstill until now (ns), or ''."""
-        moments = self._moments
-        if not moments or now - moments[-1].arrival > (1 - MIN_COVERAGE) * self.seconds * 1e9:
+        readings = self._readings
+        if not readings or now - readings[-1].arrival > (1 - MIN_COVERAGE) * self.seconds * 1e9:
             return 'no readings while all joints are known'
-        covered = (moments[-1].arrival - moments[0].arrival) / 1e9
-        if covered < MIN_COVERAGE * self.seconds or len(moments) < MIN_READINGS:
+        covered = (readings[-1].arrival - readings[0].arrival) / 1e9
+        if covered < MIN_COVERAGE * self.seconds or len(readings) < MIN_READINGS:
             return f'{covered:.1f} s of readings, must be {self.seconds:g} s with at least {MIN_READINGS} readings'
-        if len(frames := {moment.reading[1:] for moment in moments}) > 1:
+        if len(frames := {sample.reading[1:] for sample in readings}) > 1:
             return f'readings come in several frames: {sorted(axes or "the hand" for axes, _ in frames)}, must be one'
         return self._motion() or self._unsteady(self._numbers())
 
     def _motion(self) -> str:
-        speeds = [np.abs(moment.dq) for moment in self._moments if moment.dq is not None]
+        speeds = [np.abs(sample.dq) for sample in self._readings if sample.dq is not None]
         if speeds and (fastest := np.max(speeds, axis=0)).max() > SLOW:
             k = int(fastest.argmax())
             return f'{self.joint_names[k]} moves, at up to {fastest[k]:.3g} rad/s, must be below {SLOW:g}'
-        travel = np.ptp([moment.q for moment in self._moments], axis=0)
+        travel = np.ptp([sample.q for sample in self._readings], axis=0)
         if travel.max() > STEADY:
             k = int(travel.argmax())
             return f'{self.joint_names[k]} has moved by {travel[k]:.3g} rad, must be below {STEADY:g}'
         return ''
 
     def _numbers(self) -> Array:
-        return np.array([moment.reading.numbers for moment in self._moments])
+        return np.array([sample.reading.numbers for sample in self._readings])
 
     def average(self) -> Average:
         """Return the mean of all readings; check `fault` first."""
-        numbers, reading = self._numbers(), self._moments[-1].reading
-        q = np.mean([moment.q for moment in self._moments], axis=0)
+        numbers, reading = self._numbers(), self._readings[-1].reading
+        q = np.mean([sample.q for sample in self._readings], axis=0)
         mean = reading._replace(numbers=numbers.mean(axis=0))
-        return Average(mean, numbers.std(axis=0, ddof=1), len(numbers), q, self._moments[-1].arrival * 1e-9)
+        return Average(mean, numbers.std(axis=0, ddof=1), len(numbers), q, self._readings[-1].arrival * 1e-9)

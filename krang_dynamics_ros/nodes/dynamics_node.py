@@ -113,7 +113,7 @@ class DynamicsNode(Node):
         self.replacement = partial(DynamicsNode, described)
 
     def _restart_with_hands(self, settings: NodeSettings, hands: list[str]) -> None:
-        """Hand over to a node with other hands and the same values; commands must be enabled again."""
+        """Replace this node by one with other hands and the same values; commands must be enabled again."""
         if settings['end_effectors'] != hands:
             values = {name: parameter.value for name, parameter in self._parameters.items()}
             removed = tuple(f'{name}.' for name in hands if name not in settings['end_effectors'])

@@ -125,7 +125,7 @@ class TrajectoryNode(Node):
         return feed_forward.plan(trajectory, self._settings['every'], self._settings['retime'])
 
     def _set_base(self) -> None:
-        """Let the dynamics have the base as it is now; raise `ArgumentError` if that is unknown, or will change."""
+        """Set the present motion of the base; raise `ArgumentError` if it is unknown, or will change."""
         base, engine = self._engine.inputs.base, self._engine
         if base is None:
             return

@@ -234,7 +234,7 @@ def _aligned(
         before = int(newest[joints].max())
         _refuse_back(path, names[int(joints[0])], before, stamp)
         if stamp == before:
-            continue  # it holds no new value
+            continue  # the message has no new value
         newest[joints] = stamp
         alignment.add(joints, [quantity[joints] for quantity in values], stamp, stamp)
         found += alignment.next(MAX_GAP)

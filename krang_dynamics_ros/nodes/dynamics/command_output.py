@@ -90,7 +90,7 @@ class SenderLink:
         except BlockingIOError:
             self.kill('read nothing for seconds')
         except BrokenPipeError:
-            return  # it has ended; `poll` reads the reason
+            return  # the process has ended; `poll` reads the reason
 
     def poll(self, now: float, live: bool) -> None:
         """Read its reports; kill it if it hangs: no report while commands are sent."""
@@ -334,7 +334,7 @@ class CommandOutput:
     # Shutdown ------------------------------------------------------------------------------------------------------
 
     def begin_stop(self) -> None:
-        """Let commands fall, fast enough for a shutdown; they follow the pose while joint states come."""
+        """Start to take commands to zero, fast enough for a shutdown; they follow the pose while joint states come."""
         self._commands.end(time.monotonic())
 
     def resume_commands(self) -> None:
