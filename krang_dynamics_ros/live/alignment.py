@@ -1,8 +1,9 @@
-"""Alignment of joint states that come in parts: interpolation of all joints to a common instant, no extrapolation.
+"""Alignment of joint states that are split over several messages: all joints are interpolated to a common instant.
 
-The instants are the stamps of the slowest part, so its samples are used unchanged; faster parts are interpolated over
-their short steps. An instant is complete when every joint has a sample at it or after it. Parts with equal stamps are
-therefore complete, without interpolation, when the last of them has come.
+A part is the joints of one message. Nothing is extrapolated. The instants are the stamps of the slowest part, so its
+samples are used unchanged; faster parts are interpolated over their short steps. An instant is complete when every
+joint has a sample at it or after it. Parts with equal stamps are therefore complete, without interpolation, when the
+last of them has arrived.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from numpy.typing import NDArray
 from ..core.spatial import Array
 from .timeline import NEVER
 
-DEPTH = 128  # samples kept per joint: a part may lag another by this many samples of the other
+DEPTH = 128  # samples kept per joint: one part may lag another by this many samples of the latter
 POINTS = 4  # samples of an interpolation (cubic), one of them at or after the instant
 MAX_WEIGHT_SUM = 3.0  # sum of the absolute weights: beyond it the times are too uneven for a cubic, and a line is used
 SLOWER = 1.5  # times the present step: a part that is slower than this becomes the reference
@@ -41,7 +42,7 @@ class Alignment:
         self.forget()
 
     def forget(self) -> None:
-        """Forget all samples. Samples are only kept after the first part comes, because that costs time."""
+        """Forget all samples. From the next message with a part of the joints on, samples are kept: that costs time."""
         self.active = False
         self.instant = NEVER  # ns, by stamps; by arrivals while the newest sample of a joint has no stamp
         self._by_arrival = False
@@ -65,11 +66,11 @@ class Alignment:
             column[at, joints] = values
         self._next[joints] = (at + 1) % DEPTH
 
-    def next(self, longest: float) -> list[Aligned]:
-        """Advance to the newest instant at which all joints are known; return the instants on the way and this one.
+    def next(self, max_gap: float) -> list[Aligned]:
+        """Advance to the newest instant at which all joints are known; return instants up to this one.
 
-        Those on the way are spaced like the samples of the fastest part, whose efforts may change in between. The list
-        is empty if there is no newer instant, or if a joint has a gap longer than `longest` (s) around it.
+        They are spaced like the samples of the fastest part, whose efforts may change in between. The list is empty if
+        there is no newer instant, or if a joint has a gap longer than `max_gap` (s) around it.
         """
         newest = (self._next - 1) % DEPTH
         by_arrival = bool((self._times[0, newest, self._columns] == 0).any())
@@ -80,11 +81,11 @@ class Alignment:
         instant = self._candidate(times, latest, step)
         if instant <= self.instant:
             return []
-        instants = self._on_the_way(instant, float(step.min()), longest)
+        instants = self._instants_until(instant, float(step.min()), max_gap)
         if len(instants) == 1 and (latest == instant).all():
             found = [Aligned(instant, self._numbers[:, newest, self._columns])]
         else:
-            candidates = (self._interpolated(times, t, newest, longest) for t in instants)
+            candidates = (self._interpolated(times, t, newest, max_gap) for t in instants)
             found = [aligned for aligned in candidates if aligned is not None]
         if found:
             self.instant = found[-1].instant
@@ -103,14 +104,14 @@ class Alignment:
         instants, reached = times[:, self._reference], latest.min()
         return int(np.where(instants <= reached, instants, NEVER).max())
 
-    def _on_the_way(self, instant: int, step: float, longest: float) -> list[int]:
+    def _instants_until(self, instant: int, step: float, max_gap: float) -> list[int]:
         way = instant - self.instant
-        if self.instant == NEVER or way > longest * 1e9:
+        if self.instant == NEVER or way > max_gap * 1e9:
             return [instant]
         count = min(max(round(way / step), 1), MOST_STEPS)
         return [self.instant + way * k // count for k in range(1, count + 1)]
 
-    def _interpolated(self, times: Times, instant: int, newest: NDArray[np.intp], longest: float) -> Aligned | None:
+    def _interpolated(self, times: Times, instant: int, newest: NDArray[np.intp], max_gap: float) -> Aligned | None:
         order = (newest - np.arange(DEPTH)[:, None]) % DEPTH  # newest first
         after = (times[order, self._columns] >= instant).sum(axis=0) - 1
         which = after + np.arange(POINTS)[:, None]
@@ -119,7 +120,7 @@ class Alignment:
         rows = order[which, self._columns]
         points = times[rows, self._columns]
         gap = points[0] - points[1]
-        if ((gap > longest * 1e9) & (points[0] != instant)).any():
+        if ((gap > max_gap * 1e9) & (points[0] != instant)).any():
             return None
         weights = _weights(points, instant)
         numbers = self._numbers[:, rows, self._columns]
@@ -132,7 +133,7 @@ class Alignment:
         return float(latest - self.instant) * 1e-9 if self.instant != NEVER else float('inf')
 
     def behind(self) -> NDArray[np.bool_]:
-        """Return which joints (n) the others wait for: those with more than half of the largest lag."""
+        """Return for each joint (n) whether its data is late, by more than half of the largest lag."""
         latest = self._times[int(self._by_arrival), (self._next - 1) % DEPTH, self._columns]
         return np.asarray(2 * (latest.max() - latest) > max(latest.max() - latest.min(), 1))
 

@@ -237,7 +237,7 @@ class SimulatorNode(Node):
 
     def _effort(self, contacts: Sequence[Wrench]) -> Array:
         motor = self._values['effort'] == 'motor'
-        effort = self.robot.given if motor else joint_effort(self.robot.simulation, contacts)
+        effort = self.robot.motor_torque if motor else joint_effort(self.robot.simulation, contacts)
         noise = self._values['effort_noise']
         effort = effort + noise * self._random.normal(size=len(effort)) if noise else effort
         return np.asarray(effort / self._effort_units)

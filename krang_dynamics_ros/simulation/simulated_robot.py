@@ -87,7 +87,7 @@ class SimulatedRobot:
         self.paused, self.fault = False, ''
         self.was_driven = False  # since the last reset or set_positions: torques can be late only after the first
         self.dropped = 0  # torques for a state from before a reset or set_positions
-        self.given: Array = np.zeros(simulation.robot.n)  # present torques of the motors
+        self.motor_torque: Array = np.zeros(simulation.robot.n)  # present torques (n) of the motors, N m (N)
         self.firmware: FirmwareModel | None = None  # adds its torque to every command
         names = simulation.robot.joint_names
         for name in command_joints:
@@ -186,7 +186,7 @@ class SimulatedRobot:
             return
         self.was_driven = self.was_driven or mode == 'driven'
         self._owed = min(self._owed + seconds, MAX_BACKLOG)
-        self.given = torque = self._torque()
+        self.motor_torque = torque = self._torque()
         end = time.monotonic() + MAX_COMPUTATION
         while self._owed >= STEP:
             if mode == 'braked':
@@ -207,7 +207,7 @@ class SimulatedRobot:
     def _step(self, torque: Array, pushes: Sequence[Wrench]) -> bool:
         if self.firmware is not None and self.takes_commands:
             added = self.firmware.torque(self.simulation.q, self.simulation.dq)
-            torque = self.given = torque if added is None else torque + np.where(self._driven(), added, 0.0)
+            torque = self.motor_torque = torque if added is None else torque + np.where(self._driven(), added, 0.0)
         try:
             self.simulation.step(torque, pushes)
         except SimulationError as error:

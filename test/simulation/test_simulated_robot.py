@@ -159,11 +159,11 @@ def test_a_commanded_joint_takes_no_torque_but_its_commands() -> None:
     start = gravity(robot)
     robot.on_torque(NAMES, start, 0)
     robot.advance(STEP * 1.001, ())
-    np.testing.assert_array_equal(robot.given, start)  # no command came yet
+    np.testing.assert_array_equal(robot.motor_torque, start)  # no command came yet
     robot.on_torque(NAMES, start, 0)
     robot.on_command([3.0])
     robot.advance(STEP * 1.001, ())
-    np.testing.assert_array_equal(robot.given, [start[0], 3.0])
+    np.testing.assert_array_equal(robot.motor_torque, [start[0], 3.0])
 
 
 @pytest.mark.parametrize('torques', [True, False])
@@ -179,15 +179,15 @@ def test_while_all_commands_are_zero_torques_drive_the_joints_and_without_them_t
     robot.on_command([1e-9, 0.0])
     go(0.5)
     assert robot.mode == 'driven', 'any other command is held for ever'
-    np.testing.assert_array_equal(robot.given, [0.0, 1e-9])
+    np.testing.assert_array_equal(robot.motor_torque, [0.0, 1e-9])
     robot.on_command([0.0, 0.0])
     go(0.1)
     assert robot.mode == 'driven'
-    assert robot.given.any() == torques
+    assert robot.motor_torque.any() == torques
     assert not robot.simulation.braked.any()
     robot.on_command([3.0, 0.0])
     go(0.01)
-    np.testing.assert_array_equal(robot.given, [0.0, 3.0])
+    np.testing.assert_array_equal(robot.motor_torque, [0.0, 3.0])
 
 
 @pytest.mark.parametrize('command', [[], [1.0], [1.0, 2.0, 3.0], [1.0, np.nan], [np.inf, 0.0], [1e300, 0.0]])
