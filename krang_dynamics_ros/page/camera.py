@@ -111,6 +111,10 @@ class Viewer:
     folded: bool = False
     tries: int = 0  # how often the browser has put the camera back
 
+    def add(self, position: Array, target: Array) -> None:
+        """Remember a position (3) and a target (3) of the camera that we have set."""
+        self.put = [*self.put[-9:], (position, float(np.linalg.norm(position - target)))]
+
     def has_not_moved(self, position: Array) -> bool:
         """Return whether the camera is where we put it; viser's page places it with an error of a few per cent."""
         return any(np.linalg.norm(position - where) < OFF * distance for where, distance in self.put)
@@ -151,6 +155,8 @@ class Views:
         self._points, self._to_camera, self._up = points, to_camera, up
         first = self._server.initial_camera
         first.fov, (first.position, first.look_at) = FIELD, framed(points, to_camera, up, Window())
+        for viewer in self._viewers.values():  # a browser that had no first camera takes it later, in place of ours
+            viewer.add(first.position, first.look_at)
         for client in self._server.get_clients().values():
             self._frame(client)
 
@@ -209,7 +215,7 @@ class Views:
             return
         direction = self._to_camera if to_camera is None else to_camera
         position, target = framed(self._points, direction, self._up, viewer.window)
-        viewer.put = [*viewer.put[-9:], (position, float(np.linalg.norm(position - target)))]
+        viewer.add(position, target)
         camera = client.camera
         with client.atomic():
             camera.fov, camera.up_direction = FIELD, self._up

@@ -9,6 +9,7 @@ import socket
 import struct
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -407,6 +408,25 @@ def test_a_camera_that_the_browser_puts_back_is_framed_again_but_not_for_ever() 
     assert not viewer.was_put_back(ours * 1.01)
     assert not viewer.was_put_back(np.array([0.0, 9, 0])), 'a person has moved it'
     assert [viewer.was_put_back(first) for _ in range(camera.TRIES + 1)] == [True] * camera.TRIES + [False]
+
+
+def test_a_browser_that_is_there_before_the_robot_is_framed_again_after_it_takes_the_first_camera() -> None:
+    camera = pytest.importorskip('krang_dynamics_ros.page.camera')
+    connected: list[Callable[[Any], None]] = []
+    updated: list[Callable[[Any], None]] = []
+    seen = SimpleNamespace(image_width=390, image_height=844, position=np.full(3, 3.0), on_update=updated.append)
+    client = SimpleNamespace(client_id=0, camera=seen, atomic=nullcontext)
+    server = SimpleNamespace(
+        initial_camera=SimpleNamespace(position=np.full(3, 3.0), look_at=np.zeros(3)), get_clients=lambda: {0: client},
+        on_client_connect=connected.append, on_client_disconnect=lambda _: None,
+    )  # fmt: skip
+    views = camera.Views(server)
+    connected[0](client)
+    views.look(np.array([[0, -1, 0], [0, 1, 0.5]]), np.array([1.0, 0, 0.3]), np.array([0, 0, 1.0]))
+    ours, seen.position = seen.position, server.initial_camera.position
+    assert np.linalg.norm(ours - seen.position) > 1, 'a phone is narrow'
+    updated[0](None)
+    np.testing.assert_array_equal(seen.position, ours)
 
 
 @pytest.fixture
