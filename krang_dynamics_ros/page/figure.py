@@ -27,6 +27,7 @@ STICK = (0.3, 0.4, 0.6, 1.0)  # of links without a shape
 FLOOR, CELLS, SECTIONS = (128, 134, 142), (150, 156, 164), (130, 136, 145)  # visible in light and dark mode
 AXES = np.array([0.08, 0.003, 0.004])  # length, radius, radius of the origin, of the robot's size
 HANGING, AHEAD = 0.8, 0.2  # how far an arm hangs down, and in front of its joint, of its length from joint to joint
+LIFTED = 0.25  # how far a hand is lifted, of that length
 CORNERS = np.array(list(itertools.product((False, True), repeat=3)))
 
 
@@ -188,10 +189,11 @@ class Figure:
             corners.append(origin + drawn.corners @ rotation.T)
         return np.concatenate(corners)
 
-    def hanging(self, links: Sequence[str], up: Array) -> Array:
-        """Return the points (m, 3) to which links fall if nothing holds them.
+    def reach(self, links: Sequence[str], up: Array) -> Array:
+        """Return points (m, 3) to which links are pulled, and to which they fall if nothing holds them.
 
-        They are below the first joint that is theirs, and in front of that: stops keep an arm from hanging straight.
+        They are above the link, below the first joint that is its own, and in front of that: stops keep an arm from
+        hanging straight.
         """
         chains = {
             link: [j.child for j in self._robot.chain(link) if j.moves and j.kind != 'prismatic'] for link in links
@@ -203,7 +205,8 @@ class Figure:
                 places = [self.pose_of(child)[1] for child in (*own, link)]
                 length = sum(float(np.linalg.norm(b - a)) for a, b in itertools.pairwise(places))
                 below = places[0] - HANGING * length * up
-                points.append(np.array([below, below + AHEAD * length * _level(places[-1] - places[0], up)]))
+                ahead = below + AHEAD * length * _level(places[-1] - places[0], up)
+                points.append(np.array([below, ahead, places[-1] + LIFTED * length * up]))
         return np.concatenate(points)
 
     def depth(self, link: str, together: Collection[str]) -> float:

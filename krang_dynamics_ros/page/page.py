@@ -178,9 +178,9 @@ class Page:
         self._torques = Torques(gui, self._dynamics, limits, plotted, finger_joints(robot))
 
     def _aim_camera(self, figure: Figure) -> None:
-        """Set all cameras to show the whole robot, also with arms that hang."""
-        hanging = figure.hanging([hand.link for hand in self._hands], self._up)
-        self._views.look(np.concatenate([figure.points, hanging]), to_camera(self._up, _axes(self._dynamics)), self._up)
+        """Set all cameras to show the whole robot, also with hands that are lifted, and arms that hang."""
+        reach = figure.reach([hand.link for hand in self._hands], self._up)
+        self._views.look(np.concatenate([figure.points, reach]), to_camera(self._up, _axes(self._dynamics)), self._up)
 
     @property
     def observing(self) -> bool:

@@ -52,6 +52,7 @@ class Need(NamedTuple):
 
 
 WRENCH = frozenset({'wrench'})
+ABOVE = '<span class="narrow"> of <i>joints</i>, above</span>'  # on a phone the table is folded into a row
 
 PULL_HAND = Step(
     'Pull a hand',
@@ -65,7 +66,7 @@ RESIST = Step(
     'Let the hand resist',
     'Tick <b>wrench</b> below, then drag the same ball.',
     'The hand stays nearly where it is. The sensor in the wrist reads your force (the arrow, in N), and the motors '
-    'hold against it (the column <i>wrench</i>).',
+    f'hold against it (the column <i>wrench</i>{ABOVE}).',
     lambda moment: moment.pulled and 'wrench' in (moment.now.terms or ()),
 )
 HANG = Step(
@@ -85,9 +86,9 @@ TELL = Step(
 )
 OBSERVE = Step(
     'See what pushes it',
-    'Open <b>show</b> below, and tick <b>what pushes it</b>. Then drag an elbow <span class="ctrl">with Ctrl.</span>'
-    '<span class="touch">by its ball: first, <b>make a link a hand</b>.</span>',
-    'The column <i>external</i>, computed from the efforts of the motors: it ends at the joint that you pull. The '
+    'Open <b>show</b> below, and tick <b>what pushes it</b>. Then <span class="ctrl">drag an elbow with Ctrl.</span>'
+    '<span class="touch"><b>make a link a hand</b>, an elbow, and drag its ball.</span>',
+    f'The column <i>external</i>{ABOVE}, computed from the efforts of the motors: it ends at the joint that you pull. The '
     'sensor in the wrist reads nothing of it.',
     lambda moment: moment.observing and moment.pulled,
     bags='known',

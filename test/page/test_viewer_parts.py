@@ -470,7 +470,7 @@ def test_a_ball_sticks_out_of_the_body_that_its_hand_is_in(server: Any) -> None:
     assert hands.ball_radius(0.8, 10.0) < 0.1
 
 
-def test_a_hanging_arm_is_below_the_first_joint_that_is_its_own(server: Any) -> None:
+def test_an_arm_reaches_above_its_link_and_hangs_below_the_first_joint_that_is_its_own(server: Any) -> None:
     figure, up = pytest.importorskip('krang_dynamics_ros.page.figure'), np.array([0.0, 0.0, 1.0])
     robot = tree(
         ('trunk', 'base', 'revolute'),
@@ -478,11 +478,14 @@ def test_a_hanging_arm_is_below_the_first_joint_that_is_its_own(server: Any) -> 
     )
     drawn = figure.Figure(server.scene, robot, dynamics_of(robot), MeshFiles(), up)
     length = 2 * np.hypot(0.1, 0.2)  # of two links beyond the shoulder, which is on the trunk
-    below = [[0.2 + ahead * length, 0, 0.4 - 0.8 * length] for ahead in (0, 0.2)]
-    np.testing.assert_allclose(drawn.hanging(['l2', 'r2'], up), below * 2, atol=1e-6)
-    below = [[0.1 + ahead * 1.5 * length, 0, 0.2 - 0.8 * 1.5 * length] for ahead in (0, 0.2)]
-    np.testing.assert_allclose(drawn.hanging(['l2'], up), below, atol=1e-6)
-    assert drawn.hanging(['base'], up).shape == (0, 3)
+
+    def reach(shoulder: float, length: float) -> list[list[float]]:
+        below = [[shoulder + ahead * length, 0, 2 * shoulder - 0.8 * length] for ahead in (0, 0.2)]
+        return [*below, [0.4, 0, 0.8 + 0.25 * length]]
+
+    np.testing.assert_allclose(drawn.reach(['l2', 'r2'], up), reach(0.2, length) * 2, atol=1e-6)
+    np.testing.assert_allclose(drawn.reach(['l2'], up), reach(0.1, 1.5 * length), atol=1e-6)
+    assert drawn.reach(['base'], up).shape == (0, 3)
 
 
 @pytest.mark.parametrize(('joint', 'low'), [('0 0 0.3', (-0.01, -0.01, 0.0)), ('0 -0.3 0', (-0.01, -0.4, -0.01))])
