@@ -88,8 +88,8 @@ OBSERVE = Step(
     'See what pushes it',
     'Open <b>show</b> below, and tick <b>what pushes it</b>. Then <span class="ctrl">drag an elbow with Ctrl.</span>'
     '<span class="touch"><b>make a link a hand</b>, an elbow, and drag its ball.</span>',
-    f'The column <i>external</i>{ABOVE}, computed from the efforts of the motors: it ends at the joint that you pull. The '
-    'sensor in the wrist reads nothing of it.',
+    f'The column <i>external</i>{ABOVE}, computed from the efforts of the motors: it ends at the joint that you pull. '
+    'The sensor in the wrist reads nothing of it.',
     lambda moment: moment.observing and moment.pulled,
     bags='known',
 )
