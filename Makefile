@@ -23,6 +23,11 @@ hands = $(if $(findstring =,$(HAND)),$(HAND),$(HAND:%=hand=%))
 comma := ,
 empty :=
 space := $(empty) $(empty)
+# The last words of the process that ended first, from honcho's lines: time, process, |, words.
+REASON := '$$2 == "system" && /stopped \(rc=-?[1-9]/ && !ended {ended = $$4} \
+  $$2 != "system" {words = $$0; sub(/^[^|]*\| ?/, "", words); line[$$2, ++count[$$2]] = words} \
+  END {if (ended) {printf "\n%s ended with an error:\n", ended; \
+    for (k = count[ended] - 4; k <= count[ended]; ++k) if (k > 0) print "  " line[ended, k]}}'
 run: export ROS_AUTOMATIC_DISCOVERY_RANGE ?= LOCALHOST
 run: export KRANG_PORT = $(PORT)
 run: export KRANG_ROBOT = $(if $(ROBOT),-p robot_file:=$(ROBOT))
@@ -32,7 +37,8 @@ run: export KRANG_HANDS = $(if $(HAND),-p end_effectors:=[$(subst $(space),$(com
   $(subst =, ,$(hand)))))] $(foreach hand,$(hands),-p $(subst =,.link:=,$(hand))))
 run: export KRANG_MESHES = $(if $(ROBOT),-p mesh_folders:=[$(abspath $(dir $(ROBOT)))])
 run: $(RUNS)  ## a simulated Krang in the browser; PORT=8081 for another port, ROBOT=my_robot.yaml for another robot, HAND=tool0 for its hand, ARM=my_arm.yaml for your arm
-	@PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/honcho start || (( $$? == 130 ))  # 130: Ctrl-C, which is how it ends
+	@log=$$(mktemp); trap 'rm -f "$$log"' EXIT; PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/honcho start 2>&1 | tee -i "$$log"; code=$$?; \
+	  (( code == 0 || code == 130 )) || { awk $(REASON) "$$log"; exit $$code; }  # 130: Ctrl-C, which is how it ends
 
 MARK ?= not slow
 PYTEST ?= -m pytest

@@ -145,6 +145,17 @@ def upward(heard: Mapping[str, Any]) -> float:
     return float((rotation @ [force.x, force.y, force.z])[2])
 
 
+def test_the_reason_of_a_node_that_ends_comes_last(tmp_path: Path) -> None:
+    robot, output = tmp_path / 'robot.urdf', tmp_path / 'output'
+    robot.write_text('<robot name="x"><link name="a"/><joint name="j" type="fixed"><parent link="a"/></joint></robot>')
+    with domain() as number, run(number, output, f'ROBOT={robot}') as process:
+        assert process.wait(PATIENCE) > 0
+    ended, reason = output.read_text().rsplit('ended with an error:', 1)
+    assert 'stopped (rc=' in ended
+    assert 'stopped (rc=' not in reason
+    assert 'joints.j.child' in reason
+
+
 def wait_for_page(process: subprocess.Popen[bytes], output: Path, number: int) -> None:
     deadline = time.monotonic() + PATIENCE
     said = ('receiving torques', f'open http://127.0.0.1:{port_of(number)} in a browser')
