@@ -18,10 +18,20 @@ UP, LEFT = 110, 1  # pixels; the ball of the left hand, which is on the right fo
 
 
 class TourWalk:
-    """A person who follows the card; `look` is called at each moment that is worth a picture."""
+    """A person who follows the card with the first hand of a robot."""
 
-    def __init__(self, world: World, robot: Robot, look: Callable[[], None] = lambda: None) -> None:
+    def __init__(
+        self, world: World, robot: Robot, look: Callable[[], None] = lambda: None, *, up: int = UP, least: float = 0.1
+    ) -> None:
+        """`look` is called at each moment that is worth a picture.
+
+        The hand is pulled by `up` (pixels), and then moves by at least `least` (m).
+        """
+        self._up = up
         self._world, self._robot, self._page, self._look = world, robot, world.page, look
+        self._least, hands = least, list(robot.end_effectors)
+        self._alone = len(hands) == 1
+        self._folder = f'{hands[0]}{"" if self._alone else " hand"}: bag, sensor'
         self._yielded = 0.0  # m: how far the hand went in the first step
 
     @property
@@ -45,13 +55,13 @@ class TourWalk:
         self._look()
 
     def _height(self) -> float:
-        """Return how high the left hand is, m."""
+        """Return how high the hand is, m."""
         return float(self._world.heights(self._robot)[0])
 
     def _lift(self) -> float:
-        """Drag the ball of the left hand up and let go; return how far it has gone (m) while it is pulled."""
+        """Drag the ball of the hand up and let go; return how far it has gone (m) while it is pulled."""
         before = self._height()
-        assert self._world.pull((0, -UP), LEFT, self._look) > 0
+        assert self._world.pull((0, -self._up), 0 if self._alone else LEFT, self._look) > 0
         self._look()
         settled = self._world.settled(self._robot)[0]
         self._look()
@@ -68,7 +78,7 @@ class TourWalk:
         """Pull a hand, which yields."""
         self._begin(1, 'Pull a hand')
         self._yielded = self._lift()
-        assert self._yielded > 0.1
+        assert self._yielded > self._least
         self._end(1)
 
     def resist(self) -> None:
@@ -80,26 +90,26 @@ class TourWalk:
         self._end(2)
 
     def hang(self) -> None:
-        """Hang a bag on the left hand: it sinks, and the other one stays."""
+        """Hang a bag on the hand: it sinks, and the other one stays."""
         self._begin(3, 'Hang a bag on it')
         before = self._world.settled(self._robot)
-        self._page.unfold('left hand: bag, sensor')
+        self._page.unfold(self._folder)
         self._page.press('Hang it on')
-        self._world.client.until(lambda: before[0] - self._height() > 0.1, self._look, 'the left hand to sink')
+        self._world.client.until(lambda: before[0] - self._height() > 0.1, self._look, 'the hand to sink')
         self._end(3)
         sunk = self._world.settled(self._robot)
-        assert abs(sunk[1] - before[1]) < 0.05, 'the trunk stays where it is'
+        assert np.abs(sunk[1:] - before[1:]).max(initial=0) < 0.05, 'the trunk stays where it is'
 
     def tell(self) -> None:
         """Tell the node of the bag: the hand stays where it is put, bag and all."""
         self._begin(4, 'Tell the node of the bag')
         self._page.press('Tell the node')
         self._page.until(lambda: 'The node knows of 2 kg' in self._page.text, 'the node to know')
-        assert self._lift() > 0.1
+        assert self._lift() > self._least
         raised = self._height()
         assert abs(self._world.settled(self._robot)[0] - raised) < 0.05
         self._end(4)
-        self._page.unfold('left hand: bag, sensor')
+        self._page.unfold(self._folder)
 
     def observe(self) -> None:
         """Pull a link, and see the external torque."""
@@ -107,18 +117,19 @@ class TourWalk:
         self._begin(5, 'See what pushes it')
         page.unfold('show')
         page.tick('what pushes it')
-        x, y = page.trunk()
-        page.hold((x, y), (x + 100, y - 40), ctrl=True)
+        x, y = page.until(page.balls, 'a ball')[0] if self._alone else page.trunk()
+        page.hold((x, y), (x - self._up, y - 40) if self._alone else (x + 100, y - 40), ctrl=not self._alone)
         page.until(lambda: set(page.numbers('external').values()) - {UNKNOWN}, 'the column')
         self._end(5)
-        page.let_go(ctrl=True)
+        page.let_go(ctrl=not self._alone)
         page.tick('what pushes it')
         page.unfold('show')
 
     def fall(self) -> None:
         """Switch gravity off: the robot falls."""
         self._begin(6, 'Switch gravity off')
-        before = self._world.heights(self._robot)
+        self._page.press('Reset')
+        before = self._world.settled(self._robot)
         self._page.tick('gravity')
         self._world.client.until(
             lambda: np.abs(self._world.heights(self._robot) - before).max() > 0.1, why='the robot to fall'

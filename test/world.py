@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -29,13 +30,18 @@ DEMO = (
 PATIENT = ('-p', 'state_timeout:=1.0', '-p', 'wrench_timeout:=1.0')  # the browser may take both cores for a while
 
 
-def simulator(number: int) -> Process:
-    words = ('-r', 'torque:=torque/total', *DEMO, '-p', 'timeout:=1.0')
+def simulator(number: int, robot: Sequence[str] = DEMO) -> Process:
+    words = ('-r', 'torque:=torque/total', *robot, '-p', 'timeout:=1.0')
     return Process(number, '--ros-args', *words, module='simulator_node')
 
 
-def dynamics(number: int) -> Process:
-    return Process(number, '--ros-args', *DEMO, *PATIENT)
+def dynamics(number: int, robot: Sequence[str] = DEMO) -> Process:
+    return Process(number, '--ros-args', *robot, *PATIENT)
+
+
+def other_robot(file: Path, link: str) -> tuple[str, ...]:
+    """Return the parameters of another robot than Krang, with a single hand, as `make run ROBOT=file HAND=link`."""
+    return (*DEMO[:2], '-p', f'robot_file:={file}', '-p', 'end_effectors:=[hand]', '-p', f'hand.link:={link}')
 
 
 def viewer(number: int, *words: str) -> Process:
@@ -48,14 +54,17 @@ UNKNOWN = '\N{EN DASH}'
 class World:
     """The nodes of `make run`, a client that hears what they say, and the browser."""
 
-    def __init__(self, number: int, page: Browser) -> None:
+    def __init__(
+        self, number: int, page: Browser, robot: Sequence[str] = DEMO, hands: Sequence[str] = ('left', 'right')
+    ) -> None:
+        """`robot` are the parameters of simulator and dynamics node, `hands` the names in them."""
         self.number, self.page = number, page
-        self.simulator, self.dynamics, self.viewer = simulator(number), dynamics(number), viewer(number)
+        self.simulator, self.dynamics, self.viewer = simulator(number, robot), dynamics(number, robot), viewer(number)
         self.client = Client(number)
         self.heard: dict[str, Any] = {}
         for topic, kind in (
             ('joint_states', JointState), ('torque/gravity', JointState), ('torque/total', JointState),
-            ('wrench/left', WrenchStamped), ('wrench/right', WrenchStamped), ('pull', PolygonStamped),
+            ('pull', PolygonStamped), *((f'wrench/{hand}', WrenchStamped) for hand in hands),
         ):  # fmt: skip
             self.client.node.create_subscription(kind, topic, lambda m, t=topic: self.heard.update({t: m}), 1)
         self.open()
@@ -96,7 +105,7 @@ class World:
         Balls count from left to right; `look` is called on the way.
         """
         for _ in range(3):
-            x, y = self.page.until(lambda: self.page.balls()[:2], 'two balls')[ball]
+            x, y = self.page.until(lambda: self.page.balls()[ball:2], 'the ball')[0]
             self.heard.clear()
             self.page.hold((x, y), (x + pixels[0], y + pixels[1]), look=look)
             with contextlib.suppress(AssertionError):
@@ -107,7 +116,7 @@ class World:
 
     def push(self) -> float:
         """Return the largest force on a hand (N), as the simulated sensors read it."""
-        read = [self.heard[topic].wrench.force for topic in ('wrench/left', 'wrench/right') if topic in self.heard]
+        read = [message.wrench.force for topic, message in self.heard.items() if topic.startswith('wrench/')]
         return max((float(np.linalg.norm([f.x, f.y, f.z])) for f in read), default=0.0)
 
     def heights(self, robot: Robot) -> np.ndarray:
