@@ -118,7 +118,7 @@ class _Command:
     def _missing(self, recorder: Recorder) -> Iterator[str]:
         """Yield what a recording lacks."""
         if recorder.began is None:
-            others = [name for name in recorder.of_kind(JOINT_STATE) if name.endswith('joint_states')]
+            others = [name for name in recorder.of_type(JOINT_STATE) if name.endswith('joint_states')]
             hint = f'; found {listed(others)}: set --ros-args -r joint_states:=NAME, or --arm' if others else ''
             yield f'joint states on {recorder.joint_states}{hint}'
             return

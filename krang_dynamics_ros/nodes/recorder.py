@@ -155,9 +155,9 @@ class Recorder:
         if self.fault:
             raise self.fault
 
-    def of_kind(self, kind: str) -> list[str]:
-        """Return the topics of a type that exist now."""
-        return sorted(name for name, kinds in self._node.get_topic_names_and_types() if kind in kinds)
+    def of_type(self, type_name: str) -> list[str]:
+        """Return the topics of a message type that exist now."""
+        return sorted(name for name, types in self._node.get_topic_names_and_types() if type_name in types)
 
     def _subscribe_new(self) -> None:
         """Subscribe to new topics."""
