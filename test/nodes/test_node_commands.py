@@ -21,6 +21,7 @@ from std_msgs.msg import Empty, Float64MultiArray, String
 from std_srvs.srv import SetBool
 
 from krang_dynamics_ros import Lagrangian, Robot, urdf_text
+from krang_dynamics_ros.nodes.dynamics.real_time import NODE_PRIORITY, SENDER_PRIORITY
 
 from ..ros import Client, Process, domain
 
@@ -408,6 +409,44 @@ def sender_of(driven: Driven) -> int:
     parent = driven.process.process.pid
     (child,) = map(int, Path(f'/proc/{parent}/task/{parent}/children').read_text().split())
     return child
+
+
+def priorities(pid: int) -> set[int]:
+    """Return the real-time priorities of the threads of a process; 0: none."""
+    return {os.sched_getparam(int(thread.name)).sched_priority for thread in Path(f'/proc/{pid}/task').iterdir()}
+
+
+def test_while_commands_are_sent_both_processes_have_a_real_time_priority(driven: Driven) -> None:
+    try:
+        os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(1))
+        os.sched_setscheduler(0, os.SCHED_OTHER, os.sched_param(0))
+    except PermissionError:
+        pytest.skip('real-time priorities are not allowed here')
+    node, values = driven.process.process.pid, driven.client.diagnostics
+    assert priorities(node) == {0}
+    driven.on()
+    assert priorities(node) == {NODE_PRIORITY}
+    assert priorities(sender_of(driven)) == {SENDER_PRIORITY}
+    driven.client.until(
+        lambda: {pair.key: pair.value for pair in values['effort commands'].values}['real-time priority'] == 'on',
+        driven.say,
+    )
+    driven.ask(False)
+    driven.falls()
+    driven.client.until(lambda: priorities(node) == {0}, driven.say, 'the node to give its priority back')
+
+
+def test_without_the_right_to_a_real_time_priority_commands_are_sent_and_the_log_says_so(robot: Robot) -> None:
+    code = (
+        'import sys; from krang_dynamics_ros.nodes.dynamics import command_output\n'
+        'command_output.set_real_time = lambda priority: "Operation not permitted"\n'
+        'from krang_dynamics_ros.nodes.dynamics_node import main; sys.exit(main())'
+    )
+    with domain() as number:
+        driven = Driven(number, robot, code=code).on()
+        assert driven.process.output.count('no real-time priority: Operation not permitted') == 1
+        driven.client.close()
+        assert driven.process.end() == 0, driven.process.output
 
 
 @pytest.mark.parametrize('number', [signal.SIGKILL, signal.SIGSTOP])

@@ -33,6 +33,7 @@ from ..endpoints import named_publishers, publishers
 from ..run import stop_requested
 from ..topics import OUTPUT
 from .command_sender import Config, Frame
+from .real_time import NODE_PRIORITY, set_real_time
 
 REPORT_TIMEOUT = 0.5  # s without a report while commands are sent: the sender hangs
 START_TIMEOUT = 30.0  # s, until its first report
@@ -148,6 +149,7 @@ class CommandOutput:
         self._node, self._supervisor, self._commands = node, supervisor, supervisor.commands
         self._link: SenderLink | None = None
         self._sending = False  # whether the last frame was a command
+        self._not_real_time = ''  # why commands are sent without a real-time priority
         self._replacing = False  # whether a replacement process must find the controller of the dead one
         self._unstarted = ''  # why the process could not be started
         self._logged = ''  # the last fault in the log
@@ -215,7 +217,19 @@ class CommandOutput:
             link.send(Frame(True, *seconds, command, *self._supervisor.without_guiding))
         if self._sending and commands.idle:
             link.send(Frame(False, 0.0, 0.0, commands.sent, *self._supervisor.without_guiding))
-        self._sending = command is not None and not commands.idle
+        sending = command is not None and not commands.idle
+        if sending != self._sending:
+            self._set_priority(sending)
+        self._sending = sending
+
+    def _set_priority(self, sending: bool) -> None:
+        """Set a real-time priority while commands are sent, and none later: building a robot takes a core long."""
+        why = set_real_time(NODE_PRIORITY if sending else 0)
+        if why and not self._not_real_time:
+            self._node.get_logger().info(
+                f'{TOPIC}: no real-time priority: {why}; on a busy machine a fault may end them (docs/commands.md)'
+            )
+        self._not_real_time = why
 
     def _poll_sender(self, now: float) -> None:
         """Process the reports of the sender; start another one if it has ended."""
@@ -357,7 +371,8 @@ class CommandOutput:
             level, message, values = self._supervisor.status()
             if self._unstarted:
                 level, message = 'error', f'{UNSTARTED}: {self._unstarted}'
-            yield Status('effort commands', LEVELS[level], message, values)
+            priority = 'off' if not self._sending else self._not_real_time or 'on'
+            yield Status('effort commands', LEVELS[level], message, values | {'real-time priority': priority})
 
 
 def _following(words: list[str], *options: str) -> list[str]:

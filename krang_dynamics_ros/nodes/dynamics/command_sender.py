@@ -27,6 +27,7 @@ from rclpy.signals import SignalHandlerOptions
 from std_msgs.msg import Float64MultiArray
 
 from ...live.fall import Fall
+from .real_time import SENDER_PRIORITY, set_real_time
 
 SILENCE = 0.2  # s without a command while commands are sent: the node hangs
 LOOK = 0.02  # s between two checks of the subscribers while commands are sent; ten times as long otherwise
@@ -197,6 +198,7 @@ def main(arguments: list[str]) -> int:
         start_parameter_services=False,
     )  # fmt: skip
     sender = CommandSender(node, config)
+    set_real_time(SENDER_PRIORITY)  # the node says so where that is not allowed
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT):
         signal.signal(number, lambda *_: setattr(sender, 'stop_requested', True))
     sender.run()
