@@ -193,6 +193,7 @@ def test_the_command_numbers_findings_and_ends_with_1(tmp_path: Path) -> None:
     assert data['findings'][1]['names'] == ['q_2l']
 
 
+@pytest.mark.slow
 def test_the_command_says_what_it_cannot_examine(tmp_path: Path) -> None:
     write_csv(replace(intact(), effort=None), tmp_path / 'mute.csv')
     mute = command('doctor', 'mute.csv', '--robot', 'krang', cwd=tmp_path)
@@ -205,6 +206,7 @@ def test_the_command_says_what_it_cannot_examine(tmp_path: Path) -> None:
     assert command('doctor', 'good.csv', 'good.csv', cwd=tmp_path).returncode == 2
 
 
+@pytest.mark.slow
 def test_identify_says_what_it_assumes_and_finds_a_turned_sign(tmp_path: Path) -> None:
     write_csv(replace(intact(), effort=times(intact().effort, -1, 1)), tmp_path / 'bad.csv')
     done = command('identify', 'bad.csv', '--robot', 'krang', '-o', 'out.yaml', cwd=tmp_path)

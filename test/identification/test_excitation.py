@@ -57,6 +57,7 @@ def test_it_stays_within_limits_and_begins_and_ends_at_rest() -> None:
     assert speed.min() > 0.05  # in between, the joints never rest together
 
 
+@pytest.mark.slow
 def test_friction_takes_its_part_of_the_effort() -> None:
     stiff = Friction(viscous=3.0, coulomb=2.0, presliding=(Presliding(2.0, 1e-4),))
     joints = [replace(j, friction=stiff) if j.moves else j for j in wrist().joints]
@@ -87,6 +88,7 @@ def test_it_keeps_clear_of_a_box_that_a_search_without_it_enters() -> None:
     assert away.min() > 0.05 + 0.03
 
 
+@pytest.mark.slow
 def test_a_robot_that_cannot_move_is_refused_with_what_to_do() -> None:
     lower, upper = -1e-3, 1e-3
     joints = [

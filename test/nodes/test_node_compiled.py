@@ -114,6 +114,7 @@ def test_gravity_is_live(client: Client, robot: Robot) -> None:
     assert not client.set(backend='pinocchio')[0].successful
 
 
+@pytest.mark.slow
 def test_the_exported_c_prints_what_the_node_publishes(client: Client, robot: Robot, tmp_path: Path) -> None:
     assert run('export', cwd=tmp_path).returncode == 0
     folder = tmp_path / 'krang_c'

@@ -207,6 +207,7 @@ def commanded(number: int, *firmware: str) -> tuple[Process, Process, Client]:
     return simulator, node, Client(number)
 
 
+@pytest.mark.slow
 def test_commands_of_zero_a_test_torque_and_a_killed_node_are_judged(number: int, tmp_path: Path) -> None:
     simulator, node, client = commanded(number)
     talk = Conversation(number, tmp_path, '-o', 'found.yaml', '--steps', 'zero,test,kill')
@@ -233,6 +234,7 @@ def test_commands_of_zero_a_test_torque_and_a_killed_node_are_judged(number: int
     assert simulator.end() == 0
 
 
+@pytest.mark.slow
 def test_a_firmware_that_adds_gravity_is_found_and_a_key_ends_commands(number: int, tmp_path: Path) -> None:
     simulator, node, client = commanded(number, '-p', 'robot.adds:=[gravity]')
     talk = Conversation(number, tmp_path, '-o', 'found.yaml', '--steps', 'zero,test')

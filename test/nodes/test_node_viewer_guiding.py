@@ -22,7 +22,7 @@ from ..browser import FIND
 from ..ros import Process
 from ..world import DEMO, PATIENT, World, viewer
 
-pytestmark = pytest.mark.usefixtures('at_start')
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures('at_start')]
 ARMS = 14
 GUIDING = ['gravity', 'coriolis', 'damping', 'stops']  # config/guiding.yaml, whose words a test of its own holds
 

@@ -19,6 +19,7 @@ def not_obeying(number: int) -> Process:
     return Process(number, '--ros-args', *world.DEMO, module='simulator_node')
 
 
+@pytest.mark.slow
 def test_a_drag_pushes_a_robot_that_does_not_obey_as_well(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What one does to a robot is no command to it: any controller may be what holds it."""
     monkeypatch.setattr(world, 'simulator', not_obeying)

@@ -14,7 +14,7 @@ from krang_dynamics_ros import Robot
 
 from ..world import UNKNOWN, World, unfolded
 
-pytestmark = pytest.mark.usefixtures('at_start')
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures('at_start')]
 
 
 def test_dragging_a_ball_pushes_the_hand_and_letting_go_ends_it(world: World, robot: Robot) -> None:

@@ -116,6 +116,7 @@ def test_a_motion_is_played_to_its_end_and_faster_from_its_start_again(number: i
     robot.end()
 
 
+@pytest.mark.slow
 def test_it_records_while_it_plays(number: int, tmp_path: Path) -> None:
     robot = simulator(number)
     words = ('--send', 'simulator', '--duration', 4, '--speeds', 1, '-o', 'x.yaml', '--record', 'bag')
@@ -146,6 +147,7 @@ def test_it_records_while_it_plays(number: int, tmp_path: Path) -> None:
     robot.end()
 
 
+@pytest.mark.slow
 def test_without_its_recording_no_step_begins_and_what_ends_it_leaves_a_whole_bag(number: int, tmp_path: Path) -> None:
     robot = simulator(number)
     words = ('--send', 'simulator', '--duration', 4, '--speeds', 1, '-o', 'x.yaml')

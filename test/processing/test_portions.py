@@ -135,6 +135,7 @@ def test_after_a_fault_in_one_process_the_others_begin_no_more_portions(
     assert len([*tmp_path.iterdir()]) < 100
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize('count', [1, 2])
 def test_ctrl_c_ends_all_of_it_and_the_next_run_is_whole(bag: Path, tmp_path: Path, count: int) -> None:
     """One bag in portions, or two at once."""

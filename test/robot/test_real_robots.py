@@ -76,6 +76,7 @@ def test_every_number_is_plain_pinocchios(name: str) -> None:
     compare(again.Q(q), Q)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not shutil.which('cc') or not find_spec('casadi'), reason='CasADi or a C compiler is missing')
 def test_a_real_arm_whose_fingers_follow_is_proven_on_exported_c() -> None:
     model = load_model(FILES['panda'], backend='compiled')

@@ -260,6 +260,7 @@ def chain(joints: int, kind: str) -> str:
     return f'<robot name="chain">{links}{held}</robot>'
 
 
+@pytest.mark.slow
 def test_a_chain_of_20000_fixed_links_is_one_body() -> None:
     dynamics = Dynamics(chain(20_000, 'fixed'))
     assert dynamics.mass == 20_001
