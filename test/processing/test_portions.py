@@ -135,18 +135,31 @@ def test_after_a_fault_in_one_process_the_others_begin_no_more_portions(
     assert len([*tmp_path.iterdir()]) < 100
 
 
+WAITING = '''
+import sys, time
+from krang_dynamics_ros.processing import portions, process
+from krang_dynamics_ros.__main__ import main
+
+whole, portions.PORTION_SIZE = portions.work, 100
+
+def work(*words):
+    result = whole(*words)
+    time.sleep(60)  # Ctrl-C comes before this ends
+    return result
+
+portions.work = process.work = work
+if __name__ == '__main__':
+    sys.exit(main())
+'''
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize('count', [1, 2])
 def test_ctrl_c_ends_all_of_it_and_the_next_run_is_whole(bag: Path, tmp_path: Path, count: int) -> None:
     """One bag in portions, or two at once."""
     bags = [shutil.copytree(bag, tmp_path / f'bag_{k}') for k in range(count)]
-    code = (
-        'from krang_dynamics_ros.processing import portions\nportions.PORTION_SIZE = 100\n'
-        'from krang_dynamics_ros.__main__ import main\nimport sys\n'
-        "if __name__ == '__main__':\n    sys.exit(main())\n"
-    )
     script = tmp_path / 'run.py'
-    script.write_text(code)
+    script.write_text(WAITING)
     words = [*map(str, bags), '-o', str(tmp_path / 'out'), '--workers', '2', '--robot', ARM['robot_file']]
     running = subprocess.Popen(
         [sys.executable, str(script), 'process', *words],
