@@ -135,7 +135,7 @@ def test_after_a_fault_in_one_process_the_others_begin_no_more_portions(
     assert len([*tmp_path.iterdir()]) < 100
 
 
-WAITING = '''
+WAITING = """
 import sys, time
 from krang_dynamics_ros.processing import portions, process
 from krang_dynamics_ros.__main__ import main
@@ -150,7 +150,7 @@ def work(*words):
 portions.work = process.work = work
 if __name__ == '__main__':
     sys.exit(main())
-'''
+"""
 
 
 @pytest.mark.slow
