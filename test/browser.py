@@ -255,7 +255,7 @@ class Browser:
         end: tuple[int, int],
         *,
         ctrl: bool = False,
-        look: Callable[[], None] | None = None,
+        look: Callable[[], object] | None = None,
     ) -> None:
         """Press the mouse at one place and drag it to another, without letting go; with the key Ctrl if asked.
 

@@ -60,7 +60,7 @@ class TourWalk:
 
     def _lift(self) -> float:
         """Drag the ball of the hand up and let go; return how far it has gone (m) while it is pulled."""
-        before = self._height()
+        before = self._world.settled(self._robot)[0]
         assert self._world.pull((0, -self._up), 0 if self._alone else LEFT, self._look) > 0
         self._look()
         settled = self._world.settled(self._robot)[0]
@@ -86,7 +86,8 @@ class TourWalk:
         self._begin(2, 'Let the hand resist')
         self._page.tick('wrench')
         self._world.client.until(lambda: 'wrench' in self._world.terms(), why='wrench in the total')
-        assert abs(self._lift()) < 0.3 * self._yielded
+        yielded = abs(self._lift())
+        assert yielded < 0.3 * self._yielded, f'{yielded:.3f} m, and {self._yielded:.3f} m before'
         self._end(2)
 
     def hang(self) -> None:

@@ -99,7 +99,7 @@ class World:
     def q(self) -> np.ndarray:
         return np.array(self.now('joint_states').position)
 
-    def pull(self, pixels: tuple[int, int], ball: int = 0, look: Callable[[], None] | None = None) -> float:
+    def pull(self, pixels: tuple[int, int], ball: int = 0, look: Callable[[], object] | None = None) -> float:
         """Drag a ball, and return the force that comes of it (N); again if the robot moved from under the mouse.
 
         Balls count from left to right; `look` is called on the way.

@@ -98,13 +98,18 @@ def stop(world: World) -> None:
 
 def led(world: World, robot: Robot) -> bool:
     """Lead a hand and let go; return whether the arm stayed there, or False where this machine was too busy."""
-    page, before = world.page, world.q()
+    page, before, damping = world.page, world.q(), set[str]()
+
+    def look() -> set[str]:
+        damping.update(page.numbers('damping').values())
+        return damping - {'0.0'}
+
     try:
-        assert 0 < world.pull((20, -130)) <= 100.001
+        assert 0 < world.pull((20, -130), look=look) <= 100.001
         if busy(world):
             return False
         world.client.until(lambda: np.abs(world.q() - before).max() > 0.1, why='the arm to follow')
-        page.until(lambda: set(page.numbers('damping').values()) != {'0.0'} or busy(world), 'its damping')
+        page.until(lambda: look() or busy(world), 'its damping')
     finally:
         page.let_go()
     world.settled(robot)

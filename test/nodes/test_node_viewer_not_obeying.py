@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -14,9 +15,9 @@ from ..browser import browser
 from ..ros import Process, domain
 
 
-def not_obeying(number: int) -> Process:
+def not_obeying(number: int, robot: Sequence[str]) -> Process:
     """Start a simulator that hears no torques: its brakes hold it."""
-    return Process(number, '--ros-args', *world.DEMO, module='simulator_node')
+    return Process(number, '--ros-args', *robot, module='simulator_node')
 
 
 @pytest.mark.slow
