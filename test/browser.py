@@ -215,7 +215,7 @@ class Browser:
     def balls(self) -> list[tuple[int, int]]:
         """Where the balls to drag are, in pixels, from left to right."""
         r, g, b = np.moveaxis(self.picture(), -1, 0)
-        y, x = np.nonzero((r > 200) & (g > 90) & (g < 190) & (b < 120) & (r - b > 110) & (r - g > 40))
+        y, x = np.nonzero((r > 200) & (g > 90) & (g < 220) & (b < 140) & (r - b > 110) & (r - g > 35))  # lit or not
         if len(x) < 50:
             return []
         split = (x.min() + x.max()) / 2
