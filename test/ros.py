@@ -166,14 +166,15 @@ class Client:
         doing: Callable[[], Any] | None = None,
         why: str = '',
         seconds: float = PATIENCE,
+        pause: float = PAUSE,
     ) -> Any:
-        """Spin until a condition holds; do something again and again meanwhile, `PAUSE` apart."""
+        """Spin until a condition holds; do something again and again meanwhile, with a pause between (s)."""
         deadline = time.monotonic() + seconds
         due = 0.0
         while time.monotonic() < deadline:
             if doing and time.monotonic() >= due:
                 doing()
-                due = time.monotonic() + PAUSE
+                due = time.monotonic() + pause
             if result := condition():
                 return result
             self.spin(0.005)

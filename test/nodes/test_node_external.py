@@ -236,6 +236,7 @@ def test_states_that_passed_without_a_subscriber_are_no_gap(robot: Robot) -> Non
             status = world.client.diagnostics.get('external torque')
             return status is not None and 'settles' in status.message
 
-        world.client.until(settles, lambda: world.go_on(0.02), 'an observer that begins')
+        # Slower than real time: diagnostics come once a second, and must see it settle.
+        world.client.until(settles, lambda: world.go_on(0.02), 'an observer that begins', pause=0.2)
         status = world.client.diagnostics['external torque']
         assert (status.level, 'stamps' in status.message) == (DiagnosticStatus.OK, False)
