@@ -7,6 +7,7 @@ the node, torques, simulator, exports, identification and the tables of the docu
 from __future__ import annotations
 
 import re
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cache
@@ -100,7 +101,7 @@ def constant(default: float, meaning: str, unit: str, *, least: float) -> Any:
 
 
 @dataclass(frozen=True)
-class JointEffect:
+class JointEffect(ABC):
     """An effect on a single joint, whose torque is a function of the joint's velocity (friction) or position (spring).
 
     The fields of a subclass are its numbers, each declared by `factor` or `constant`: floats of one joint, vectors (n)
@@ -112,17 +113,17 @@ class JointEffect:
     linear: ClassVar[bool] = False  # whether the torque is proportional to x
     prior: ClassVar[float] = 1.0  # standard deviation of a factor before a fit; see `Effect`
 
+    @abstractmethod
     def torque(self, x: Any) -> Any:
         """Return the torque that the motor gives against the effect, N m (N), linear in the factors."""
-        raise NotImplementedError
 
+    @abstractmethod
     def slope(self, x: Any) -> Any:
         """Return d torque / dx. The simulator counts a negative slope as zero."""
-        raise NotImplementedError
 
+    @abstractmethod
     def integral(self, x: Any) -> Any:
         """Return the integral of the torque from 0 to x; of a spring its energy, J, up to a constant."""
-        raise NotImplementedError
 
     @property
     def smooth(self) -> JointEffect:
