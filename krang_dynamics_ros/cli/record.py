@@ -24,7 +24,9 @@ Records joint states, wrenches, IMU, robot description, payloads, torques and ef
 process, identify, predict and calibrate read. Shows the recorded topics with duration and rate, and what is missing.
 Ctrl-C or --seconds ends it. For other topics, use `ros2 bag record` at the same time. ROS arguments follow --ros-args,
 for example: krang record -o drive --ros-args -r joint_states:=franka/joint_states."""
-FIRST_STATE_TIMEOUT = 10.0  # s: without joint states until then, they count as missing
+# s: without joint states until then, they count as missing. A publisher may send nothing to a new subscriber in place
+# of one that was killed until DDS forgets that one, after 20 s.
+FIRST_STATE_TIMEOUT = 25.0
 JOINT_STATE = 'sensor_msgs/msg/JointState'
 LONGEST = 1e6  # s
 SHOW_PERIOD = 0.2  # s, of the table
@@ -118,9 +120,7 @@ class _Command:
     def _missing(self, recorder: Recorder) -> Iterator[str]:
         """Yield what a recording lacks."""
         if recorder.began is None:
-            others = [name for name in recorder.of_type(JOINT_STATE) if name.endswith('joint_states')]
-            hint = f'; found {listed(others)}: set --ros-args -r joint_states:=NAME, or --arm' if others else ''
-            yield f'joint states on {recorder.joint_states}{hint}'
+            yield f'joint states on {recorder.joint_states}{self._hint(recorder)}'
             return
         for hand, name in self._topics.wrenches.items():
             if not (topic := recorder.topics.get(recorder.resolved(name))) or not topic.count:
@@ -135,6 +135,13 @@ class _Command:
             yield f'efforts of {listed(without)}: identify needs them'
         if without := [name for name in names if name not in joints.velocity]:
             yield f'velocities of {listed(without)}'
+
+    @staticmethod
+    def _hint(recorder: Recorder) -> str:
+        found = [name for name in recorder.of_type(JOINT_STATE) if name.endswith('joint_states')]
+        if recorder.joint_states in found:
+            return ': the topic exists, but no message came'
+        return f'; found {listed(found)}: set --ros-args -r joint_states:=NAME, or --arm' if found else ''
 
     def _conclude(self, recorder: Recorder) -> bool:
         """Print what was recorded; return whether joint states were received."""
