@@ -122,7 +122,7 @@ def _with_others(
         recording = recording.rows(arguments.rows)
     motion = motion_or_rest(recording) if recorded and arguments.rows is None else recording
     recording = with_others(recording, motion or recording, recorded)
-    return replace(recording, stood={**recording.stood, **given})
+    return replace(recording, resting={**recording.resting, **given})
 
 
 def _read(

@@ -39,12 +39,12 @@ def named(names: Sequence[str]) -> list[str]:
 
 @dataclass(frozen=True)
 class ParameterSpec:
-    """Declaration of a parameter. A `live` parameter can be set while the node runs."""
+    """Declaration of a parameter. A `settable` parameter can be set while the node runs."""
 
     name: str
     default: Any
     meaning: str
-    live: bool = False
+    settable: bool = False
     least: float | None = None
     most: float | None = None
     choices: tuple[str, ...] = ()  # of a text, or of the entries of a list
@@ -131,11 +131,11 @@ BASE_LINK = ParameterSpec(
 
 def markdown_table(specs: Sequence[ParameterSpec]) -> str:
     """Return the table of parameters for a document."""
-    rows = ['| parameter | type | default | live | range | what |', '|---|---|---|---|---|---|']
+    rows = ['| parameter | type | default | settable | range | what |', '|---|---|---|---|---|---|']
     for spec in specs:
         default = spec.default_text or f'`{_yaml(spec.default)}`'
-        live = 'yes' if spec.live else ''
-        rows.append(f'| `{spec.name}` | {spec.type_name} | {default} | {live} | {spec.allowed} | {spec.meaning} |')
+        settable = 'yes' if spec.settable else ''
+        rows.append(f'| `{spec.name}` | {spec.type_name} | {default} | {settable} | {spec.allowed} | {spec.meaning} |')
     return '\n'.join(rows)
 
 

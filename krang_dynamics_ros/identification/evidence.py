@@ -21,7 +21,7 @@ from ..recordings.derivatives import Smoothed
 from ..recordings.recording import Recording, RecordingError, motion_only
 from ..robot.robot import Robot
 from .bodies_prior import BodiesPrior
-from .identify import run_of
+from .identify import arm_motion
 
 CUTOFF = 3.0  # Hz
 MAX_CUTOFF = 0.25  # of the rate
@@ -126,10 +126,10 @@ class Evidence:
 
     def __init__(self, robot: Robot, motion: Recording, cutoff: float = CUTOFF) -> None:
         """Smooth a motion, at a cut-off in Hz."""
-        run = run_of(robot, motion)
-        smoothed = Smoothed(run.recording, min(cutoff, MAX_CUTOFF * motion.rate))
+        of_arm = arm_motion(robot, motion)
+        smoothed = Smoothed(of_arm.recording, min(cutoff, MAX_CUTOFF * motion.rate))
         found, every = smoothed.motion, slice(None, None, max(1, -(-len(smoothed.instant) // MAX_ROWS)))
-        self.arm, self.n = run.arm, len(run.counted)
+        self.arm, self.n = of_arm.arm, len(of_arm.counted)
         self._whole = found.q[every], found.dq[every], found.ddq[every]
         self._effort = motion.measured_effort[smoothed.new][every]
         self._new_rows = min(1.0, 2 * smoothed.cutoff * motion.duration / len(self._effort))

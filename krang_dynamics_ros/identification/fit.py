@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from ..core.errors import KrangDynamicsError
 from ..core.spatial import Array
 from .gram import EMPTY, EMPTY_PRIOR, PRIOR_FLOOR, Columns, Gram, Layout
-from .samples import Run, Samples
+from .samples import ArmMotion, Samples
 from .structure import Structure
 
 FIRST_ERROR = 0.1  # of the spread: assumed residual before the first fit
@@ -218,14 +218,14 @@ class Certainty:
     correlation_rows: Array  # (joints): number of rows per independent residual
 
 
-def last_fit(gram: Gram, samples: Samples, runs: Sequence[Run], structure: Structure) -> Fit:
+def last_fit(gram: Gram, samples: Samples, motions: Sequence[ArmMotion], structure: Structure) -> Fit:
     """Fit with the load of the preliminary fit, compute the load of the fitted bodies, and repeat until both agree."""
     first = Problem(gram, structure)
     held_out = _held_out(first, samples, Columns(samples, gram.pairs, gram.load, gram.crossing).X)
     problem, load = first, gram.load
     for k in range(LOAD_ROUNDS):
         x = problem.possible(problem.gram.total)
-        of_bodies = samples.load(runs, x[: problem.layout.bodies])
+        of_bodies = samples.load(motions, x[: problem.layout.bodies])
         X = Columns(samples, gram.pairs, of_bodies, gram.crossing).X
         of_file = _predicted(problem, X, x)
         fitted = _predicted(problem, Columns(samples, gram.pairs, load, gram.crossing).X, x)
@@ -282,7 +282,7 @@ def _certainty(problem: Problem, samples: Samples, x: Array, residual: Array) ->
     """Return the uncertainty of the unknowns over repeats of the recording, with autocorrelated residuals."""
     p, total = problem.layout.bodies, problem.gram.total
     variance = np.maximum(np.square(residual).mean(axis=0), 1e-12)
-    correlated = np.array([_correlation_rows(column, samples.run) for column in residual.T])
+    correlated = np.array([_correlation_rows(column, samples.recording) for column in residual.T])
     M, _ = problem.normal(total)
     P = problem.prior_at(x[:p], M)
     inverse = np.linalg.inv(M + P)
@@ -294,9 +294,9 @@ def _certainty(problem: Problem, samples: Samples, x: Array, residual: Array) ->
     return Certainty(covariance, np.asarray(np.linalg.inv(P[:p, :p]), dtype=float), information, correlated)
 
 
-def _correlation_rows(residual: Array, run: NDArray[np.intp]) -> float:
+def _correlation_rows(residual: Array, recording: NDArray[np.intp]) -> float:
     """Return the rows per independent residual: 1 + 2 sum of autocorrelations up to the first negative value."""
-    parts = [residual[run == k] - residual[run == k].mean() for k in np.unique(run)]
+    parts = [residual[recording == k] - residual[recording == k].mean() for k in np.unique(recording)]
     length = max(map(len, parts))
     correlation = np.zeros(length // 2)
     for part in parts:

@@ -15,7 +15,7 @@ from ..effects.coupling import CouplingEffect
 from ..effects.effect import Effect
 from ..effects.load import crossing_of
 from .bodies_prior import BodiesPrior
-from .samples import Run, Samples
+from .samples import ArmMotion, Samples
 from .structure import Structure, library
 
 ERROR = 0.1  # of the spread of the effort: assumed residual of the preliminary fit
@@ -88,10 +88,12 @@ class Gram:
     crossing: Array  # (joints)
 
     @classmethod
-    def of(cls, samples: Samples, runs: Sequence[Run], prior: BodiesPrior, pairs: Sequence[CouplingEffect]) -> Gram:
+    def of(
+        cls, samples: Samples, motions: Sequence[ArmMotion], prior: BodiesPrior, pairs: Sequence[CouplingEffect]
+    ) -> Gram:
         """Compute them with the load of a preliminary fit."""
         first = preliminary_fit(samples, prior)
-        load, crossing = samples.load(runs, first.phi), crossing_of(first.viscous)
+        load, crossing = samples.load(motions, first.phi), crossing_of(first.viscous)
         X = Columns(samples, pairs, load, crossing).X
         return cls.of_columns(X, samples, prior, pairs, load, crossing)
 

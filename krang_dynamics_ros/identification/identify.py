@@ -22,7 +22,7 @@ from .bodies_prior import BodiesPrior
 from .choice import CUTOFFS, MAX_CUTOFF, Choice, Trial
 from .fit import Fit, last_fit
 from .gram import Gram
-from .samples import Run, Samples, samples_of, with_moved
+from .samples import ArmMotion, Samples, samples_of, with_moved
 from .structure import Structure
 
 DETERMINED = 0.5  # of the prior's standard deviation: above, the prior and not the data determines a number
@@ -48,16 +48,18 @@ class Identified:
     sources: tuple[str, ...]
 
     @classmethod
-    def of(cls, robot: Robot, runs: Sequence[Run], samples: Samples, fit: Fit, trials: Sequence[Trial]) -> Identified:
+    def of(
+        cls, robot: Robot, motions: Sequence[ArmMotion], samples: Samples, fit: Fit, trials: Sequence[Trial]
+    ) -> Identified:
         """Return the result, with the fitted numbers in the robot."""
-        first = runs[0]
+        first = motions[0]
         names = tuple(first.recording.joint_names[j] for j in first.counted)
-        found = with_bodies(robot, first.recording.joint_names, first.recording.stood, fit.phi)
+        found = with_bodies(robot, first.recording.joint_names, first.recording.resting, fit.phi)
         changed = [link.name for link in found.links if link.inertia is not robot.link_of[link.name].inertia]
         return cls(
             replace(_with_effects(found, names, fit), cutoff=fit.structure.cutoff), names, first.arm.links,
-            tuple(changed), fit, samples, base_rank(first), sum(run.recording.duration for run in runs),
-            tuple(trials), tuple(run.recording.source for run in runs),
+            tuple(changed), fit, samples, base_rank(first), sum(motion.recording.duration for motion in motions),
+            tuple(trials), tuple(motion.recording.source for motion in motions),
         )  # fmt: skip
 
     @property
@@ -85,7 +87,7 @@ class Identified:
 
     def _smooth(self, values: Array) -> Array:
         s = self.samples
-        parts = [(s.time[s.run == k], values[s.run == k]) for k in np.unique(s.run)]
+        parts = [(s.time[s.recording == k], values[s.recording == k]) for k in np.unique(s.recording)]
         return np.concatenate([smoothing_spline(t, x, s.cutoff)(t) for t, x in parts])
 
     @property
@@ -162,11 +164,11 @@ class Identified:
         )
 
 
-def base_rank(run: Run) -> int:
+def base_rank(motion: ArmMotion) -> int:
     """Return the rank of the bodies' regressor over random states: the number of base parameters."""
     rng = np.random.default_rng(0)
-    q, dq, ddq = rng.normal(size=(3, RANDOM_STATES, run.arm.robot.n))
-    Y = run.arm.regressor(q, dq, ddq)[:, list(run.counted)]
+    q, dq, ddq = rng.normal(size=(3, RANDOM_STATES, motion.arm.robot.n))
+    Y = motion.arm.regressor(q, dq, ddq)[:, list(motion.counted)]
     Y = Y.reshape(-1, Y.shape[2])
     size = np.linalg.norm(Y, axis=0)
     values = np.linalg.svd(Y / np.where(size > 0, size, 1.0), compute_uv=False)
@@ -234,34 +236,35 @@ def identify(
 def _identify(robot: Robot, recordings: Sequence[Recording], progress: Callable[[str], None]) -> Identified:
     progress('finding the motion')
     moved = dict.fromkeys(name for recording in recordings for name in recording.moved)
-    runs = [run_of(robot, _checked(motion_only(recording)), [*moved]) for recording in recordings]
-    prior = BodiesPrior.of(runs[0].arm.phi)
+    motions = [arm_motion(robot, _checked(motion_only(recording)), [*moved]) for recording in recordings]
+    prior = BodiesPrior.of(motions[0].arm.phi)
     names = recordings[0].joint_names
-    pairs = neighbours(runs[0].arm.robot, names)
+    pairs = neighbours(motions[0].arm.robot, names)
 
     @cache
     def samples_at(cutoff: float) -> Samples:
         progress(f'smoothing at {cutoff:g} Hz')
-        return samples_of(runs, cutoff)
+        return samples_of(motions, cutoff)
 
     @cache
     def gram_at(cutoff: float) -> Gram:
-        return Gram.of(samples_at(cutoff), runs, prior, pairs)
+        return Gram.of(samples_at(cutoff), motions, prior, pairs)
 
-    rate = min(run.recording.rate for run in runs)
+    rate = min(motion.recording.rate for motion in motions)
     cutoffs = [f for f in CUTOFFS if f <= MAX_CUTOFF * rate * (1 + 1e-9)] or [MAX_CUTOFF * rate]
     choice = Choice(gram_at, cutoffs, progress)
     structure = choice.best(len(names)).structure
     progress('fitting')
-    fit = last_fit(gram_at(structure.cutoff), samples_at(structure.cutoff), runs, structure)
-    return Identified.of(robot, runs, samples_at(structure.cutoff), fit, choice.trials)
+    fit = last_fit(gram_at(structure.cutoff), samples_at(structure.cutoff), motions, structure)
+    return Identified.of(robot, motions, samples_at(structure.cutoff), fit, choice.trials)
 
 
-def run_of(robot: Robot, motion: Recording, moved: Sequence[str] = ()) -> Run:
+def arm_motion(robot: Robot, recording: Recording, moved: Sequence[str] = ()) -> ArmMotion:
     """Return the motion of an arm whose recorded joints all move; joints that do not count but moved come last."""
-    names = dict.fromkeys((*motion.joint_names, *motion.moved, *moved))
-    arm = Arm.of(robot, [*names], {name: q for name, q in motion.stood.items() if name not in names})
-    return Run(arm, with_moved(motion, [*names][len(motion.joint_names) :]), tuple(range(len(motion.joint_names))))
+    names = dict.fromkeys((*recording.joint_names, *recording.moved, *moved))
+    arm = Arm.of(robot, [*names], {name: q for name, q in recording.resting.items() if name not in names})
+    counted = len(recording.joint_names)
+    return ArmMotion(arm, with_moved(recording, [*names][counted:]), tuple(range(counted)))
 
 
 def neighbours(robot: Robot, names: Sequence[str]) -> tuple[CouplingEffect, ...]:

@@ -94,7 +94,7 @@ class Prepared(NamedTuple):
 def prepare(robot: Robot, recording: Recording) -> Prepared:
     """Fix joints that did not move at their resting positions, and smooth the others at the robot's cut-off."""
     whole = with_moved(recording, [*recording.moved])
-    resting = {name: q for name, q in recording.stood.items() if name not in whole.joint_names}
+    resting = {name: q for name, q in recording.resting.items() if name not in whole.joint_names}
     cutoff = min(robot.cutoff or CUTOFF, MAX_CUTOFF * recording.rate)
     return Prepared(with_fixed_joints(robot, resting, whole.joint_names), whole, Smoothed(whole, cutoff))
 

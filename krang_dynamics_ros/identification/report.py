@@ -102,9 +102,9 @@ def _lines(found: Identified, j: int) -> list[Line]:
 def _one_after_the_other(found: Identified) -> Array:
     """Return the time (rows), s, of recordings that are drawn one after the other."""
     s, time, begin = found.samples, found.samples.time.copy(), 0.0
-    for k in np.unique(s.run):
-        time[s.run == k] += begin
-        begin = float(time[s.run == k].max()) + 1.0
+    for k in np.unique(s.recording):
+        time[s.recording == k] += begin
+        begin = float(time[s.recording == k].max()) + 1.0
     return time
 
 

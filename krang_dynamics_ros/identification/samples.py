@@ -50,7 +50,7 @@ DISTANCES = (1e-3, 1e-2, 1e-4)  # of presliding, rad
 
 
 @dataclass(frozen=True, eq=False)
-class Run:
+class ArmMotion:
     """One recording of all joints of an arm; `counted` are those whose efforts count."""
 
     arm: Arm
@@ -65,7 +65,7 @@ class Samples:
     cutoff: float  # Hz
     rate: float  # rows per second
     time: Array  # s, since each recording's first row
-    run: NDArray[np.intp]  # (rows): index of the recording
+    recording: NDArray[np.intp]  # (rows): index of the recording
     fold: NDArray[np.intp]  # (rows)
     whole: tuple[Array, Array, Array]  # q, dq, ddq (rows, all joints of the arm)
     counted: tuple[int, ...]
@@ -87,10 +87,11 @@ class Samples:
         rough = np.square(self.effort - self.smooth_effort).mean(axis=0)
         return np.asarray(np.sqrt(rough) / self.spread)
 
-    def load(self, runs: Sequence[Run], phi: Array) -> Array:
+    def load(self, motions: Sequence[ArmMotion], phi: Array) -> Array:
         """Return gravity and Coriolis torque (rows, counted joints) of bodies phi (10 links)."""
         q, dq, _ = self.whole
-        parts = [run.arm.load(q[self.run == k], dq[self.run == k], phi)[:, self.counted] for k, run in enumerate(runs)]
+        rows = [self.recording == k for k in range(len(motions))]
+        parts = [m.arm.load(q[own], dq[own], phi)[:, self.counted] for m, own in zip(motions, rows, strict=True)]
         return np.concatenate(parts)
 
     def joint_motion(self, load: Array, crossing: Array) -> JointMotion:
@@ -104,7 +105,7 @@ def with_moved(motion: Recording, moved: Sequence[str]) -> Recording:
     if not moved:
         return motion
     others = np.stack(
-        [motion.moved.get(name, np.full(len(motion), motion.stood.get(name, 0.0))) for name in moved], axis=1
+        [motion.moved.get(name, np.full(len(motion), motion.resting.get(name, 0.0))) for name in moved], axis=1
     )
     return replace(
         motion,
@@ -116,11 +117,11 @@ def with_moved(motion: Recording, moved: Sequence[str]) -> Recording:
     )
 
 
-def samples_of(runs: Sequence[Run], cutoff: float) -> Samples:
+def samples_of(motions: Sequence[ArmMotion], cutoff: float) -> Samples:
     """Return the rows of recordings, smoothed with a cut-off (Hz), at most about `MAX_ROWS`."""
-    smoothed = [Smoothed(run.recording, cutoff) for run in runs]
+    smoothed = [Smoothed(motion.recording, cutoff) for motion in motions]
     step = max(1, -(-sum(int(s.new.sum()) for s in smoothed) // MAX_ROWS))
-    parts = [_part(run, s, runs[0].arm, step) for run, s in zip(runs, smoothed, strict=True)]
+    parts = [_part(motion, s, motions[0].arm, step) for motion, s in zip(motions, smoothed, strict=True)]
     spacing = np.concatenate([np.diff(part.time) for part in parts])
     joined = {
         name: np.concatenate([getattr(part, name) for part in parts])
@@ -128,16 +129,16 @@ def samples_of(runs: Sequence[Run], cutoff: float) -> Samples:
     }
     return Samples(
         cutoff, float(1 / np.median(spacing)), **joined,
-        run=np.concatenate([np.full(len(part.time), k) for k, part in enumerate(parts)]),
+        recording=np.concatenate([np.full(len(part.time), k) for k, part in enumerate(parts)]),
         whole=tuple(np.concatenate(x) for x in zip(*(part.whole for part in parts), strict=True)),  # type: ignore[arg-type]
-        counted=runs[0].counted,
+        counted=motions[0].counted,
         z={d: np.concatenate([part.z[..., k] for part in parts]) for k, d in enumerate(DISTANCES)},
-        spread=np.concatenate([_counted(run) for run in runs]).std(axis=0),
+        spread=np.concatenate([_counted(motion) for motion in motions]).std(axis=0),
     )  # fmt: skip
 
 
-def _counted(run: Run) -> Array:
-    return run.recording.measured_effort[:, run.counted]
+def _counted(motion: ArmMotion) -> Array:
+    return motion.recording.measured_effort[:, motion.counted]
 
 
 @dataclass(frozen=True, eq=False)
@@ -152,19 +153,19 @@ class _Part:
     z: Array
 
 
-def _part(run: Run, smoothed: Smoothed, first: Arm, step: int) -> _Part:
-    recording, every, counted = run.recording, slice(None, None, step), list(run.counted)
-    motion, new = smoothed.motion, smoothed.new
-    effort = _counted(run)[new]
-    whole = motion.q[every], motion.dq[every], motion.ddq[every]
-    Y = run.arm.regressor(*whole)[:, counted]
+def _part(motion: ArmMotion, smoothed: Smoothed, first: Arm, step: int) -> _Part:
+    recording, every, counted = motion.recording, slice(None, None, step), list(motion.counted)
+    x, new = smoothed.motion, smoothed.new
+    effort = _counted(motion)[new]
+    whole = x.q[every], x.dq[every], x.ddq[every]
+    Y = motion.arm.regressor(*whole)[:, counted]
     return _Part(
         smoothed.instant[every] - recording.time[0],
         folds(recording, smoothed.instant[every]),
         whole,
         effort[every],
         smoothing_spline(smoothed.instant, effort, smoothed.cutoff)(smoothed.instant)[every],
-        Y @ (run.arm.phi - first.phi),
+        Y @ (motion.arm.phi - first.phi),
         Y,
         presliding_history(recording.position[:, counted], DISTANCES)[new][every],
     )

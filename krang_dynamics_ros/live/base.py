@@ -31,11 +31,11 @@ SPECS = (
     ),
     ParameterSpec(
         'imu.cutoff', 20.0, 'cutoff of the low pass in the derivative of the angular velocity, Hz',
-        live=True, least=0.1, most=1e3,
+        settable=True, least=0.1, most=1e3,
     ),
     ParameterSpec(
         'base.floor', math.nan, 'height of the floor along the z axis of the base, m; `zero_moment_point` needs it',
-        live=True, may_be_unset=True, default_text='`nan`, not set',
+        settable=True, may_be_unset=True, default_text='`nan`, not set',
     ),
 )  # fmt: skip
 

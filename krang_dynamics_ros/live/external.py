@@ -22,34 +22,34 @@ from .wrenches import WrenchInput
 SETTINGS = (
     ParameterSpec(
         'effort_source', 'motor', 'meaning of `effort` in `joint_states`: torque behind the gear, torque of the motor '
-        '(times the gear ratio), or external torque', live=True, choices=EFFORT_SOURCES,
+        '(times the gear ratio), or external torque', settable=True, choices=EFFORT_SOURCES,
     ),
     ParameterSpec(
         'effort_without', NONE, 'terms of the model that `effort` does not contain; they are added to it',
-        live=True, choices=OMITTABLE_TERMS, once=True,
+        settable=True, choices=OMITTABLE_TERMS, once=True,
     ),
     ParameterSpec(
-        'external.gain', 10.0, 'gain K of the observer, 1/s; time constant 1 / K', live=True, least=0.1, most=1e3,
+        'external.gain', 10.0, 'gain K of the observer, 1/s; time constant 1 / K', settable=True, least=0.1, most=1e3,
     ),
     ParameterSpec(
         'external.damping', 0.02, 'damping of the least squares that give the wrenches, m',
-        live=True, least=1e-6, most=1.0,
+        settable=True, least=1e-6, most=1.0,
     ),
     ParameterSpec(
         'external.min_singular_value', 0.05,
         "minimum singular value of the hand's Jacobian, m; below it the wrench of that hand is not published",
-        live=True, least=1e-6, most=1.0,
+        settable=True, least=1e-6, most=1.0,
     ),
     ParameterSpec(
         'contact.factor', 1.5, 'factor of each learned threshold on the largest torque of the free run',
-        live=True, least=1.0, most=10.0,
+        settable=True, least=1.0, most=10.0,
     ),
     ParameterSpec(
-        'contact.margin', 0.5, 'constant added to every learned threshold, N m (N)', live=True, least=0.0, most=1e3,
+        'contact.margin', 0.5, 'constant added to every learned threshold, N m (N)', settable=True, least=0.0, most=1e3,
     ),
     ParameterSpec(
         'contact.acceleration', 1.0, 'above this, in any joint, the thresholds for acceleration hold, rad/s^2 (m/s^2)',
-        live=True, least=0.0, most=MAX_QUANTITY,
+        settable=True, least=0.0, most=MAX_QUANTITY,
     ),
 )  # fmt: skip
 THRESHOLDS = ('contact_threshold', 'contact_threshold_accelerating')
@@ -60,7 +60,7 @@ def of_hand(name: str) -> list[ParameterSpec]:
     return [
         ParameterSpec(
             f'{name}.sensor.subtract_from_external', False,
-            "subtract this hand's sensor reading from the external torques; other contacts remain", live=True,
+            "subtract this hand's sensor reading from the external torques; other contacts remain", settable=True,
         )
     ]  # fmt: skip
 
@@ -71,16 +71,16 @@ def of_joint(name: str) -> list[ParameterSpec]:
         ParameterSpec(
             f'joints.{name}.effort_scale', 1.0,
             'N m (N) per unit of `effort`, for example per ampere; negative: the sign is reversed',
-            live=True, least=-MAX_QUANTITY, most=MAX_QUANTITY,
+            settable=True, least=-MAX_QUANTITY, most=MAX_QUANTITY,
         ),
         ParameterSpec(
             f'joints.{name}.{THRESHOLDS[0]}', 0.0,
             'external torque above which contact is reported, N m (N); 0: not known',
-            live=True, least=0.0, most=MAX_QUANTITY,
+            settable=True, least=0.0, most=MAX_QUANTITY,
         ),
         ParameterSpec(
             f'joints.{name}.{THRESHOLDS[1]}', 0.0, 'the same while the robot accelerates; 0: the threshold above',
-            live=True, least=0.0, most=MAX_QUANTITY,
+            settable=True, least=0.0, most=MAX_QUANTITY,
         ),
     ]  # fmt: skip
 

@@ -30,12 +30,12 @@ SETTINGS = (
     ),
     ParameterSpec(
         'robot.gravity', list(EARTH), 'gravity that the firmware assumes, m/s^2, in base axes, pointing down; '
-        'fixed while commands are sent', live=True, least=-100.0, most=100.0, count=3,
+        'fixed while commands are sent', settable=True, least=-100.0, most=100.0, count=3,
     ),
     ParameterSpec(
         'robot.friction_share', [0.0, 0.0], 'shares of viscous and Coulomb friction that the firmware adds and '
         'commands omit: a pair for all joints, or a pair for each joint; fixed while commands are sent',
-        live=True, least=0.0, most=1.0,
+        settable=True, least=0.0, most=1.0,
     ),
 )  # fmt: skip
 
@@ -48,13 +48,13 @@ def of_hand(name: str) -> list[ParameterSpec]:
         ),
         ParameterSpec(
             f'{name}.robot_payload.mass', 0.0, 'payload mass that is set in the firmware, kg; fixed while commands are '
-            'sent', live=True, least=0.0, most=MAX_QUANTITY,
+            'sent', settable=True, least=0.0, most=MAX_QUANTITY,
         ),
         ParameterSpec(
             f'{name}.robot_payload.com', [0.0] * 3,
             "its centre of mass in the flange's frame (without a flange, in the hand's), m; fixed while commands are "
             'sent',
-            live=True, least=-MAX_QUANTITY, most=MAX_QUANTITY, count=3,
+            settable=True, least=-MAX_QUANTITY, most=MAX_QUANTITY, count=3,
         ),
     ]  # fmt: skip
 

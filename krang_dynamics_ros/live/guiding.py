@@ -33,15 +33,15 @@ HOLD_TIMEOUT = 0.2  # s without a message of the switch, by the steady clock
 SETTINGS = (
     ParameterSpec(
         'stops.margin', 0.15, 'how far before its position limits a joint meets its stop, rad (a tenth of it in m); at '
-        "most a quarter of the joint's range", live=True, least=0.001, most=3.0,
+        "most a quarter of the joint's range", settable=True, least=0.001, most=3.0,
     ),
     ParameterSpec(
         'stops.stiffness', 1.0, "torque of a stop's spring at the position limit, in parts of the joint's effort limit",
-        live=True, least=0.0, most=10.0,
+        settable=True, least=0.0, most=10.0,
     ),
     ParameterSpec(
         'stops.damping', 0.7, "damping ratio of a stop, for the joint's own inertia A_jj",
-        live=True, least=0.0, most=10.0,
+        settable=True, least=0.0, most=10.0,
     ),
     ParameterSpec(
         'guiding.hold_required', False, f'whether commands need a person who holds a switch, `{HOLD_TOPIC}`',
@@ -61,17 +61,17 @@ def of_joint(name: str, defaults: JointDefaults) -> list[ParameterSpec]:
     return [
         ParameterSpec(
             f'joints.{name}.damping', defaults.damping, 'damping coefficient B of `torque/damping`, N m s/rad (N s/m)',
-            live=True, least=0.0, most=MAX_QUANTITY, default_text='0.02 s/rad times the effort limit',
+            settable=True, least=0.0, most=MAX_QUANTITY, default_text='0.02 s/rad times the effort limit',
         ),
         ParameterSpec(
             f'joints.{name}.damping_above', defaults.damping_above,
-            'speed above which damping rises five times as fast, rad/s (m/s)', live=True, least=0.0, most=MAX_QUANTITY,
-            default_text='half of the velocity limit, or 0.5 (0.1)',
+            'speed above which damping rises five times as fast, rad/s (m/s)', settable=True, least=0.0,
+            most=MAX_QUANTITY, default_text='half of the velocity limit, or 0.5 (0.1)',
         ),
         ParameterSpec(
             f'joints.{name}.friction_gain', 1.0, 'share of `torque/friction` that the total contains, and of '
             '`torque/coupling` the smaller share of both joints; 1: all of it; '
-            f'with damping or stops at most {MAX_GAIN:g}', live=True, least=0.0, most=1.0,
+            f'with damping or stops at most {MAX_GAIN:g}', settable=True, least=0.0, most=1.0,
         ),
     ]  # fmt: skip
 

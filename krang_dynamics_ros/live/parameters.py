@@ -48,7 +48,7 @@ def of_commands(joints: Sequence[str], limits: Array) -> list[ParameterSpec]:
         ParameterSpec('command_allowed', True, 'whether commands may be enabled'),
         ParameterSpec(
             'command_enabled', False, 'whether `effort_commands` is published; false ends commands, only the service '
-            'enables them', live=True,
+            'enables them', settable=True,
         ),
         ParameterSpec(
             'command_controller', '', 'node of the controller that receives the commands, with or without namespace; '
@@ -56,40 +56,40 @@ def of_commands(joints: Sequence[str], limits: Array) -> list[ParameterSpec]:
         ),
         ParameterSpec(
             'command_ramp', 1.0, 'duration in which commands rise and fall, and jumps of the total fade, s; fixed '
-            'while commands are sent', live=True, least=0.0, most=10.0,
+            'while commands are sent', settable=True, least=0.0, most=10.0,
         ),
         ParameterSpec(
             'command_limits', [float(x) for x in limits] or [0.0], 'maximum effort of each of `command_joints`, N m; '
             '0: not known, then commands cannot be enabled; fixed while commands are sent',
-            live=True, count=count, default_text="the URDF's effort limits",
+            settable=True, count=count, default_text="the URDF's effort limits",
         ),
         ParameterSpec(
             'command_limits_beyond_urdf', False, "whether `command_limits` may exceed the URDF's effort limits",
-            live=True,
+            settable=True,
         ),
         ParameterSpec(
             'command_rate_limits', [0.0] * max(1, len(joints)), 'maximum rate of each of `command_joints`, N m/s; at '
             'least its limit in 2 s; 0: its limit in 0.1 s, in 0.01 s for damping, stops, friction and coupling; fixed '
             'while commands are sent',
-            live=True, count=count, default_text='`[0, ...]`',
+            settable=True, count=count, default_text='`[0, ...]`',
         ),
         ParameterSpec(
             'command_velocity_limits', [0.0] * max(1, len(joints)), 'maximum speed of each of `command_joints`, rad/s '
             '(m/s); a higher one ends commands by a fault; 0: no maximum; fixed while commands are sent',
-            live=True, count=count, default_text='`[0, ...]`',
+            settable=True, count=count, default_text='`[0, ...]`',
         ),
         ParameterSpec(
             'command_start', 'measured', 'start of the commands: the measured efforts if they are plausible, or '
-            'zero', live=True, choices=('measured', 'zero'),
+            'zero', settable=True, choices=('measured', 'zero'),
         ),
         ParameterSpec(
             'command_start_travel', 0.1, 'maximum travel of a joint in the direction of its command while commands '
-            'rise from zero, rad (a tenth of it in m)', live=True, least=0.001, most=3.0,
+            'rise from zero, rad (a tenth of it in m)', settable=True, least=0.001, most=3.0,
         ),
         ParameterSpec(
             'command_test', [0.0] * max(1, len(joints)), 'small torques added to the commands, N m (N), to check '
             'the sign of each drive; only while commands are sent, then zero again',
-            live=True, least=-MAX_TEST, most=MAX_TEST, count=count, default_text='`[0, ...]`',
+            settable=True, least=-MAX_TEST, most=MAX_TEST, count=count, default_text='`[0, ...]`',
         ),
         ParameterSpec(
             'state_clock', 'same', "clock of the stamps of joint states: that of this machine (enabling then requires "
@@ -153,23 +153,23 @@ def settings(model: Model) -> list[ParameterSpec]:
     return [
         ParameterSpec(
             'gravity', dynamics.gravity.tolist(), 'gravity in the axes of the base, m/s^2: three numbers',
-            live=True, least=-MAX_QUANTITY, most=MAX_QUANTITY, count=3,
+            settable=True, least=-MAX_QUANTITY, most=MAX_QUANTITY, count=3,
             default_text="the robot file's; `[0, 0, -9.81]` for a URDF",
         ),
         ParameterSpec(
             'total_terms', ['gravity'], 'terms that are added up in `torque/total`; an empty list gives zero torque',
-            live=True, choices=SUMMED, refused=NEVER_SUMMED, once=True,
+            settable=True, choices=SUMMED, refused=NEVER_SUMMED, once=True,
         ),
         ParameterSpec(
             'state_timeout', 0.1, "maximum age of a joint's data, s; older data counts as missing",
-            live=True, least=0.001, most=10.0,
+            settable=True, least=0.001, most=10.0,
         ),
         ParameterSpec(
             'wrench_timeout', 0.1, 'maximum age of a wrench, s; an older one counts as no wrench',
-            live=True, least=0.001, most=10.0,
+            settable=True, least=0.001, most=10.0,
         ),
         ParameterSpec(
-            'payload_ramp', 0.5, 'duration of a change of payload, s; 0: at once', live=True, least=0.0, most=10.0,
+            'payload_ramp', 0.5, 'duration of a change of payload, s; 0: at once', settable=True, least=0.0, most=10.0,
         ),
         ParameterSpec(
             'frame_id', next(reversed([*hands.values()]), dynamics.link_names[-1]),
@@ -178,7 +178,7 @@ def settings(model: Model) -> list[ParameterSpec]:
         ParameterSpec(
             'end_effectors', [*hands] or NONE, 'names of the hands; each has a topic `wrench/<name>`. While the node '
             'runs, links can be added by their names (with `_` for what topics do not allow) and removed: it then '
-            'starts anew, with commands at zero', live=True,
+            'starts anew, with commands at zero', settable=True,
             default_text='`[left, right]`, those of the robot file', once=True, in_topics=True,
         ),
         ParameterSpec('sense', SENSES[0], 'default of `<hand>.sense`', choices=SENSES),
@@ -208,16 +208,16 @@ def of_end_effector(name: str, link: str, sense: str = SENSES[0]) -> list[Parame
         ParameterSpec(f'{name}.wrench_topic', f'wrench/{name}', 'topic of its wrench'),
         ParameterSpec(
             f'{name}.sense', sense, 'side that applies the wrench: the robot, or the world (most sensors)',
-            live=True, choices=SENSES, default_text='`sense`',
+            settable=True, choices=SENSES, default_text='`sense`',
         ),
         ParameterSpec(
             f'{name}.moment_about', MOMENTS_ABOUT[0],
             "point of the moment: origin of the header's frame, or of the hand's link",
-            live=True, choices=MOMENTS_ABOUT,
+            settable=True, choices=MOMENTS_ABOUT,
         ),
         ParameterSpec(
             f'{name}.max_wrench', [0.0, 0.0], 'range of the sensor, force (N) and moment (N m): larger readings '
-            'are refused; 0: not known', live=True, least=0.0, most=MAX_QUANTITY, count=2,
+            'are refused; 0: not known', settable=True, least=0.0, most=MAX_QUANTITY, count=2,
         ),
         *_of_sensor(name),
         *of_payload(name),
@@ -229,19 +229,19 @@ def _of_sensor(name: str) -> list[ParameterSpec]:
     return [
         ParameterSpec(
             f'{name}.sensor.bias', [0.0] * 6, 'reading without any load, force and moment in the axes of the reading, '
-            'N and N m', live=True, least=-MAX_QUANTITY, most=MAX_QUANTITY, count=6,
+            'N and N m', settable=True, least=-MAX_QUANTITY, most=MAX_QUANTITY, count=6,
         ),
         ParameterSpec(
             f'{name}.sensor.deadband', [0.0] * 2, 'dead band of each force (N) and each moment (N m)',
-            live=True, least=0.0, most=MAX_QUANTITY, count=2,
+            settable=True, least=0.0, most=MAX_QUANTITY, count=2,
         ),
         ParameterSpec(
             f'{name}.sensor.frame', '', 'frame (link) of the readings, if the headers name a frame that is no link; '
-            "empty: the header's; fixed while commands are sent", live=True,
+            "empty: the header's; fixed while commands are sent", settable=True,
         ),
         ParameterSpec(
             f'{name}.sensor.compensated', False, "whether the robot's firmware subtracts the weight of "
-            '`<hand>.robot_payload` from the readings; fixed while commands are sent', live=True,
+            '`<hand>.robot_payload` from the readings; fixed while commands are sent', settable=True,
         ),
         *of_tool(name),
     ]  # fmt: skip
@@ -253,11 +253,11 @@ def of_tool(name: str) -> list[ParameterSpec]:
         ParameterSpec(
             f'{name}.tool.mass', 0.0,
             "mass of the part of the hand's link beyond the sensor, kg; the model contains it already",
-            live=True, least=0.0, most=1e4,
+            settable=True, least=0.0, most=1e4,
         ),
         ParameterSpec(
             f'{name}.tool.com', [0.0] * 3, "its centre of mass in the hand's frame, m",
-            live=True, least=-MAX_QUANTITY, most=MAX_QUANTITY, count=3,
+            settable=True, least=-MAX_QUANTITY, most=MAX_QUANTITY, count=3,
         ),
     ]  # fmt: skip
 
@@ -267,14 +267,14 @@ def of_payload(name: str) -> list[ParameterSpec]:
     return [
         ParameterSpec(
             f'{name}.payload.mass', 0.0, 'mass that the hand holds, kg, in addition to the model; 0: nothing',
-            live=True, least=0.0, most=MAX_QUANTITY,
+            settable=True, least=0.0, most=MAX_QUANTITY,
         ),
         ParameterSpec(
-            f'{name}.payload.com', [0.0] * 3, "its centre of mass in the hand's frame, m", live=True, count=3,
+            f'{name}.payload.com', [0.0] * 3, "its centre of mass in the hand's frame, m", settable=True, count=3,
         ),
         ParameterSpec(
             f'{name}.payload.inertia', [0.0] * 6, 'its inertia about its centre of mass, xx xy xz yy yz zz in the axes '
-            "of the hand's frame, kg m^2", live=True, count=6,
+            "of the hand's frame, kg m^2", settable=True, count=6,
         ),
     ]  # fmt: skip
 
@@ -284,7 +284,7 @@ def command_scale_of(name: str) -> ParameterSpec:
     return ParameterSpec(
         f'joints.{name}.command_scale', 1.0, "unit of `effort_commands` per N m (N), such as A per N m: the last "
         'factor on what is sent; negative inverts the sign; not 0; fixed while commands are sent',
-        live=True, least=-MAX_QUANTITY, most=MAX_QUANTITY,
+        settable=True, least=-MAX_QUANTITY, most=MAX_QUANTITY,
     )  # fmt: skip
 
 
@@ -304,18 +304,18 @@ def of_joint(name: str, defaults: Mapping[str, float], presliding: Sequence[Pres
         ParameterSpec(
             f'joints.{name}.rotor_inertia', float(defaults.get('rotor_inertia', 0.0)),
             'rotor inertia on the joint side, I_a = N^2 J_m, kg m^2 (kg if prismatic)',
-            live=True, least=0.0, most=MAX_QUANTITY, default_text="the robot file's, or the URDF's",
+            settable=True, least=0.0, most=MAX_QUANTITY, default_text="the robot file's, or the URDF's",
         ),
         *(_of_number(name, x, float(defaults.get(x.name, x.default))) for x in numbers_of('friction')),
         ParameterSpec(
             f'joints.{name}.presliding', pairs or NO_PRESLIDING,
-            'presliding friction: pairs of a torque, N m (N), and a distance, rad (m)', live=True,
+            'presliding friction: pairs of a torque, N m (N), and a distance, rad (m)', settable=True,
             default_text="the robot file's, or none",
         ),
         ParameterSpec(
             f'joints.{name}.effort_offset', float(defaults.get('effort_offset', 0.0)),
             'reading of the effort at zero torque, N m (N); subtracted before the external torque is computed',
-            live=True, least=-MAX_QUANTITY, most=MAX_QUANTITY, default_text="the robot file's, or none",
+            settable=True, least=-MAX_QUANTITY, most=MAX_QUANTITY, default_text="the robot file's, or none",
         ),
         command_scale_of(name),
     ]  # fmt: skip
@@ -326,7 +326,7 @@ def _of_number(joint: str, number: Number, default: float) -> ParameterSpec:
     otherwise = "the URDF's" if number.name in IN_URDF else 'none'
     return ParameterSpec(
         f'joints.{joint}.{number.name}', default,
-        f'{number.described}, {number.unit} ({number.unit_of(prismatic=True)} if prismatic)', live=True,
+        f'{number.described}, {number.unit} ({number.unit_of(prismatic=True)} if prismatic)', settable=True,
         least=-MAX_QUANTITY if number.least is None else number.least, most=MAX_QUANTITY,
         default_text=f"the robot file's, or {otherwise}",
     )  # fmt: skip

@@ -18,7 +18,7 @@ from .settings import NodeSettings, warn_of_unknown
 
 _DESCRIPTION = f'Publishes whether a button of a joystick is held: `joy` in, `{HOLD_TOPIC}` out.'
 PARAMETERS = (
-    ParameterSpec('button', 5, 'number of the button in `joy`, from 0', live=True, least=0, most=1000),
+    ParameterSpec('button', 5, 'number of the button in `joy`, from 0', settable=True, least=0, most=1000),
 )  # fmt: skip
 
 

@@ -41,10 +41,10 @@ FIELDS = ('positions', 'velocities', 'accelerations', 'effort')
 
 _DESCRIPTION = 'Fills in the efforts of joint trajectories: `trajectory` in, `trajectory/with_effort` out.'
 PARAMETERS = (
-    ParameterSpec('every', EVERY, 'maximum step between two published points, s', live=True, least=1e-4, most=10.0),
+    ParameterSpec('every', EVERY, 'maximum step between two published points, s', settable=True, least=1e-4, most=10.0),
     ParameterSpec(
         'retime', False, 'slow a trajectory down, as little as needed, where it exceeds limits; points without '
-        'velocities then have velocity zero', live=True,
+        'velocities then have velocity zero', settable=True,
     ),
 )  # fmt: skip
 

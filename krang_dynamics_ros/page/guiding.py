@@ -20,7 +20,7 @@ class GuidingState(NamedTuple):
     limits: str = ''  # what diagnostics say of damping and stops
 
     @property
-    def live(self) -> bool:
+    def commanding(self) -> bool:
         """Whether commands go out, and do not end now."""
         return self.stage in ('rising', 'on')
 
@@ -63,7 +63,8 @@ class GuideFolder:
 
     def show(self, guiding: GuidingState, known: bool) -> None:
         """Show the mode; `known` is whether there is a dynamics node."""
-        for button, useful in ((self._start, not guiding.entered and not guiding.live), (self._stop, guiding.live)):
+        idle = not guiding.entered and not guiding.commanding
+        for button, useful in ((self._start, idle), (self._stop, guiding.commanding)):
             if button.disabled == (known and useful):
                 button.disabled = not (known and useful)
         content = f'<p class="note">{to_html(_words(guiding))}</p>' if known else ''
@@ -74,9 +75,9 @@ class GuideFolder:
 def _words(guiding: GuidingState) -> str:
     if guiding.fault:
         return f'Commands are {guiding.fault}.'
-    if guiding.live and not guiding.entered:
+    if guiding.commanding and not guiding.entered:
         return 'Commands were not enabled here. Stopping them leaves all parameters as they are.'
-    if guiding.live:
+    if guiding.commanding:
         return 'Commands go out. Take the arm by the hand and lead it; to end, hold it and press Stop guiding.'
     if guiding.entered:
         return f'Commands: {guiding.stage or "off"}. The parameters are restored when they have ended.'

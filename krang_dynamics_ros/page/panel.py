@@ -6,8 +6,10 @@ import math
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
+from dataclasses import replace
 from typing import Any, Literal, Protocol
 
+import numpy as np
 import viser
 
 from ..core.text import to_html
@@ -139,8 +141,12 @@ FEW = 8  # maximum number of links to grip
 
 
 def limits_of(robot: Robot) -> dict[str, Limits]:
-    """Return the limits of every joint with a coordinate, by name. None: unknown."""
-    return {joint.name: joint.limits or Limits(None, None) for joint in robot.moving_joints}
+    """Return the limits of every joint with a coordinate, by name; followers narrow its range. None: unknown."""
+    ranges = [[None if np.isinf(end) else float(end) for end in ends] for ends in robot.position_limits.T]
+    return {
+        joint.name: replace(joint.limits or Limits(None, None), lower=lower, upper=upper)
+        for joint, (lower, upper) in zip(robot.moving_joints, ranges, strict=True)
+    }
 
 
 def leaves(robot: Robot) -> list[str]:

@@ -54,7 +54,7 @@ class Recording:
     position: Array  # (rows, joints)
     velocity: Array | None = None  # (rows, joints), as the drives report it
     effort: Array | None = None  # (rows, joints)
-    stood: Mapping[str, float] = field(default_factory=dict)  # resting positions of joints without a column, rad or m
+    resting: Mapping[str, float] = field(default_factory=dict)  # resting positions of joints without a column, rad or m
     notes: tuple[str, ...] = ()  # warnings about the file
     moved: Mapping[str, Array] = field(default_factory=dict)  # positions (rows) of joints that move but are not used
 
@@ -225,10 +225,10 @@ def resting_positions(motion: Recording, others: Mapping[str, JointTrack]) -> di
 
 def with_others(recording: Recording, motion: Recording, others: Mapping[str, JointTrack]) -> Recording:
     """Return a recording with other joints: their resting positions, or their positions row by row."""
-    stood = resting_positions(motion, others)
+    resting = resting_positions(motion, others)
     moved = {
         name: np.interp(recording.time, track.time, track.position)
         for name, track in others.items()
-        if name not in stood
+        if name not in resting
     }
-    return replace(recording, stood=stood, moved=moved)
+    return replace(recording, resting=resting, moved=moved)

@@ -14,7 +14,7 @@ from scipy.spatial.transform import Rotation
 
 from krang_dynamics_ros.core.inertia import Inertia
 from krang_dynamics_ros.identification.doctor import Finding, examine
-from krang_dynamics_ros.identification.identify import run_of
+from krang_dynamics_ros.identification.identify import arm_motion
 from krang_dynamics_ros.identification.predict import predict
 from krang_dynamics_ros.recordings.derivatives import Smoothed
 from krang_dynamics_ros.recordings.joint_recording import read_recording
@@ -88,18 +88,18 @@ def tilted(robot: Robot, axis: tuple[float, float, float], degrees: float) -> Ro
 
 
 def without_gravity(robot: Robot, recording: Recording) -> Recording:
-    run = run_of(robot, recording)
-    q = run.recording.position
-    load = run.arm.load(q, np.zeros_like(q), run.arm.phi)[:, : len(recording.joint_names)]
+    motion = arm_motion(robot, recording)
+    q = motion.recording.position
+    load = motion.arm.load(q, np.zeros_like(q), motion.arm.phi)[:, : len(recording.joint_names)]
     return replace(recording, effort=recording.measured_effort - load)
 
 
 def loaded(robot: Robot, recording: Recording, mass: float) -> Recording:
     """Return the recording with the efforts of a mass 10 cm before the last link."""
-    smoothed, run = Smoothed(recording, 3.0), run_of(robot, recording)
+    smoothed, arm = Smoothed(recording, 3.0), arm_motion(robot, recording).arm
     motion, row = smoothed.motion, np.cumsum(smoothed.new) - 1
     body = Inertia.about_com(mass, [0, 0, 0.1], np.zeros((3, 3))).parameters
-    torque = run.arm.regressor(motion.q, motion.dq, motion.ddq)[:, :, -10:] @ body
+    torque = arm.regressor(motion.q, motion.dq, motion.ddq)[:, :, -10:] @ body
     return replace(recording, effort=recording.measured_effort + torque[row])
 
 

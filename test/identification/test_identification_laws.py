@@ -23,10 +23,10 @@ from krang_dynamics_ros.identification.bodies_prior import BodiesPrior, paramete
 from krang_dynamics_ros.identification.choice import Choice, held_out_errors
 from krang_dynamics_ros.identification.fit import AGREED, Fit, Problem, _Cost, last_fit
 from krang_dynamics_ros.identification.gram import Columns, Gram
-from krang_dynamics_ros.identification.identify import _with_effects, identify, neighbours, run_of
+from krang_dynamics_ros.identification.identify import _with_effects, arm_motion, identify, neighbours
 from krang_dynamics_ros.identification.predict import predict
 from krang_dynamics_ros.identification.robot_file_out import robot_file_text
-from krang_dynamics_ros.identification.samples import FOLDS, Run, Samples, folds, samples_of
+from krang_dynamics_ros.identification.samples import FOLDS, ArmMotion, Samples, folds, samples_of
 from krang_dynamics_ros.identification.structure import Structure, library
 from krang_dynamics_ros.recordings.recording import Recording
 from krang_dynamics_ros.robot.drive import Friction
@@ -66,19 +66,19 @@ def recorded() -> Recording:
 
 
 @cache
-def run() -> Run:
-    return run_of(krang(), recorded())
+def motion() -> ArmMotion:
+    return arm_motion(krang(), recorded())
 
 
 @cache
 def samples() -> Samples:
-    return samples_of([run()], 6.0)
+    return samples_of([motion()], 6.0)
 
 
 @cache
 def gram() -> Gram:
-    arm = run().arm
-    return Gram.of(samples(), [run()], BodiesPrior.of(arm.phi), neighbours(arm.robot, ARM))
+    arm = motion().arm
+    return Gram.of(samples(), [motion()], BodiesPrior.of(arm.phi), neighbours(arm.robot, ARM))
 
 
 def every_effect() -> Structure:
@@ -135,7 +135,7 @@ def test_any_fit_ends_at_possible_bodies_and_friction_that_is_not_negative(seed:
     rng = np.random.default_rng(seed)
     wild = samples().effort * rng.uniform(-2, 2, 3) + samples().spread * rng.normal(size=samples().effort.shape)
     known = gram()
-    changed = Gram.of(replace(samples(), effort=wild), [run()], known.prior, known.pairs)
+    changed = Gram.of(replace(samples(), effort=wild), [motion()], known.prior, known.pairs)
     problem = Problem(changed, replace(every_effect(), spread=float(rng.choice([0.1, 1.0, 10.0]))))
     x = problem.possible(changed.total)
     assert all(is_possible(body) for body in x[: problem.layout.bodies].reshape(-1, 10))
@@ -153,7 +153,7 @@ def test_the_last_fit_is_a_minimum(rng: np.random.Generator) -> None:
 
 @cache
 def fitted() -> Fit:
-    return last_fit(gram(), samples(), [run()], every_effect())
+    return last_fit(gram(), samples(), [motion()], every_effect())
 
 
 def test_the_terms_are_all_of_the_prediction() -> None:
@@ -199,8 +199,8 @@ def test_folds_do_not_leak(rng: np.random.Generator) -> None:
 
 def test_efforts_that_are_noise_are_not_predicted(rng: np.random.Generator) -> None:
     noise = replace(samples(), effort=rng.normal(size=samples().effort.shape), spread=np.ones(3))
-    noise = replace(noise, known_effort=samples().load([run()], run().arm.phi) * 0)
-    of_noise = Gram.of(noise, [run()], gram().prior, gram().pairs)
+    noise = replace(noise, known_effort=samples().load([motion()], motion().arm.phi) * 0)
+    of_noise = Gram.of(noise, [motion()], gram().prior, gram().pairs)
     assert held_out_errors(Problem(of_noise, every_effect())).min() > 0.95
 
 
@@ -217,7 +217,7 @@ def test_folds_are_phases_of_a_motion_that_comes_again_and_else_blocks_of_rows()
 def test_many_rows_are_thinned_and_their_rate_is_that_of_what_is_left() -> None:
     fine = np.arange(0, 8, 0.001)
     q, _, _ = waves(3, fine, 2)
-    s = samples_of([run_of(krang(), Recording('made here', ARM, fine, q, None, q))], 6.0)
+    s = samples_of([arm_motion(krang(), Recording('made here', ARM, fine, q, None, q))], 6.0)
     assert (len(s.time), s.rate) == (2667, pytest.approx(1000 / 3, rel=1e-3))
     np.testing.assert_allclose(s.z[1e-3], presliding_history(q, (1e-3,))[::3, :, 0])
 
@@ -245,7 +245,7 @@ def test_the_slope_and_the_potential_of_coupled_friction_are_of_one_function(rng
 
 def test_neighbours_are_joints_that_carry_one_another() -> None:
     backwards = ARM[::-1]
-    pairs = {(backwards[p.first], backwards[p.second], p.sign) for p in neighbours(run().arm.robot, backwards)}
+    pairs = {(backwards[p.first], backwards[p.second], p.sign) for p in neighbours(motion().arm.robot, backwards)}
     assert pairs == {(b, a, sign) for a, b in pairwise(ARM) for sign in (1, -1)}
 
 
@@ -331,16 +331,16 @@ def test_joints_that_follow_a_recorded_one_are_in_its_regressor(rng: np.random.G
 def test_fixed_joints_may_differ_between_recordings() -> None:
     robot = load_robot('arm_2r')
     q, dq, ddq = waves(1, TIME, 5)
-    runs = []
+    motions = []
     for angle in (0.0, 1.2):
         arm = Arm.of(robot, ('theta1',), {'theta2': angle})
         effort = NewtonEuler(arm.robot).inverse_dynamics(q, dq, ddq)
-        runs.append(run_of(robot, Recording('made here', ('theta1',), TIME, q, None, effort, {'theta2': angle})))
-    s = samples_of(runs, 6.0)
+        motions.append(arm_motion(robot, Recording('made here', ('theta1',), TIME, q, None, effort, {'theta2': angle})))
+    s = samples_of(motions, 6.0)
     first = s.effort - s.known_effort
-    assert np.abs(s.effort[s.run == 0] - s.effort[s.run == 1]).max() > 1
+    assert np.abs(s.effort[s.recording == 0] - s.effort[s.recording == 1]).max() > 1
     rotor = robot.rotor_inertia[0] * s.whole[2]
-    np.testing.assert_allclose(s.Y @ runs[0].arm.phi + rotor, first, atol=0.1 * s.spread[0])
+    np.testing.assert_allclose(s.Y @ motions[0].arm.phi + rotor, first, atol=0.1 * s.spread[0])
 
 
 def test_a_spring_is_found_where_there_is_one(rng: np.random.Generator) -> None:

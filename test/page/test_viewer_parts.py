@@ -38,6 +38,7 @@ from krang_dynamics_ros.page.snapshot import (
 from krang_dynamics_ros.page.torques import ALWAYS, BEYOND, OBSERVED, USUAL, search_field, table
 from krang_dynamics_ros.robot.hands import finger_joints
 from krang_dynamics_ros.robot.mesh_files import MAX_MESH_BYTES, MeshFiles, read_mesh
+from krang_dynamics_ros.robot.mimic import Mimic
 from krang_dynamics_ros.robot.robot import Limits
 from krang_dynamics_ros.robot.urdf_reader import read_description
 
@@ -610,3 +611,16 @@ def test_the_plot_follows_the_hand_until_a_joint_is_chosen() -> None:
         assert [*plot.colors] == ['b']
     finally:
         server.stop()
+
+
+def test_a_follower_narrows_the_range_of_a_slider() -> None:
+    """A finger that may move by 0.2 and follows at -2 times its joint leaves that joint 0.1."""
+    robot = tree(('j', 'base', 'revolute'), ('f', 'j', 'revolute'), ('c', 'base', 'continuous'))
+    leading, following, free = robot.joints
+    leading = replace(leading, limits=Limits(5.0, 2.0, -1.0, 1.0))
+    following = replace(following, limits=Limits(5.0, 2.0, -0.2, 0.2), mimic=Mimic(leading.name, -2.0))
+    free = replace(free, limits=None)
+    assert limits_of(replace(robot, joints=(leading, following, free))) == {
+        leading.name: Limits(5.0, 2.0, -0.1, 0.1),
+        free.name: Limits(None, None),
+    }

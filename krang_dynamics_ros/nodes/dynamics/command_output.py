@@ -93,7 +93,7 @@ class SenderLink:
         except BrokenPipeError:
             return  # the process has ended; `poll` reads the reason
 
-    def poll(self, now: float, live: bool) -> None:
+    def poll(self, now: float, sending: bool) -> None:
         """Read its reports; kill it if it hangs: no report while commands are sent."""
         if self.ended:
             return
@@ -105,7 +105,7 @@ class SenderLink:
         for line in lines:
             self._on_report(json.loads(line), now)
         silent = now - max(self._reported, self._started)
-        if not self.falls and silent > (REPORT_TIMEOUT if live and self._reported > 0 else START_TIMEOUT):
+        if not self.falls and silent > (REPORT_TIMEOUT if sending and self._reported > 0 else START_TIMEOUT):
             self.kill(f'sent no report for {silent:.2g} s')
 
     def _on_report(self, report: dict[str, Any], now: float) -> None:

@@ -48,10 +48,10 @@ PARAMETERS = (
     ParameterSpec('start.positions', [0.0], 'their start positions, rad or m'),
     ParameterSpec(
         'effort', 'joint', 'effort in `joint_states`: torque behind the gear, or torque of the motors, before '
-        'rotors, friction and brakes', live=True, choices=get_args(EffortSource),
+        'rotors, friction and brakes', settable=True, choices=get_args(EffortSource),
     ),
     ParameterSpec(
-        'effort_noise', 0.0, 'standard deviation of each effort, N m', live=True, least=0.0, most=MAX_QUANTITY,
+        'effort_noise', 0.0, 'standard deviation of each effort, N m', settable=True, least=0.0, most=MAX_QUANTITY,
     ),
 )  # fmt: skip
 
@@ -61,7 +61,7 @@ def end_effectors_of(robot: Robot) -> ParameterSpec:
     return ParameterSpec(
         'end_effectors', [*robot.end_effectors] or NONE, 'names of the hands; each has topics `push/<name>` and '
         '`wrench/<name>`. While the node runs, links can be added by their names (with `_` for what topics do not '
-        'allow) and removed', live=True, once=True,
+        'allow) and removed', settable=True, once=True,
         in_topics=True, default_text='`[left, right]`, those of the robot file',
     )  # fmt: skip
 
@@ -85,11 +85,12 @@ def of_hand(name: str, link: str) -> list[ParameterSpec]:
             f'{name}.sensor.compensated', False, 'whether the firmware subtracts the weight of `<hand>.robot_payload`',
         ),
         ParameterSpec(
-            f'{name}.sensor.bias', [0.0] * 6, 'reading of its sensor without any load, N and N m', live=True, count=6,
+            f'{name}.sensor.bias', [0.0] * 6, 'reading of its sensor without any load, N and N m', settable=True,
+            count=6,
         ),
         ParameterSpec(
             f'{name}.sensor.noise', [0.0] * 2, 'standard deviation of each force (N) and moment (N m) of its sensor',
-            live=True, count=2,
+            settable=True, count=2,
         ),
         *of_tool(name),
         *of_payload(name),
@@ -129,7 +130,7 @@ def gravity_of(robot: Robot) -> ParameterSpec:
 def command_scale(name: str) -> ParameterSpec:
     """Return the parameter of the unit in which a joint of `command_joints` is commanded."""
     meaning = 'unit of `effort_commands` per N m (N), as in the dynamics node; not 0'
-    return replace(command_scale_of(name), meaning=meaning, live=False)
+    return replace(command_scale_of(name), meaning=meaning, settable=False)
 
 
 def documented() -> list[ParameterSpec]:
