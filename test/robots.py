@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from krang_dynamics_ros.core.files import robot_files, share
 from krang_dynamics_ros.core.inertia import Inertia
 from krang_dynamics_ros.core.spatial import frozen, rotation_from_rpy
-from krang_dynamics_ros.robot.drive import Friction, Motor
 from krang_dynamics_ros.robot.mimic import Mimic
+from krang_dynamics_ros.robot.motor_and_friction import Friction, Motor
 from krang_dynamics_ros.robot.robot import Joint, Limits, Link, Robot
 from krang_dynamics_ros.robot.urdf_reader import read_description
 

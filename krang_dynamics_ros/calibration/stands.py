@@ -93,7 +93,7 @@ class HoldingTorque:
         """
         torque = self.measured(q, effort)
         if self.efforts.source != 'external':
-            torque = torque - self._dynamics.Q(q) - self._dynamics.drive.spring_torque(q)
+            torque = torque - self._dynamics.Q(q) - self._dynamics.springs_and_couplings.spring_torque(q)
         if self._hand.payload.m and not self.without_gravity:
             torque = torque + self.columns(q) @ self._hand.payload.parameters[:4]
         return np.asarray(torque if self._removed is None else torque + self._holding(q, self._removed))

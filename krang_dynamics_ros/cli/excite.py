@@ -40,7 +40,7 @@ from .common import (
 )
 from .record_beside import RecordBeside
 from .recorded import add_joints, moving_joints
-from .sending import NEAR, add_sending, drive_of, play, player_of, write_steps
+from .sending import NEAR, add_sending, follower_of, play, player_of, write_steps
 
 if TYPE_CHECKING:
     from ..nodes.trajectory_player import Player
@@ -186,15 +186,15 @@ def _plan_and_play(
     moving: Sequence[str] = moving_joints(arguments, robot.joint_names)
     motion = read_trajectory(arguments.motion) if arguments.motion else None
     moving = motion.joint_names if motion else moving
-    drive = drive_of(player, robot, arguments.send) if player else None
+    follower = follower_of(player, robot, arguments.send) if player else None
     arm = with_fixed_joints(robot, _fixed(robot, moving, arguments, player), moving)
     shapes, clearance = _clearance_of(arm, arguments)
     if motion:
         _check(motion, clearance)
     else:
         motion = _plan(arm, shapes, clearance, arguments)
-    if drive and player:
-        return play(player, drive, arm, clearance, motion, arguments, recording)
+    if follower and player:
+        return play(player, follower, arm, clearance, motion, arguments, recording)
     if player:
         write_steps(player, arm, clearance, motion, arguments)
     return 0

@@ -23,7 +23,7 @@ from .common import Keys, note, number, progress_bar, say, say_error
 from .record_beside import RecordBeside
 
 if TYPE_CHECKING:
-    from ..nodes.trajectory_player import Drive, Player
+    from ..nodes.trajectory_player import Player, TrajectoryFollower
 
 SIMULATOR = 'simulator'
 NEAR = 0.02  # rad or m: a joint this near to a position counts as at this position
@@ -64,7 +64,7 @@ def add_sending(parser: argparse.ArgumentParser) -> None:
 
 def play(
     player: Player,
-    drive: Drive,
+    follower: TrajectoryFollower,
     arm: Robot,
     clearance: Clearance,
     motion: Trajectory,
@@ -88,16 +88,16 @@ def play(
                     return 1
                 if recording:
                     recording.check()
-                if not _played(player, drive, keys, trajectory, args.tolerance):
+                if not _played(player, follower, keys, trajectory, args.tolerance):
                     return 1
             say(f'played at {speed:g} of its speed', flush=True)
     return 0
 
 
-def _played(player: Player, drive: Drive, keys: Keys, trajectory: Trajectory, tolerance: float) -> bool:
+def _played(player: Player, follower: TrajectoryFollower, keys: Keys, trajectory: Trajectory, tolerance: float) -> bool:
     """Play a trajectory; return whether it was played to its end, after a message if not."""
     following = Following(trajectory, tolerance)
-    why = player.play(trajectory, drive, following.fault, keys.pressed)
+    why = player.play(trajectory, follower, following.fault, keys.pressed)
     if why:
         say_error(f'stopped: {why}')
     return not why
@@ -147,14 +147,14 @@ def player_of(robot: Robot, topic: str, words: Sequence[str]) -> Player:
     return Player(robot.joint_names, topic, words)
 
 
-def drive_of(player: Player, robot: Robot, action: str) -> Drive | None:
-    """Return the drive of the robot; None, with a warning, if the messages of the action are not installed."""
-    from ..nodes.trajectory_player import ActionDrive, SimulatorDrive  # noqa: PLC0415
+def follower_of(player: Player, robot: Robot, action: str) -> TrajectoryFollower | None:
+    """Return the follower of the robot; None, with a warning, if the messages of the action are not installed."""
+    from ..nodes.trajectory_player import ActionFollower, SimulatorFollower  # noqa: PLC0415
 
     if action == SIMULATOR:
-        return SimulatorDrive(player, dynamics_of(robot))
+        return SimulatorFollower(player, dynamics_of(robot))
     try:
-        return ActionDrive(player, action)
+        return ActionFollower(player, action)
     except MissingError as error:
         note(str(error))
         return None

@@ -66,7 +66,7 @@ class CompiledDynamics(Dynamics):
         super()._set_gravity(vector)
         self._settings['gravity'][:] = vector
 
-    def _set_turning(self, motion: BaseMotion | None) -> None:
+    def _set_base_turning(self, motion: BaseMotion | None) -> None:
         if motion is not None:
             raise ArgumentError(
                 "base_motion: the base turns, must not turn with backend 'compiled', whose functions have gravity as "

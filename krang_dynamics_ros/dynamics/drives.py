@@ -1,4 +1,4 @@
-"""Drives of all joints: friction, springs, coupled friction, offsets of efforts."""
+"""Drives of all joints: friction of single joints and its state; springs and coupled friction."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from ..core.errors import ArgumentError
 from ..core.limits import MAX_PRESLIDING
-from ..core.spatial import Array, numbers
+from ..core.spatial import Array
 from ..effects.coupling import CoupledFriction
 from ..effects.joint_effects import JointEffects
 from ..effects.load import LoadFriction, LoadShare, braking
@@ -97,15 +97,15 @@ class FrictionModel:
     def set_load_share(self, joints: Sequence[LoadShare | None]) -> None:
         """Set the load share of each joint; None: the effort contains the whole load."""
         shares = [share or LoadShare() for share in joints]
-        numbers = np.array([(x.pushing, x.braking, x.crossing, x.velocity) for x in shares], dtype=float)
-        self._pushing, self._braking, self._crossing, self._turning = numbers.reshape(self.n, 4).T
+        rows = np.array([(x.pushing, x.braking, x.crossing, x.velocity) for x in shares], dtype=float)
+        self._pushing, self._braking, self._crossing, self._load_velocity_width = rows.reshape(self.n, 4).T
         self.depends_on_load = any(share is not None for share in joints)
 
     def set_load_friction(self, joints: Sequence[LoadFriction | None]) -> None:
         """Set the friction of each joint that is proportional to its load."""
         parts = [part or LoadFriction() for part in joints]
-        numbers = np.array([(x.factor, x.velocity) for x in parts], dtype=float)
-        self._load_friction, self._load_velocity = numbers.reshape(self.n, 2).T
+        rows = np.array([(x.factor, x.velocity) for x in parts], dtype=float)
+        self._load_friction, self._load_velocity = rows.reshape(self.n, 2).T
         self.depends_on_load |= any(part is not None for part in joints)
 
     def load_effect_on_reading(self, dq: Array, load: Array) -> Array:
@@ -116,7 +116,7 @@ class FrictionModel:
         """
         if not self.depends_on_load:
             return np.zeros_like(load)
-        brakes = braking(dq, load, self._crossing, self._turning)
+        brakes = braking(dq, load, self._crossing, self._load_velocity_width)
         shared = (self._pushing + (self._braking - self._pushing) * brakes - 1.0) * load
         return np.asarray(shared + self._load_friction * np.abs(load) * np.tanh(dq / self._load_velocity))
 
@@ -151,36 +151,21 @@ class PreslidingState:
         return self.z
 
 
-class Drive:
-    """Springs, coupled friction and effort offsets of n joints; zero until `set_coefficients`."""
+class SpringsAndCouplings:
+    """Springs and coupled friction of n joints; zero until `set_coefficients`."""
 
     def __init__(self, n: int) -> None:
-        """Create drives without springs, coupled friction and offsets."""
+        """Create n joints without springs and coupled friction."""
         self.n = n
         self.springs = JointEffects('spring', n)
         self.coupled = CoupledFriction((), [''] * n)
         self.has_couplings = False
-        self.effort_offset = np.zeros(n)
 
     def set_coefficients(self, robot: Robot) -> None:
         """Set all coefficients from a robot; joints are in the order of the robot."""
         self.springs.set_joints([joint.effects for joint in robot.moving_joints])
         self.coupled = CoupledFriction(robot.couplings, robot.joint_names)
         self.has_couplings = bool(robot.couplings)
-        self.effort_offset = np.array([joint.motor.effort_offset for joint in robot.moving_joints])
-
-    @property
-    def effort_offset(self) -> Array:
-        """Efforts (n) that are read at zero torque, N m (N)."""
-        return self._offset.copy()
-
-    @effort_offset.setter
-    def effort_offset(self, value: ArrayLike) -> None:
-        self._offset = numbers('effort_offset', value, self.n)
-
-    def without_offset(self, effort: Array) -> Array:
-        """Return efforts (n) minus their offsets, N m (N)."""
-        return np.asarray(effort - self._offset)
 
     def spring_torque(self, q: Array) -> Array:
         """Return the torque (..., n) that holds the springs at q (..., n)."""

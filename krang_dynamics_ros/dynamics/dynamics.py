@@ -101,7 +101,7 @@ class Dynamics(Kinematics):
         Raises:
             ArgumentError: a vector has another shape.
         """
-        if self._turning is not None:
+        if self._base_turning is not None:
             return self._with_free_base(q, dq, np.zeros(self.n), np.zeros(3))[1]
         return self._out(pin.rnea(self._bare, self._data, self._position_in(q), self._vector_in(dq), self._zero))
 
@@ -164,7 +164,7 @@ class Dynamics(Kinematics):
         Raises:
             ArgumentError: a vector has another shape.
         """
-        if self._turning is not None:
+        if self._base_turning is not None:
             links = self._with_free_base(q, dq, ddq, self._gravity)[1]
             return np.asarray(links + self._rotors * np.asarray(ddq, dtype=float))
         return self._out(
@@ -216,7 +216,7 @@ class Dynamics(Kinematics):
             ArgumentError: a vector has another shape.
             SingularityError: a joint moves no mass, or the state is not finite.
         """
-        if self._G is None and self._turning is None:
+        if self._G is None and self._base_turning is None:
             ddq = self._out(
                 pin.aba(self._model, self._data, self._position_in(q), self._vector_in(dq), self._vector_in(torque))
             )

@@ -21,7 +21,7 @@ OMITTABLE_TERMS = ('gravity', 'coriolis', 'friction')  # terms that some drivers
 class Efforts:
     """Meaning of the efforts (n) of a robot.
 
-    torque = scale * reading - offset + the model terms in `without`, N m (N). Offsets are those of the robot's drives.
+    torque = scale * reading - offset + the model terms in `without`, N m (N). The offset is `Dynamics.effort_offset`.
 
     Attributes:
         source: `joint`: the torque behind the gear; `motor`: the motor torque times the gear ratio, before friction and
@@ -39,7 +39,7 @@ class Efforts:
     @property
     def as_read(self) -> bool:
         """Whether readings are torques without any conversion."""
-        return not (self.without or (self.scale != 1).any() or self._dynamics.drive.effort_offset.any())
+        return not (self.without or (self.scale != 1).any() or self._dynamics.effort_offset.any())
 
     def scaled(self, state: State) -> Array:
         """Return the readings of a state (n) in N m (N); NaN where missing."""
@@ -50,7 +50,7 @@ class Efforts:
         if self.source == 'external':
             return None
         if not self.without:
-            return self._dynamics.drive.without_offset(self.scaled(state))
+            return np.asarray(self.scaled(state) - self._dynamics.effort_offset)
         dq = np.full(self._dynamics.n, np.nan) if state.dq is None else state.dq
         effort = np.full(self._dynamics.n, np.nan) if state.effort is None else state.effort
         return np.asarray(self.torques(state.q[None], dq[None], effort[None])[0])
@@ -63,7 +63,7 @@ class Efforts:
         scaled = np.asarray(effort * self.scale)
         if self.source == 'external':
             return scaled
-        return self._dynamics.drive.without_offset(scaled) + self.missing(q, dq, base)
+        return scaled - self._dynamics.effort_offset + self.missing(q, dq, base)
 
     def missing(self, q: Array, dq: Array, base: Sequence[BaseMotion] | None = None) -> Array:
         """Return the sum (m, n) of the terms in `without`, for many states."""

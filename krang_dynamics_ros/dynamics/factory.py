@@ -42,7 +42,8 @@ def dynamics_of(robot: Robot, urdf: str | None = None, backend: str = 'pinocchio
     settings: dict[str, Any] = {'gravity': robot.gravity, 'joint_names': robot.joint_names, 'rotor_inertia': rotors}
     dynamics = _dynamics(robot, urdf, backend, settings)
     dynamics.friction.set_coefficients(robot.moving_joints)
-    dynamics.drive.set_coefficients(robot)
+    dynamics.springs_and_couplings.set_coefficients(robot)
+    dynamics.effort_offset = [joint.motor.effort_offset for joint in robot.moving_joints]
     return dynamics
 
 

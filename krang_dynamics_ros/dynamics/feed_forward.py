@@ -285,7 +285,7 @@ class FeedForward:
         rigid = np.array([dynamics.inverse_dynamics(*state) for state in states.transpose(1, 0, 2)])
         past = PreslidingState(dynamics.friction)
         z = np.array([past.move(q) for q in states[0]]) if dynamics.friction.has_state else None
-        springs = dynamics.drive.spring_torque(states[0]) if self._springs else 0.0
+        springs = dynamics.springs_and_couplings.spring_torque(states[0]) if self._springs else 0.0
         efforts = Efforts(rigid - gravity, np.asarray(gravity + springs), z, self._coupled)
         limits = JointLimits(self._robot, trajectory.joint_names)
         return _Path(trajectory, motion, states[0], dynamics, efforts, at, limits, substeps)
@@ -323,7 +323,7 @@ class _Path:
         dq[:, self.at] = self.motion.dq / stretch
         friction = self.dynamics.friction.torque(dq, self.parts.z)
         if self.parts.coupled:
-            friction = friction + self.dynamics.drive.coupled_friction(dq)
+            friction = friction + self.dynamics.springs_and_couplings.coupled_friction(dq)
         total = (self.parts.inertial / stretch**2 + self.parts.gravity + friction)[:, self.at]
         if not np.isfinite(total).all():
             raise LimitError('an effort is not finite, must be finite: check times and masses')

@@ -232,7 +232,7 @@ class FrictionCompensation:
 
     def of_coupling(self, state: State) -> Array:
         """Return the compensated part (n) of `torque/coupling`: of each pair, the smaller share of its joints."""
-        return self._dynamics.drive.coupled.shared(state.velocity, self.gain, SMOOTH)
+        return self._dynamics.springs_and_couplings.coupled.shared(state.velocity, self.gain, SMOOTH)
 
     def _intent(self, state: State) -> Array:
         """Return by a push at standstill in which direction, and how surely, a joint is to move (n, -1 to 1).

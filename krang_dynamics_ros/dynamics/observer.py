@@ -157,11 +157,11 @@ class MomentumObserver:
 
     def _drive_torque(self, q: Array, dq: Array) -> Array:
         """Return the torque (n) between effort and links: springs, and friction if the effort is that of the motor."""
-        z, drive = self._presliding.move(q), self.dynamics.drive
-        springs = drive.spring_torque(q)
+        z, both = self._presliding.move(q), self.dynamics.springs_and_couplings
+        springs = both.spring_torque(q)
         if self.efforts.source != 'motor':
             return springs
-        return self.dynamics.friction.torque(dq, z) + drive.coupled_friction(dq) + springs
+        return self.dynamics.friction.torque(dq, z) + both.coupled_friction(dq) + springs
 
 
 def _any(torque: Array) -> Array | None:

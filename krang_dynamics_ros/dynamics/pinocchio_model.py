@@ -21,7 +21,7 @@ from ..core.spatial import Array, frozen, numbers
 from ..robot.robot import Joint, Robot
 from ..robot.urdf_reader import read_description
 from .at_rest import check_inertia_matrix, rest_pose
-from .drives import Drive, FrictionModel
+from .drives import FrictionModel, SpringsAndCouplings
 
 MAX_JOINTS = 200  # maximum number of moving joints; Pinocchio allocates about 70 n^3 bytes, 0.5 GB, for derivatives
 _TURNING = (pin.JointModelRX, pin.JointModelRY, pin.JointModelRZ)
@@ -137,7 +137,8 @@ class PinocchioModel:
         self.gravity = np.asarray(gravity, dtype=float)
         order = [robot.joint_names.index(name) for name in self.joint_names]
         self.friction = FrictionModel(robot.viscous[order], robot.coulomb[order])
-        self.drive = Drive(self.friction.n)
+        self.springs_and_couplings = SpringsAndCouplings(self.n)
+        self.effort_offset = np.zeros(self.n)
         self.rotor_inertia = self.vector(rotor_inertia or {})
         A = self._square(pin.crba(self._model, self._data, self._position_in(rest_pose(robot)[order])))
         self.warnings = check_inertia_matrix(robot, self.joint_names, A)
@@ -151,7 +152,7 @@ class PinocchioModel:
         self._unladen = [pin.Inertia(inertia) for inertia in self._model.inertias]
         self._zero = frozen(np.zeros(self._model.nv))
         self._floating: _Floating | None = None  # built when the base turns for the first time
-        self._turning: BaseMotion | None = None  # None: the base does not turn
+        self._base_turning: BaseMotion | None = None  # None: the base does not turn
         self._robot = robot
         self._set_order(robot, indices)
 
@@ -234,15 +235,15 @@ class PinocchioModel:
         Example:
             >>> dynamics.base_motion = BaseMotion(gravity=(0, 0, -11.0), angular_velocity=(0, 0.5, 0))
         """
-        return self._turning or BaseMotion(self._gravity)
+        return self._base_turning or BaseMotion(self._gravity)
 
     @base_motion.setter
     def base_motion(self, motion: BaseMotion) -> None:
-        self._set_turning(motion if motion.turns else None)
+        self._set_base_turning(motion if motion.turns else None)
         self._set_gravity(motion.gravity)
 
-    def _set_turning(self, motion: BaseMotion | None) -> None:
-        self._turning = motion
+    def _set_base_turning(self, motion: BaseMotion | None) -> None:
+        self._base_turning = motion
 
     def _with_free_base(self, q: ArrayLike, dq: ArrayLike, ddq: ArrayLike, gravity: Array) -> tuple[Array, Array]:
         """Return the wrench (6) of the support on the base, [force; moment], and A ddq + C dq + Q without rotors (n).
@@ -275,6 +276,15 @@ class PinocchioModel:
         armature = np.zeros(self._model.nv)
         armature[self._indices] = vector
         self._model.armature = armature
+
+    @property
+    def effort_offset(self) -> Array:
+        """Readings of the efforts (n,) at zero torque, N m (N). Can be set at any time."""
+        return self._effort_offset.copy()
+
+    @effort_offset.setter
+    def effort_offset(self, value: ArrayLike) -> None:
+        self._effort_offset = numbers('effort_offset', value, self.n)
 
     @property
     def payload(self) -> Mapping[str, Inertia]:

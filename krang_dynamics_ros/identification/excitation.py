@@ -294,5 +294,6 @@ def _torque(simulation: Simulation, acceleration: Array, dq: Array, z: Array) ->
     """
     dynamics = simulation.dynamics
     torque = dynamics.inverse_dynamics(simulation.q, simulation.dq, acceleration)
-    drive = dynamics.drive.spring_torque(simulation.q) + dynamics.drive.coupled_friction(dq)
-    return np.asarray(torque + drive + dynamics.friction.torque(dq, z))
+    both = dynamics.springs_and_couplings
+    beside = both.spring_torque(simulation.q) + both.coupled_friction(dq)
+    return np.asarray(torque + beside + dynamics.friction.torque(dq, z))

@@ -15,7 +15,7 @@ from ..effects.coupling import CouplingEffect
 from ..effects.presliding import Presliding
 from ..recordings.derivatives import smoothing_spline
 from ..recordings.recording import Recording, RecordingError, motion_only
-from ..robot.drive import Friction
+from ..robot.motor_and_friction import Friction
 from ..robot.robot import Joint, Robot
 from .arm import Arm, with_bodies
 from .bodies_prior import BodiesPrior

@@ -13,7 +13,7 @@ from ..core.inertia import Inertia
 from ..core.spatial import Array
 from ..effects.coupling import Coupling
 from ..effects.joint_effects import JOINT_EFFECTS
-from ..robot.drive import Friction
+from ..robot.motor_and_friction import Friction
 from ..robot.robot import SLIDING, Joint, Link, Robot, Units, joint_units
 from ..robot.robot_file import read_robot
 from ..robot.robot_writer import number, robot_text

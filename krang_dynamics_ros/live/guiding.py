@@ -144,7 +144,7 @@ class Guiding:
 
     def _holding_torque(self, q: Array) -> Array:
         """Return the torque (n) that holds weight and springs."""
-        return self._dynamics.Q(q) + self._dynamics.drive.spring_torque(q)
+        return self._dynamics.Q(q) + self._dynamics.springs_and_couplings.spring_torque(q)
 
     def _of_all(self, key: str) -> Array:
         return np.array([self._settings[f'joints.{name}.{key}'] for name in self._names])

@@ -335,7 +335,7 @@ def _of_number(joint: str, number: Number, default: float) -> ParameterSpec:
 def of_joints(dynamics: Dynamics) -> list[ParameterSpec]:
     """Return the parameters of all joints."""
     friction = dynamics.friction
-    vectors = {'rotor_inertia': dynamics.rotor_inertia, 'effort_offset': dynamics.drive.effort_offset}
+    vectors = {'rotor_inertia': dynamics.rotor_inertia, 'effort_offset': dynamics.effort_offset}
     vectors |= {name: friction.sliding[name] for name in friction.sliding.names}
     return [
         spec
@@ -351,7 +351,7 @@ def set_joints(dynamics: Dynamics, values: Settings) -> None:
         return [values[f'joints.{name}.{key}'] for name in dynamics.joint_names]
 
     dynamics.rotor_inertia = of_all('rotor_inertia')
-    dynamics.drive.effort_offset = of_all('effort_offset')
+    dynamics.effort_offset = of_all('effort_offset')
     for key in dynamics.friction.sliding.names:
         dynamics.friction.sliding[key] = of_all(key)
     dynamics.friction.set_presliding([presliding_of('presliding', numbers) for numbers in of_all('presliding')])

@@ -31,7 +31,7 @@ SETTLING = 0.5  # s after the end of a motion on the simulator
 STIFFNESS, DAMPING = 100.0, 20.0  # 1/s^2, 1/s: computed torque on the simulator; slow against delays of 10 ms
 
 
-class Drive(Protocol):
+class TrajectoryFollower(Protocol):
     """Interface that moves the robot along a trajectory."""
 
     def begin(self, trajectory: Trajectory) -> None:
@@ -48,7 +48,7 @@ class Drive(Protocol):
 
 
 class Player:
-    """A node that watches joint states while a drive moves the robot. Use it in a `with`."""
+    """A node that watches joint states while a follower moves the robot. Use it in a `with`."""
 
     def __init__(
         self, joint_names: Sequence[str], joint_states: str = 'joint_states', ros_arguments: Sequence[str] = ()
@@ -104,34 +104,42 @@ class Player:
         return dict(zip(self._names, self._q.tolist(), strict=True))
 
     def play(
-        self, trajectory: Trajectory, drive: Drive, fault: Callable[[float, Array], str], stop: Callable[[], bool]
+        self,
+        trajectory: Trajectory,
+        follower: TrajectoryFollower,
+        fault: Callable[[float, Array], str],
+        stop: Callable[[], bool],
     ) -> str:
         """Move the robot; return '' at the end, or the reason of a stop.
 
         Args:
             trajectory: the motion.
-            drive: moves the robot.
+            follower: moves the robot.
             fault: returns a message or '', from the time since the beginning (s) and the positions of the
                 trajectory's joints.
             stop: returns whether a person stops the motion.
         """
         ours = [self._index[name] for name in trajectory.joint_names]
-        drive.begin(trajectory)
+        follower.begin(trajectory)
         try:
-            why = self._follow(drive, fault, stop, ours)
+            why = self._follow(follower, fault, stop, ours)
         except BaseException:  # Ctrl-C too
-            drive.halt()
+            follower.halt()
             raise
         if why:
-            drive.halt()
-        return why or drive.outcome() or ''
+            follower.halt()
+        return why or follower.outcome() or ''
 
     def _follow(
-        self, drive: Drive, fault: Callable[[float, Array], str], stop: Callable[[], bool], ours: Sequence[int]
+        self,
+        follower: TrajectoryFollower,
+        fault: Callable[[float, Array], str],
+        stop: Callable[[], bool],
+        ours: Sequence[int],
     ) -> str:
-        """Return the reason of a stop, or '' when the drive has ended."""
+        """Return the reason of a stop, or '' when the follower has ended."""
         begun, self._arrival, self._fresh = 0, time.monotonic(), False
-        while drive.outcome() is None:
+        while follower.outcome() is None:
             if why := self._fault(stop):
                 return why
             if not self._fresh:
@@ -139,7 +147,7 @@ class Player:
             self._fresh = False
             begun = begun or self._stamp
             elapsed = (self._stamp - begun) / SECOND
-            drive.on_state(elapsed, self._q, self._dq)
+            follower.on_state(elapsed, self._q, self._dq)
             if why := fault(elapsed, self._q[ours]):
                 return why
         return ''
@@ -153,7 +161,7 @@ class Player:
         return ''
 
 
-class SimulatorDrive:
+class SimulatorFollower:
     """Computed torque along the trajectory for our simulator, on topic `torque`; the other joints are held."""
 
     def __init__(self, player: Player, dynamics: Dynamics) -> None:
@@ -209,7 +217,7 @@ class SimulatorDrive:
             self._send(q, np.nan_to_num(dq), target, np.zeros_like(q), np.zeros_like(q))
 
 
-class ActionDrive:
+class ActionFollower:
     """Action control_msgs/action/FollowJointTrajectory of a controller."""
 
     def __init__(self, player: Player, action: str) -> None:

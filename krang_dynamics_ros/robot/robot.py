@@ -23,8 +23,8 @@ from ..effects.offset import Offset
 from ..effects.presliding import Presliding
 from ..effects.rotor import Rotor
 from ..effects.sliding import Coulomb, Viscous
-from .drive import Friction, Motor
 from .mimic import Mimic, mimic_faults, resolved
+from .motor_and_friction import Friction, Motor
 from .tree import Edge, tree_faults
 
 JointKind = Literal['revolute', 'prismatic', 'fixed']
@@ -59,7 +59,7 @@ class Shape:
 
 @dataclass(frozen=True, eq=False)
 class Joint:
-    """A joint between link `parent` (frame i) and link `child` (frame j): iT_j at q = 0, axis, limits, drive."""
+    """Joint between link `parent` (frame i) and link `child` (frame j): iT_j at q = 0, axis, limits and friction."""
 
     name: str
     kind: JointKind

@@ -20,9 +20,9 @@ from ..effects.effect import JointEffect
 from ..effects.joint_effects import EQ_17, JOINT_EFFECTS
 from ..effects.load import LoadFriction, LoadShare
 from ..effects.presliding import Presliding
-from .drive import Friction, Motor
 from .file_text import exists, is_xml, text_of
 from .mimic import Mimic, mimic_faults
+from .motor_and_friction import Friction, Motor
 from .robot import Description, Joint, JointKind, Limits, Link, Robot, Shape
 from .tree import mass_faults, tree_faults
 from .urdf_reader import read_description

@@ -14,7 +14,7 @@ from ..core.errors import Fault, RobotError, fault
 from ..core.spatial import upper_triangle
 from ..effects.coupling import Coupling
 from ..effects.effect import JointEffect
-from .drive import Friction, Motor
+from .motor_and_friction import Friction, Motor
 from .robot import Joint, Link, Robot
 from .yaml_reading import plain_value
 

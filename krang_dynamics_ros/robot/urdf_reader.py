@@ -14,8 +14,8 @@ from ..core.errors import DescriptionError, Fault, did_you_mean, fault, listed
 from ..core.inertia import Inertia
 from ..core.spatial import Array, frozen, rotation_from_rpy, symmetric, upper_triangle
 from ..core.text import shown
-from .drive import Friction
 from .mimic import Mimic, mimic_faults
+from .motor_and_friction import Friction
 from .robot import Description, Joint, JointKind, Limits, Link, Robot, Shape, ShapeKind
 from .tree import Edge, mass_faults, tree_faults
 from .urdf_writer import urdf_text

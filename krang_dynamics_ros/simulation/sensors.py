@@ -75,5 +75,9 @@ def joint_effort(simulation: Simulation, pushes: Sequence[Wrench]) -> Array:
     It is right under closed brakes and at a stop too: both bear the links through the sensor.
     """
     dynamics, q, dq, ddq = simulation.dynamics, simulation.q, simulation.dq, simulation.ddq
-    effort = dynamics.inverse_dynamics(q, dq, ddq) - dynamics.rotor_inertia * ddq + dynamics.drive.spring_torque(q)
+    effort = (
+        dynamics.inverse_dynamics(q, dq, ddq)
+        - dynamics.rotor_inertia * ddq
+        + dynamics.springs_and_couplings.spring_torque(q)
+    )
     return effort - dynamics.wrench_torque(q, pushes) if pushes else effort

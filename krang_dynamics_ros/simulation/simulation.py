@@ -110,7 +110,7 @@ class Simulation:
         return self.dynamics.E(self.q, self.dq) + self._potential(self.q)
 
     def _potential(self, q: Array) -> float:
-        return self.dynamics.U(q) + self.dynamics.drive.spring_energy(q)
+        return self.dynamics.U(q) + self.dynamics.springs_and_couplings.spring_energy(q)
 
     def hold(self, h: float = STEP) -> None:
         """Advance by h seconds with closed brakes: they stop every joint at once and hold it against any torque."""
@@ -161,8 +161,8 @@ class Simulation:
     def _acceleration(self, q: Array, dq: Array, torque: Array, pushes: Sequence[Wrench], free: Bools) -> Array:
         """Return the acceleration (n) of the joints that are free; the others are locked."""
         pushed = torque + self.dynamics.wrench_torque(q, pushes) if pushes else torque
-        if self.dynamics.drive.springs.acts:
-            pushed = pushed - self.dynamics.drive.spring_torque(q)
+        if self.dynamics.springs_and_couplings.springs.acts:
+            pushed = pushed - self.dynamics.springs_and_couplings.spring_torque(q)
         if free.all():
             return self.dynamics.forward_dynamics(q, dq, pushed)
         net, ddq = pushed - self.dynamics.inverse_dynamics(q, dq, np.zeros(self.robot.n)), np.zeros(self.robot.n)
@@ -187,7 +187,9 @@ class Simulation:
         Smooth friction is evaluated at the velocity at the end: on a light wrist it may be too stiff for h.
         """
         dynamics = self.dynamics
-        smooth = SmoothFriction(dynamics.friction, self._presliding.z, self.dq, h, dynamics.drive.coupled)
+        smooth = SmoothFriction(
+            dynamics.friction, self._presliding.z, self.dq, h, dynamics.springs_and_couplings.coupled
+        )
         low = np.where(self.q >= self.upper - AT_STOP, -np.inf, -smooth.dry)
         high = np.where(self.q <= self.lower + AT_STOP, np.inf, smooth.dry)
         low, high = np.where(self.braked, -np.inf, low), np.where(self.braked, np.inf, high)

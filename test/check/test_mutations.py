@@ -17,7 +17,7 @@ from krang_dynamics_ros.core.spatial import frozen, hat, rotation_from_rpy, rpy_
 from krang_dynamics_ros.equations import lagrangian
 from krang_dynamics_ros.equations import report_print as report
 from krang_dynamics_ros.equations.bodies import Body
-from krang_dynamics_ros.robot.drive import Friction, Motor
+from krang_dynamics_ros.robot.motor_and_friction import Friction, Motor
 
 from ..robots import FILES, inertials
 

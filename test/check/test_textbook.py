@@ -10,7 +10,7 @@ import pytest
 from krang_dynamics_ros import Dynamics, Lagrangian, Robot, Wrench, dynamics_of, load_robot
 from krang_dynamics_ros.core.spatial import adjoint, inertia_in_parent
 from krang_dynamics_ros.dynamics.task_space import task_space
-from krang_dynamics_ros.robot.drive import joint_positions, motor_inertia, motor_torque
+from krang_dynamics_ros.robot.motor_and_friction import joint_positions, motor_inertia, motor_torque
 
 from ..robots import FILES
 

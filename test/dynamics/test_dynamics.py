@@ -10,7 +10,7 @@ import pytest
 from krang_dynamics_ros import Dynamics, Inertia, Robot, Wrench, dynamics_of, load_robot, urdf_text
 from krang_dynamics_ros.core.errors import ArgumentError, SingularityError
 from krang_dynamics_ros.dynamics.task_space import task_space
-from krang_dynamics_ros.robot.drive import Motor
+from krang_dynamics_ros.robot.motor_and_friction import Motor
 
 from ..robots import FILES
 

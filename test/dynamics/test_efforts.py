@@ -30,7 +30,7 @@ def test_missing_terms_are_added_after_scale_and_offset(
     dynamics: Dynamics, states: list[State], without: tuple[str, ...]
 ) -> None:
     dynamics.viscous, dynamics.coulomb = np.full(17, 3.0), np.full(17, 2.0)
-    dynamics.drive.effort_offset = np.linspace(-1, 1, 17)
+    dynamics.effort_offset = np.linspace(-1, 1, 17)
     efforts = Efforts(dynamics)
     efforts.scale, efforts.without = np.linspace(-2, 2, 17), without
     for state in states:

@@ -15,7 +15,7 @@ from krang_dynamics_ros.effects.load import LoadShare
 from krang_dynamics_ros.effects.presliding import Presliding, presliding
 from krang_dynamics_ros.effects.sliding import coulomb
 from krang_dynamics_ros.live.parameters import presliding_of
-from krang_dynamics_ros.robot.drive import Friction
+from krang_dynamics_ros.robot.motor_and_friction import Friction
 from krang_dynamics_ros.robot.robot_file import read_robot
 from krang_dynamics_ros.simulation.impulses import SmoothFriction, velocity_after
 from krang_dynamics_ros.simulation.simulation import Simulation

@@ -13,7 +13,7 @@ from krang_dynamics_ros.core.inertia import Inertia
 from krang_dynamics_ros.dynamics.observer import SETTLED, MomentumObserver
 from krang_dynamics_ros.dynamics.state import State
 from krang_dynamics_ros.effects.presliding import Presliding
-from krang_dynamics_ros.robot.drive import Friction, Motor
+from krang_dynamics_ros.robot.motor_and_friction import Friction, Motor
 
 Q = np.array([0.1, 0.6, 0.1, *[0.3, -0.5, 0.2, -0.9, 0.1, -0.4, 0.0] * 2])
 PUSH = np.linspace(-5, 5, 17)

@@ -15,7 +15,7 @@ from krang_dynamics_ros.dynamics.trajectory import Spline, Trajectory
 from krang_dynamics_ros.effects.coupling import Coupling
 from krang_dynamics_ros.effects.presliding import Presliding
 from krang_dynamics_ros.effects.spring import Spring
-from krang_dynamics_ros.robot.drive import Friction
+from krang_dynamics_ros.robot.motor_and_friction import Friction
 from krang_dynamics_ros.robot.robot import Limits
 
 from ..robots import ROOT
@@ -84,7 +84,10 @@ def test_springs_and_coupled_friction_are_added_where_they_are_asked_for(robot: 
     at = [dynamics.joint_names.index(name) for name in ARM]
     q, dq = np.zeros((2, len(plain.time), dynamics.n))
     q[:, at], dq[:, at] = plain.position, plain.velocity
-    parts = {'spring': dynamics.drive.spring_torque(q)[:, at], 'coupling': dynamics.drive.coupled_friction(dq)[:, at]}
+    parts = {
+        'spring': dynamics.springs_and_couplings.spring_torque(q)[:, at],
+        'coupling': dynamics.springs_and_couplings.coupled_friction(dq)[:, at],
+    }
     for terms in ([], ['gravity'], ['spring'], ['coupling'], ['spring', 'coupling']):
         added = FeedForward(robot, dynamics, terms=terms).plan(given).trajectory.effort - plain.effort
         np.testing.assert_allclose(added, sum((parts[x] for x in terms if x in parts), 0 * added), atol=1e-9)
@@ -95,7 +98,10 @@ def test_springs_and_coupled_friction_are_added_where_they_are_asked_for(robot: 
     dq[:, at] = plans[0].trajectory.velocity[: len(dq)]
     q[:, at] = plans[0].trajectory.position[: len(dq)]
     added = (plans[1].trajectory.effort - plans[0].trajectory.effort)[: len(dq)]
-    expected = dynamics.drive.spring_torque(q)[:, at] + dynamics.drive.coupled_friction(dq)[:, at]
+    expected = (
+        dynamics.springs_and_couplings.spring_torque(q)[:, at]
+        + dynamics.springs_and_couplings.coupled_friction(dq)[:, at]
+    )
     np.testing.assert_allclose(added, expected, atol=1e-6)
 
 

@@ -31,7 +31,7 @@ from krang_dynamics_ros.identification.report import identification_report
 from krang_dynamics_ros.identification.robot_file_out import robot_file_text
 from krang_dynamics_ros.live.parameters import documented, of_joints, set_joints
 from krang_dynamics_ros.recordings.recording import Recording
-from krang_dynamics_ros.robot.drive import Friction
+from krang_dynamics_ros.robot.motor_and_friction import Friction
 from krang_dynamics_ros.robot.robot_file import load_robot, read_robot
 from krang_dynamics_ros.robot.robot_writer import robot_text
 from krang_dynamics_ros.simulation.impulses import SmoothFriction, velocity_after
@@ -279,7 +279,7 @@ def exported(folder: Path, language: str) -> tuple[Robot, list[Path]]:
 
 def assert_right(robot: Robot, term: str, x: np.ndarray, torque: np.ndarray) -> None:
     dynamics = dynamics_of(robot)
-    expected = dynamics.friction_torque(x) if term == 'friction' else dynamics.drive.spring_torque(x)
+    expected = dynamics.friction_torque(x) if term == 'friction' else dynamics.springs_and_couplings.spring_torque(x)
     np.testing.assert_allclose(torque, expected, rtol=1e-12)
     assert np.abs(own(robot, term, x)[-1]) > 0.1
 

@@ -21,8 +21,8 @@ from krang_dynamics_ros.identification.collision_shapes import Box, Shapes
 from krang_dynamics_ros.identification.excitation import Excitation, Search, run
 from krang_dynamics_ros.identification.identify import identify
 from krang_dynamics_ros.recordings.trajectory_file import trajectory_text
-from krang_dynamics_ros.robot.drive import Friction
 from krang_dynamics_ros.robot.mesh_files import MeshFiles
+from krang_dynamics_ros.robot.motor_and_friction import Friction
 from krang_dynamics_ros.robot.robot import Limits
 
 from ..cli.test_commands import run as command

@@ -26,7 +26,7 @@ from krang_dynamics_ros.identification.robot_file_out import robot_file_text
 from krang_dynamics_ros.identification.samples import period
 from krang_dynamics_ros.recordings.joint_recording import read_recording
 from krang_dynamics_ros.recordings.recording import Recording, RecordingError
-from krang_dynamics_ros.robot.drive import Friction
+from krang_dynamics_ros.robot.motor_and_friction import Friction
 from krang_dynamics_ros.robot.robot import Limits
 from krang_dynamics_ros.robot.robot_file import read_robot
 

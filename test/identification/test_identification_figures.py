@@ -16,7 +16,7 @@ from krang_dynamics_ros.identification.excitation import Search, run
 from krang_dynamics_ros.identification.identify import Identified, identify
 from krang_dynamics_ros.identification.predict import predict
 from krang_dynamics_ros.recordings.recording import Recording
-from krang_dynamics_ros.robot.drive import Friction
+from krang_dynamics_ros.robot.motor_and_friction import Friction
 
 pytestmark = pytest.mark.slow
 ARM = ('q_5l', 'q_6l', 'q_7l')

@@ -29,8 +29,8 @@ from krang_dynamics_ros.identification.robot_file_out import robot_file_text
 from krang_dynamics_ros.identification.samples import FOLDS, ArmMotion, Samples, folds, samples_of
 from krang_dynamics_ros.identification.structure import Structure, library
 from krang_dynamics_ros.recordings.recording import Recording
-from krang_dynamics_ros.robot.drive import Friction
 from krang_dynamics_ros.robot.mimic import Mimic
+from krang_dynamics_ros.robot.motor_and_friction import Friction
 from krang_dynamics_ros.robot.robot_file import read_robot
 
 from ..real_recordings import waves

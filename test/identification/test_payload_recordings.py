@@ -20,7 +20,7 @@ from krang_dynamics_ros.identification.payload import identify_payload
 from krang_dynamics_ros.recordings.joint_recording import read_recording
 from krang_dynamics_ros.recordings.recording import Recording, RecordingError, motion_only
 from krang_dynamics_ros.recordings.table import write_csv
-from krang_dynamics_ros.robot.drive import Friction
+from krang_dynamics_ros.robot.motor_and_friction import Friction
 
 from ..cli.test_commands import run as command
 from ..real_recordings import shared, waves

@@ -15,7 +15,7 @@ from krang_dynamics_ros.identification.identify import Identified, identify
 from krang_dynamics_ros.identification.robot_file_edits import edited
 from krang_dynamics_ros.identification.robot_file_out import robot_file_text, why_not_edited
 from krang_dynamics_ros.recordings.table import write_csv
-from krang_dynamics_ros.robot.drive import Friction
+from krang_dynamics_ros.robot.motor_and_friction import Friction
 from krang_dynamics_ros.robot.robot_file import read_robot
 
 from ..cli.test_commands import run as command

@@ -16,7 +16,7 @@ from krang_dynamics_ros.dynamics.factory import Model, dynamics_of
 from krang_dynamics_ros.live.controller_watch import Endpoint
 from krang_dynamics_ros.live.engine import Engine
 from krang_dynamics_ros.live.parameters import MODEL
-from krang_dynamics_ros.robot.drive import Friction
+from krang_dynamics_ros.robot.motor_and_friction import Friction
 from krang_dynamics_ros.robot.robot import Link
 from krang_dynamics_ros.robot.urdf_reader import read_description
 from krang_dynamics_ros.simulation.sensors import joint_effort

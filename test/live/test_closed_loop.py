@@ -13,7 +13,7 @@ from krang_dynamics_ros.dynamics.state import State
 from krang_dynamics_ros.dynamics.terms import Terms, Torques
 from krang_dynamics_ros.live.engine import engine_of
 from krang_dynamics_ros.live.wrenches import Sense, WrenchInput
-from krang_dynamics_ros.robot.drive import Friction
+from krang_dynamics_ros.robot.motor_and_friction import Friction
 from krang_dynamics_ros.simulation.sensors import SimulatedWrist
 from krang_dynamics_ros.simulation.simulation import Simulation
 

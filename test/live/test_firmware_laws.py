@@ -23,7 +23,7 @@ from krang_dynamics_ros.live.commands import Stage
 from krang_dynamics_ros.live.controller_watch import Endpoint
 from krang_dynamics_ros.live.engine import Engine
 from krang_dynamics_ros.live.parameters import MODEL
-from krang_dynamics_ros.robot.drive import Friction, Motor
+from krang_dynamics_ros.robot.motor_and_friction import Friction, Motor
 from krang_dynamics_ros.robot.robot import Description
 
 from ..robots import random_body, trees

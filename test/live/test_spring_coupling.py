@@ -14,7 +14,7 @@ from krang_dynamics_ros.dynamics.factory import Model
 from krang_dynamics_ros.dynamics.terms import NEVER_SUMMED, SUMMED
 from krang_dynamics_ros.effects.coupling import Coupling
 from krang_dynamics_ros.effects.spring import Spring
-from krang_dynamics_ros.robot.drive import Friction
+from krang_dynamics_ros.robot.motor_and_friction import Friction
 
 from .guided import Guided, arm
 from .test_command_supervisor import ORDER, Arm
@@ -43,8 +43,8 @@ def turned(model: Model, **given: Any) -> Arm:
 
 
 def effects(robot: Arm) -> tuple[np.ndarray, np.ndarray]:
-    drive = robot.engine.dynamics.drive
-    return drive.spring_torque(robot.q)[ORDER], drive.coupled_friction(robot.dq)[ORDER]
+    both = robot.engine.dynamics.springs_and_couplings
+    return both.spring_torque(robot.q)[ORDER], both.coupled_friction(robot.dq)[ORDER]
 
 
 def test_they_are_published_and_not_commanded_unless_named(model: Model) -> None:
@@ -115,7 +115,7 @@ def test_coupling_is_given_back_by_the_smaller_gain_of_both_joints(model: Model)
 def test_what_is_given_back_takes_no_more_than_the_coupled_friction(rng: np.random.Generator) -> None:
     """At every velocity the friction that is left dissipates, though it may change its sign over a tiny velocity."""
     robot = replace(krang(), couplings=(Coupling(WRIST, -1, 0.5, 2.0, 1e-3), Coupling(('q_5l', 'q_6l'), 1, 0, 3, 0.2)))
-    coupled = dynamics_of(robot).drive.coupled
+    coupled = dynamics_of(robot).springs_and_couplings.coupled
     for dq in rng.normal(size=(300, 17)) * 10.0 ** rng.uniform(-5, 1, size=(300, 1)):
         share = rng.uniform(0, 1, size=17)
         given = coupled.shared(dq, share, 0.02)
@@ -150,6 +150,6 @@ def test_a_spring_at_rest_is_no_push(model: Model) -> None:
     dynamics = robot.engine.dynamics
     robot.dq = np.zeros(17)
     push = np.linspace(-1.0, 1.0, 17)
-    robot.effort = dynamics.Q(robot.q) + dynamics.drive.spring_torque(robot.q) - push
+    robot.effort = dynamics.Q(robot.q) + dynamics.springs_and_couplings.spring_torque(robot.q) - push
     state = newest(robot).state
     np.testing.assert_allclose(robot.engine.guiding._push_torque(state), push, atol=1e-9)

@@ -22,12 +22,13 @@ def test_springs_and_coupling_have_topics_and_enter_the_total_when_named(tmp_pat
     robot = load_robot('arm_2r')
     joints = tuple(replace(joint, other_effects=(Spring(3.0, -2.0),)) for joint in robot.joints)
     robot = replace(robot, joints=joints, couplings=(Coupling(robot.joint_names, 1, 0.5, 2.0, 0.05),))  # type: ignore[arg-type]
-    file, drive, q, dq = tmp_path / 'sprung.yaml', dynamics_of(robot).drive, np.array([0.4, -0.9]), np.array([0.3, 0.2])
+    file, q, dq = tmp_path / 'sprung.yaml', np.array([0.4, -0.9]), np.array([0.3, 0.2])
+    both = dynamics_of(robot).springs_and_couplings
     file.write_text(robot_text(robot))
     terms = {
         'gravity': dynamics_of(robot).Q(q),
-        'spring': drive.spring_torque(q),
-        'coupling': drive.coupled_friction(dq),
+        'spring': both.spring_torque(q),
+        'coupling': both.coupled_friction(dq),
     }
     topics = [f'torque/{name}' for name in (*terms, 'total')]
     with domain() as number:

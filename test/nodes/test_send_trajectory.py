@@ -21,7 +21,7 @@ pytest.importorskip('rclpy', reason='rclpy is not installed: the nodes cannot ru
 from krang_dynamics_ros.cli import identify
 from krang_dynamics_ros.cli.record import RUNNING
 from krang_dynamics_ros.dynamics.trajectory import Spline, Trajectory
-from krang_dynamics_ros.nodes.trajectory_player import ActionDrive
+from krang_dynamics_ros.nodes.trajectory_player import ActionFollower
 from krang_dynamics_ros.recordings.joint_recording import read_joints
 from krang_dynamics_ros.recordings.trajectory_file import read_trajectory
 from krang_dynamics_ros.robot.robot_file import load_robot
@@ -293,8 +293,8 @@ def action(monkeypatch: pytest.MonkeyPatch) -> Iterator[type[FakeClient]]:
     return Fresh
 
 
-def drive_of(player: object) -> ActionDrive:
-    return ActionDrive(player, '/arm/follow_joint_trajectory')  # type: ignore[arg-type]
+def follower_of(player: object) -> ActionFollower:
+    return ActionFollower(player, '/arm/follow_joint_trajectory')  # type: ignore[arg-type]
 
 
 PLAYER = SimpleNamespace(node=None, spin=lambda: None)
@@ -304,11 +304,11 @@ MOTION = Trajectory.of(['a', 'b'], [0.0, 1.5], [[0.0, 1.0], [2.0, 3.0]], [[0.0, 
 def test_a_goal_is_the_trajectory_and_ends_as_the_controller_says(action: type[FakeClient]) -> None:
     for code, outcome in ((0, ''), (-4, 'the controller ended with error -4: path tolerance')):
         action.code = code
-        drive = drive_of(PLAYER)
-        drive.begin(MOTION)
-        assert drive.outcome() is None
-        assert drive.outcome() == outcome
-        (goal,) = drive._client.goals
+        follower = follower_of(PLAYER)
+        follower.begin(MOTION)
+        assert follower.outcome() is None
+        assert follower.outcome() == outcome
+        (goal,) = follower._client.goals
         assert goal.trajectory.joint_names == ['a', 'b']
         last = goal.trajectory.points[-1]
         assert (last.positions.tolist(), last.velocities.tolist()) == ([2.0, 3.0], [0.0, 0.0])
@@ -318,11 +318,11 @@ def test_a_goal_is_the_trajectory_and_ends_as_the_controller_says(action: type[F
 
 def test_a_refused_goal_is_said_and_a_halt_cancels(action: type[FakeClient]) -> None:
     action.accepts = False
-    refused = drive_of(PLAYER)
+    refused = follower_of(PLAYER)
     refused.begin(MOTION)
     assert refused.outcome() == 'the controller refused the trajectory; see its log'
     action.accepts = True
-    drive = drive_of(PLAYER)
-    drive.begin(MOTION)
-    drive.halt()
+    follower = follower_of(PLAYER)
+    follower.begin(MOTION)
+    follower.halt()
     assert action.cancelled == 1

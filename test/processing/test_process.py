@@ -28,7 +28,7 @@ from krang_dynamics_ros.processing.replay import States
 from krang_dynamics_ros.processing.summary import Downsampled, ErrorSums
 from krang_dynamics_ros.recordings.bag import Bag
 from krang_dynamics_ros.recordings.source import Topics
-from krang_dynamics_ros.robot.drive import Friction
+from krang_dynamics_ros.robot.motor_and_friction import Friction
 from krang_dynamics_ros.simulation.simulation import Simulation
 
 from ..bags import BEGIN, TYPES, joint_state, wrench, write_bag

@@ -71,12 +71,12 @@ def test_springs_and_coupled_friction_are_in_the_model(tmp_path: Path, source: s
     joints = tuple(replace(joint, other_effects=(Spring(9.0, 4.0),)) for joint in robot.joints)
     robot = replace(robot, joints=joints, couplings=(Coupling(NAMES, -1, 1.5, 6.0, 0.05),))
     file.write_text(robot_text(robot))
-    drive = dynamics_of(robot).drive
+    both = dynamics_of(robot).springs_and_couplings
 
     def sprung() -> Iterator[tuple[str, int, Any]]:
         for topic, stamp, message in states((1.0, 1.0), source):
             q, dq, effort = map(np.array, (message.position, message.velocity, message.effort))
-            effort += drive.spring_torque(q) + (drive.coupled_friction(dq) if source == 'motor' else 0.0)
+            effort += both.spring_torque(q) + (both.coupled_friction(dq) if source == 'motor' else 0.0)
             yield topic, stamp, joint_state(stamp, NAMES, q, dq, effort)
 
     bag, settings = write_bag(tmp_path / 'bag', sprung()), {**SETTINGS, **DRIVE, 'effort_source': source}

@@ -15,8 +15,8 @@ from krang_dynamics_ros.effects.coupling import Coupling
 from krang_dynamics_ros.effects.load import LoadFriction, LoadShare
 from krang_dynamics_ros.effects.presliding import Presliding
 from krang_dynamics_ros.effects.spring import Spring
-from krang_dynamics_ros.robot.drive import Friction, Motor
 from krang_dynamics_ros.robot.mimic import Mimic
+from krang_dynamics_ros.robot.motor_and_friction import Friction, Motor
 from krang_dynamics_ros.robot.robot import Joint, Limits
 from krang_dynamics_ros.robot.robot_file import read_robot
 from krang_dynamics_ros.robot.robot_writer import robot_text

@@ -22,7 +22,7 @@ from krang_dynamics_ros.live.wrenches import (
     WristSensor,
     contact_wrenches,
 )
-from krang_dynamics_ros.robot.drive import Friction, Motor
+from krang_dynamics_ros.robot.motor_and_friction import Friction, Motor
 from krang_dynamics_ros.robot.robot import Limits
 from krang_dynamics_ros.robot.urdf_reader import read_description
 from krang_dynamics_ros.simulation.impulses import SmoothFriction, bounded_impulses, gauss_seidel

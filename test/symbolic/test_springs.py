@@ -61,11 +61,11 @@ def states(count: int = 20) -> list[np.ndarray]:
 
 
 def assert_right(call: Call, p: np.ndarray) -> None:
-    drive = dynamics_of(sprung()).drive
+    both = dynamics_of(sprung()).springs_and_couplings
     for x in states():
-        np.testing.assert_allclose(call('spring_torque', x, p).ravel(), drive.spring_torque(x), rtol=RTOL, atol=1e-14)
+        np.testing.assert_allclose(call('spring_torque', x, p).ravel(), both.spring_torque(x), rtol=RTOL, atol=1e-14)
         coupling = call('coupling_torque', x, p).ravel()
-        np.testing.assert_allclose(coupling, drive.coupled_friction(x), rtol=RTOL, atol=1e-14)
+        np.testing.assert_allclose(coupling, both.coupled_friction(x), rtol=RTOL, atol=1e-14)
 
 
 # The laws -------------------------------------------------------------------------------------------------------------
@@ -78,10 +78,10 @@ def test_the_symbols_are_the_torques_of_the_drives(leave_open: str) -> None:
 
 
 def test_the_spring_torque_is_the_derivative_of_its_energy() -> None:
-    of, drive = symbols(), dynamics_of(sprung()).drive
+    of, both = symbols(), dynamics_of(sprung()).springs_and_couplings
     for q in states():
         steps = 1e-6 * np.eye(len(q))
-        slope = [(drive.spring_energy(q + step) - drive.spring_energy(q - step)) / 2e-6 for step in steps]
+        slope = [(both.spring_energy(q + step) - both.spring_energy(q - step)) / 2e-6 for step in steps]
         np.testing.assert_allclose(np.array(of.function('spring_torque')(q, of.values)).ravel(), slope, atol=1e-8)
     jacobian = casadi.Function('J', [of.q, of.p], [casadi.jacobian(of.spring_torque, of.q)])(states()[3], of.values)
     np.testing.assert_allclose(jacobian, np.array(jacobian).T)  # it has a potential
@@ -173,7 +173,9 @@ def test_the_compiled_library_has_them_and_the_backend_its_other_numbers() -> No
     for of in (dynamics, plain):
         of.gravity = np.array([1.0, 2.0, -9.0])
     np.testing.assert_allclose(dynamics.Q(q), plain.Q(q), rtol=1e-10)
-    np.testing.assert_array_equal(dynamics.drive.spring_torque(q), plain.drive.spring_torque(q))
+    np.testing.assert_array_equal(
+        dynamics.springs_and_couplings.spring_torque(q), plain.springs_and_couplings.spring_torque(q)
+    )
 
 
 @pytest.mark.skipif(not OCTAVE, reason='Octave is not installed')
@@ -185,9 +187,9 @@ def test_octave_has_them(tmp_path: Path) -> None:
     (tmp_path / 'run.m').write_text('\n'.join(lines))
     done = subprocess.run([OCTAVE, '--norc', 'run.m'], capture_output=True, text=True, cwd=tmp_path, check=True)
     spring, coupling = [np.array(row.split(), dtype=float) for row in done.stdout.splitlines()]
-    drive = dynamics_of(sprung()).drive
-    np.testing.assert_allclose(spring, drive.spring_torque(x), rtol=RTOL)
-    np.testing.assert_allclose(coupling, drive.coupled_friction(x), rtol=RTOL)
+    both = dynamics_of(sprung()).springs_and_couplings
+    np.testing.assert_allclose(spring, both.spring_torque(x), rtol=RTOL)
+    np.testing.assert_allclose(coupling, both.coupled_friction(x), rtol=RTOL)
 
 
 def test_matlab_writes_them(tmp_path: Path) -> None:

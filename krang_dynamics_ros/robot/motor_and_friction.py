@@ -1,4 +1,4 @@
-"""Drives between motors and links: gear, rotor, friction."""
+"""Motor and friction of a joint: gear, rotor, viscous and Coulomb friction."""
 
 from __future__ import annotations
 

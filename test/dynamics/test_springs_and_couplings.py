@@ -13,7 +13,7 @@ from krang_dynamics_ros.dynamics.observer import MomentumObserver
 from krang_dynamics_ros.dynamics.state import State
 from krang_dynamics_ros.effects.coupling import Coupling
 from krang_dynamics_ros.effects.spring import Spring
-from krang_dynamics_ros.robot.drive import Friction
+from krang_dynamics_ros.robot.motor_and_friction import Friction
 from krang_dynamics_ros.simulation.simulation import Simulation
 
 OFFSET = [0.7, -0.4]
@@ -46,11 +46,11 @@ def test_springs_alone_lose_nothing() -> None:
     robot = strange(couplings=False)
     free = replace(robot, joints=tuple(replace(joint, friction=Friction()) for joint in robot.joints))
     simulation = Simulation(free, [0.3, 0.4])
-    before, stored = simulation.energy, simulation.dynamics.drive.spring_energy(simulation.q)
+    before, stored = simulation.energy, simulation.dynamics.springs_and_couplings.spring_energy(simulation.q)
     for _ in range(1000):
         simulation.step(np.zeros(2))
     assert simulation.energy == pytest.approx(before, rel=1e-4)
-    assert simulation.dynamics.drive.spring_energy(simulation.q) != pytest.approx(stored, rel=1e-2)
+    assert simulation.dynamics.springs_and_couplings.spring_energy(simulation.q) != pytest.approx(stored, rel=1e-2)
 
 
 @pytest.mark.parametrize('source', ['motor', 'joint'])
@@ -59,7 +59,7 @@ def test_the_observer_takes_them_for_no_contact(source: str) -> None:
     dynamics, q = dynamics_of(strange()), np.array([0.3, 0.4])
     observer = MomentumObserver(dynamics)
     observer.efforts.source = source  # type: ignore[assignment]
-    effort = dynamics.Q(q) + dynamics.drive.spring_torque(q) + OFFSET
+    effort = dynamics.Q(q) + dynamics.springs_and_couplings.spring_torque(q) + OFFSET
     found = None
     for k in range(200):
         found = observer(State(q, np.zeros(2), effort=effort, stamp=k * 10_000_000))
@@ -88,8 +88,8 @@ def test_effects_of_efforts_are_never_commanded() -> None:
 
 
 def test_an_offset_is_a_finite_number_for_each_joint() -> None:
-    drive = dynamics_of(strange()).drive
-    assert drive.effort_offset.tolist() == OFFSET
+    dynamics = dynamics_of(strange())
+    assert dynamics.effort_offset.tolist() == OFFSET
     for wrong in ([1.0], [np.nan, 0.0]):
         with pytest.raises(ArgumentError, match='must be 2 finite numbers'):
-            drive.effort_offset = wrong  # type: ignore[assignment]
+            dynamics.effort_offset = wrong  # type: ignore[assignment]
