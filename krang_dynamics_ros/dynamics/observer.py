@@ -1,4 +1,4 @@
-"""Momentum observer: external torques from efforts and momentum (De Luca, *Robotics 2*).
+"""Momentum observer: external torques from efforts and momentum (A. De Luca and R. Mattone, 2003).
 
 `terms.py` makes it the term `external`. `live/external.py` has its parameters, and passes its torques to
 `hand_wrenches.py` and `contact.py`.

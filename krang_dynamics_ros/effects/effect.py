@@ -30,14 +30,17 @@ class JointMotion:
     dq: Array
     ddq: Array
     load: Array  # gravity and Coriolis torque
-    crossing: Array  # (joints), rad/s per N m: times a helping load, the velocity above which the drive pushes anyway
+    # (joints), rad/s per N m (m/s per N): where the load helps the motion, the motor brakes below the velocity
+    # crossing * load and pushes above it.
+    crossing: Array
     z: Mapping[float, Array]  # presliding states by distance (rad), from raw encoder positions
 
 
 class Effect(Protocol):
-    """One effect on a single joint: effort = columns times factors.
+    """What a fit may add to the effort of one joint: columns times factors.
 
-    In a fit all factors are zero, and two effects are equal if their kind and their constants are equal.
+    While a fit searches, effects carry no values (all factors are zero), so they are equal if kind and constants are,
+    and serve as keys.
     """
 
     @property
@@ -103,6 +106,8 @@ def constant(default: float, meaning: str, unit: str, *, least: float) -> Any:
 @dataclass(frozen=True)
 class JointEffect(ABC):
     """An effect on a single joint, whose torque is a function of the joint's velocity (friction) or position (spring).
+
+    Robot files, exports and the simulator take from its declaration all that they need.
 
     The fields of a subclass are its numbers, each declared by `factor` or `constant`: floats of one joint, vectors (n)
     of all joints of a robot, or symbols of an export. So a formula may use arithmetic, `abs` and the functions of

@@ -1,4 +1,4 @@
-"""Friction of a sliding joint, eq. (17): viscous, and Coulomb friction, which may be smooth at standstill."""
+"""Friction of a joint while it moves, eq. (17): viscous, and Coulomb friction, which may be smooth at standstill."""
 
 from __future__ import annotations
 
