@@ -25,7 +25,7 @@ class Lifting:
         self.sampler, self._empty = sampler, empty
         self.hand, self.with_load = sampler.hand, empty is not None
         lower, upper = joints.position
-        self.joints = JointRange(engine.dynamics.joint_names, lower, upper, joints.sliding)
+        self.joints = JointRange(engine.dynamics.joint_names, lower, upper, joints.prismatic)
         self._count, self._next = -1, ''
         self._found: LiftedPayload | None = None
 

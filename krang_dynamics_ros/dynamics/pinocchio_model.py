@@ -24,8 +24,8 @@ from .at_rest import check_inertia_matrix, rest_pose
 from .drives import FrictionModel, SpringsAndCouplings
 
 MAX_JOINTS = 200  # maximum number of moving joints; Pinocchio allocates about 70 n^3 bytes, 0.5 GB, for derivatives
-_TURNING = (pin.JointModelRX, pin.JointModelRY, pin.JointModelRZ)
-_SLIDING = (pin.JointModelPX, pin.JointModelPY, pin.JointModelPZ)
+_REVOLUTE = (pin.JointModelRX, pin.JointModelRY, pin.JointModelRZ)
+_PRISMATIC = (pin.JointModelPX, pin.JointModelPY, pin.JointModelPZ)
 
 
 class Tree(NamedTuple):
@@ -89,9 +89,9 @@ def _body_of(inertia: Inertia) -> pin.Inertia:
 def _model_of(joint: Joint) -> pin.JointModel:
     """Return Pinocchio's joint model, a fast special case if the axis is x, y or z."""
     aligned, other = (
-        (_SLIDING, pin.JointModelPrismaticUnaligned)
+        (_PRISMATIC, pin.JointModelPrismaticUnaligned)
         if joint.kind == 'prismatic'
-        else (_TURNING, pin.JointModelRevoluteUnaligned)
+        else (_REVOLUTE, pin.JointModelRevoluteUnaligned)
     )
     along = np.flatnonzero(joint.axis == 1.0)
     return aligned[along[0]]() if len(along) else other(np.array(joint.axis))

@@ -14,7 +14,7 @@ from ..core.spatial import Array
 from ..effects.coupling import Coupling
 from ..effects.joint_effects import JOINT_EFFECTS
 from ..robot.motor_and_friction import Friction
-from ..robot.robot import SLIDING, Joint, Link, Robot, Units, joint_units
+from ..robot.robot import PRISMATIC, Joint, Link, Robot, Units, joint_units
 from ..robot.robot_file import read_robot
 from ..robot.robot_writer import number, robot_text
 from .arm import Arm
@@ -185,7 +185,7 @@ def factor_unit(factor: str, joint: Units) -> str:
     """Return the unit of a factor of a joint; shares of the load have none."""
     units = {'rotor_inertia': joint.inertia, 'pushing': '', 'braking': '', 'load friction': ''}
     for kind in JOINT_EFFECTS:
-        units |= {number.label: number.unit_of(joint is SLIDING) for number in kind.factors()}
+        units |= {number.label: number.unit_of(joint is PRISMATIC) for number in kind.factors()}
     return units.get(factor, joint.effort)
 
 

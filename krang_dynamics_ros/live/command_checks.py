@@ -22,7 +22,7 @@ FOLLOW_TOLERANCE = 0.5  # of the command: a measured effort within this differen
 OBEY_TOLERANCE = 0.5  # of a joint's limit: maximum difference of command and measured effort
 OBEY_TIMEOUT = 0.5  # s
 POSITION_MARGIN = (0.1, 0.01)  # rad, m: tolerance beyond the position limits
-SLIDING_TRAVEL = 0.1  # m per rad of `command_start_travel`, for a prismatic joint
+PRISMATIC_TRAVEL = 0.1  # m per rad of `command_start_travel`, for a prismatic joint
 SILENT_FOR = 1.0  # s, by the steady clock: simulated time may be paused
 
 MEASURED_EFFORT = Check(
@@ -96,12 +96,12 @@ class JointData:
         limits = [joint.limits for joint in moving]
         self.effort = np.array([limit.effort or 0.0 if limit else 0.0 for limit in limits])
         self.position = model.robot.position_limits
-        self.sliding = np.array([joint.kind == 'prismatic' for joint in moving])
-        self._turns = (np.isinf(self.position).all(axis=0) & ~self.sliding)[self.order]
+        self.prismatic = np.array([joint.kind == 'prismatic' for joint in moving])
+        self._turns = (np.isinf(self.position).all(axis=0) & ~self.prismatic)[self.order]
 
     def unit(self, k: int) -> str:
         """Return the unit of a joint's torque or force."""
-        return 'N' if self.sliding[k] else 'N m'
+        return 'N' if self.prismatic[k] else 'N m'
 
     def moved(self, q: Array, start: Array) -> Array:
         """Return the travel of the commanded joints (k) from `start` (n) to q (n), modulo 2 pi if continuous."""
@@ -128,9 +128,9 @@ def implausible_effort(names: Sequence[str], measured: Array, total: Array, limi
     return ''
 
 
-def outside_limits(names: Sequence[str], q: Array, bounds: Array, sliding: NDArray[np.bool_]) -> str:
+def outside_limits(names: Sequence[str], q: Array, bounds: Array, prismatic: NDArray[np.bool_]) -> str:
     """Return a message if a position (n) exceeds its bounds (2, n; infinite: none) by more than the margin, or ''."""
-    margin = np.where(sliding, POSITION_MARGIN[1], POSITION_MARGIN[0])
+    margin = np.where(prismatic, POSITION_MARGIN[1], POSITION_MARGIN[0])
     beyond = np.maximum(bounds[0] - q, q - bounds[1])
     k = int(np.argmax(beyond - margin))
     if not beyond[k] > margin[k]:

@@ -256,7 +256,7 @@ class CommandSupervisor:
     @property
     def _travel(self) -> Array:
         travel = self._settings['command_start_travel']
-        return np.asarray(np.where(self.joints.sliding[self.joints.order], checks.SLIDING_TRAVEL * travel, travel))
+        return np.asarray(np.where(self.joints.prismatic[self.joints.order], checks.PRISMATIC_TRAVEL * travel, travel))
 
     # Enabling ------------------------------------------------------------------------------------------------------
 

@@ -24,7 +24,7 @@ DAMPING_OF_LIMIT = 0.02  # N m s/rad per N m: at 1 rad/s the damping torque of a
 DAMPING_TIME = 1.0  # s: time constant in which a joint without a known limit slows down when it is let go
 DAMPING_ABOVE_OF_LIMIT = 0.5  # of a joint's velocity limit: default of `damping_above`
 DAMPING_ABOVE = (0.5, 0.1)  # rad/s, m/s: default where no velocity limit is known
-SLIDING_MARGIN = 0.1  # m per rad of `stops.margin`, for a prismatic joint
+PRISMATIC_MARGIN = 0.1  # m per rad of `stops.margin`, for a prismatic joint
 MAX_GAIN = (
     0.9  # of friction, while guiding: identified friction is uncertain by a tenth, and more than all drives the arm
 )
@@ -120,7 +120,7 @@ class Guiding:
         self.loop = ControlLoop(model.dynamics)
         self._damping.loop = self._stops.loop = self.loop
         moving = model.robot.moving_joints
-        self._sliding = np.array([joint.kind == 'prismatic' for joint in moving])
+        self._prismatic = np.array([joint.kind == 'prismatic' for joint in moving])
         limits = [joint.limits for joint in moving]
         self._stops.lower, self._stops.upper = model.robot.position_limits.copy()
         self._sending = False  # whether commands are sent
@@ -155,7 +155,7 @@ class Guiding:
         self._damping.coefficient, self._damping.above = self._of_all('damping'), self._of_all('damping_above')
         self._damping.stops = stops if 'stops' in settings['total_terms'] else None
         self._compensation.set_gain(np.minimum(self._of_all('friction_gain'), MAX_GAIN if self.guides else 1.0))
-        stops.margin = settings['stops.margin'] * np.where(self._sliding, SLIDING_MARGIN, 1.0)
+        stops.margin = settings['stops.margin'] * np.where(self._prismatic, PRISMATIC_MARGIN, 1.0)
         stops.stiffness, stops.damping = settings['stops.stiffness'], settings['stops.damping']
         stops.effort = self._effort.copy()
         of_stops = [settings[name] for name in ('stops.margin', 'stops.stiffness', 'stops.damping')]

@@ -222,7 +222,7 @@ class JointTracker(JointStates):
         self, joint_names: Sequence[str], bounds: JointBounds, timeout: float, excluded: Collection[str] = ()
     ) -> None:
         """`timeout` in seconds; the joints `excluded` are set by `on_joint` only, never by messages."""
-        self.checks = StateChecks(joint_names, bounds.sliding, timeout)
+        self.checks = StateChecks(joint_names, bounds.prismatic, timeout)
         self.checks.delays = self.delays
         self.repeated = 0  # messages whose stamps did not advance: no new value
         self.velocity_cutoff = 0.0  # Hz, of velocities computed from positions; 0: use those of the messages

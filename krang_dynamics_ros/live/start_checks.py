@@ -83,7 +83,7 @@ class StartChecks:
     def outside_limits(self, state: State) -> str:
         """Return a message if a position exceeds its limits, or ''."""
         joints = self._joints
-        return checks.outside_limits(joints.names, state.q, joints.position, joints.sliding)
+        return checks.outside_limits(joints.names, state.q, joints.position, joints.prismatic)
 
     def check_payload(self, hand: str, payload: PayloadSpec, q: Array) -> None:
         """Check that each joint can hold the weight of a payload at a pose (n)."""

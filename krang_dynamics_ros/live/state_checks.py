@@ -26,8 +26,8 @@ class Check(NamedTuple):
     result: str
 
 
-TURNING_SPEED, SLIDING_SPEED = 10.0, 2.0  # rad/s, m/s: if no velocity limit is known
-TURNING_POSITION_MARGIN, SLIDING_POSITION_MARGIN = 0.05, 0.01  # rad, m
+REVOLUTE_SPEED, PRISMATIC_SPEED = 10.0, 2.0  # rad/s, m/s: if no velocity limit is known
+REVOLUTE_POSITION_MARGIN, PRISMATIC_POSITION_MARGIN = 0.05, 0.01  # rad, m
 SPEED_FACTOR = 2.0  # times the velocity limit
 SAMPLES_TO_ACCEPT = 3  # consecutive refused samples that agree with each other
 Joints = NDArray[np.intp]
@@ -40,18 +40,18 @@ class JointBounds(NamedTuple):
     speed: Array  # rad/s, m/s
     margin: Array  # rad, m: added to speed times time
     endless: NDArray[np.bool_]  # continuous joints: positions count modulo 2 pi
-    sliding: NDArray[np.bool_]
+    prismatic: NDArray[np.bool_]
 
     @classmethod
     def of(
-        cls, velocity_limits: Sequence[float | None], sliding: Sequence[bool], endless: Sequence[bool]
+        cls, velocity_limits: Sequence[float | None], prismatic: Sequence[bool], endless: Sequence[bool]
     ) -> JointBounds:
         """Return the bounds of joints with these velocity limits (None or zero: unknown)."""
-        slides = np.array(sliding, dtype=bool)
+        is_prismatic = np.array(prismatic, dtype=bool)
         known = np.array([limit or 0.0 for limit in velocity_limits])
-        speed = np.where(known > 0, known, np.where(slides, SLIDING_SPEED, TURNING_SPEED))
-        margin = np.where(slides, SLIDING_POSITION_MARGIN, TURNING_POSITION_MARGIN)
-        return cls(SPEED_FACTOR * speed, margin, np.array(endless, dtype=bool) & ~slides, slides)
+        speed = np.where(known > 0, known, np.where(is_prismatic, PRISMATIC_SPEED, REVOLUTE_SPEED))
+        margin = np.where(is_prismatic, PRISMATIC_POSITION_MARGIN, REVOLUTE_POSITION_MARGIN)
+        return cls(SPEED_FACTOR * speed, margin, np.array(endless, dtype=bool) & ~is_prismatic, is_prismatic)
 
     def moved(self, joints: Joints | slice, before: Array, after: Array) -> Array:
         """Return the travel of joints, modulo 2 pi if continuous."""
@@ -109,7 +109,7 @@ REFUSED_SAMPLES = 3  # of a joint within FAULT_DURATION: a fault
 WINDOW = 0.2  # s: time of averaging
 STANDING_SPEED = 0.2  # rad/s or m/s
 SPEED_SHARE = 0.5  # of the larger mean velocity
-TURNING_VELOCITY_MARGIN, SLIDING_VELOCITY_MARGIN = 0.2, 0.02  # rad/s, m/s
+REVOLUTE_VELOCITY_MARGIN, PRISMATIC_VELOCITY_MARGIN = 0.2, 0.02  # rad/s, m/s
 
 STATE_CHECKS = (
     Check(
@@ -156,13 +156,13 @@ class StateChecks:
     and delays are always recorded.
     """
 
-    def __init__(self, joint_names: Sequence[str], sliding: NDArray[np.bool_], timeout: float) -> None:
-        """`sliding` (n) is true for prismatic joints; `timeout` in seconds is the parameter state_timeout."""
+    def __init__(self, joint_names: Sequence[str], prismatic: NDArray[np.bool_], timeout: float) -> None:
+        """`prismatic` (n) is true for prismatic joints; `timeout` in seconds is the parameter state_timeout."""
         self.timeout = timeout
         self.publishers: Callable[[], Sequence[str]] = tuple  # names of all publishers of joint states; set by the node
         self.delays: Callable[[], Iterable[Delay]] = tuple  # one for each set of joints that comes in a message
-        self._joint_names, self._units = tuple(joint_names), np.where(sliding, 'm', 'rad')
-        self._margin = np.where(sliding, SLIDING_VELOCITY_MARGIN, TURNING_VELOCITY_MARGIN)
+        self._joint_names, self._units = tuple(joint_names), np.where(prismatic, 'm', 'rad')
+        self._margin = np.where(prismatic, PRISMATIC_VELOCITY_MARGIN, REVOLUTE_VELOCITY_MARGIN)
         self._refused: dict[int, deque[tuple[int, float, float]]] = {}  # by joint: arrival, position before, refused
         self._reset, self._reset_at = '', 0
         self.compares = False  # as `watching`, without a call

@@ -93,8 +93,8 @@ class Column:
     """A quantity of each joint: name, unit of a revolute and of a prismatic joint, meaning."""
 
     name: str
-    turning: str
-    sliding: str
+    revolute: str
+    prismatic: str
     meaning: str
 
 

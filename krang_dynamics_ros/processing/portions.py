@@ -128,7 +128,7 @@ class _Work:
 
     def _open(self, open_files: ExitStack, folder: Path) -> list[Table | TorqueBag]:
         robot, dynamics = self._engine.model.robot, self._engine.dynamics
-        sliding = [joint.kind == 'prismatic' for joint in robot.moving_joints]
+        prismatic = [joint.kind == 'prismatic' for joint in robot.moving_joints]
         files: list[Table | TorqueBag] = []
         for kind in self._job.formats:
             if kind == 'bag':
@@ -138,7 +138,7 @@ class _Work:
             else:
                 path = table_path(folder, kind, self._portion.number)
                 wanted = columns(self._job.terms, self._efforts)
-                files.append(Table(path, dynamics.joint_names, sliding, wanted, self._portion.zero))
+                files.append(Table(path, dynamics.joint_names, prismatic, wanted, self._portion.zero))
             open_files.callback(files[-1].close)
         return files
 

@@ -28,11 +28,11 @@ class Table:
         self,
         path: Path,
         joint_names: Sequence[str],
-        sliding: Sequence[bool],
+        prismatic: Sequence[bool],
         columns: Sequence[Column],
         first: int | None = None,
     ) -> None:
-        """`sliding` is true for prismatic joints; the suffix of `path` gives the format.
+        """`prismatic` is true for prismatic joints; the suffix of `path` gives the format.
 
         `first` is the stamp (ns) of time zero; None: that of the first state written.
         """
@@ -40,8 +40,8 @@ class Table:
         fields = [pa.field('stamp', pa.int64(), metadata={'unit': 'ns'})]
         fields.append(pa.field('time', pa.float64(), metadata={'unit': 's', 'meaning': 'since the first state'}))
         for column in columns:
-            for name, slides in zip(joint_names, sliding, strict=True):
-                unit = column.sliding if slides else column.turning
+            for name, is_prismatic in zip(joint_names, prismatic, strict=True):
+                unit = column.prismatic if is_prismatic else column.revolute
                 about = {'unit': unit, 'meaning': column.meaning}
                 fields.append(pa.field(f'{name}.{column.name}', pa.float64(), metadata=about))
         self._schema = pa.schema(fields)

@@ -354,13 +354,13 @@ class Units(NamedTuple):
     viscous: str
 
 
-TURNING = Units('rad', 'rad/s', 'N m', 'kg m^2', 'N m s/rad')
-SLIDING = Units('m', 'm/s', 'N', 'kg', 'N s/m')
+REVOLUTE = Units('rad', 'rad/s', 'N m', 'kg m^2', 'N m s/rad')
+PRISMATIC = Units('m', 'm/s', 'N', 'kg', 'N s/m')
 
 
 def units_of(joint: Joint) -> Units:
     """Return the units of a joint's numbers."""
-    return SLIDING if joint.kind == 'prismatic' else TURNING
+    return PRISMATIC if joint.kind == 'prismatic' else REVOLUTE
 
 
 def joint_units(robot: Robot) -> dict[str, Units]:

@@ -48,13 +48,13 @@ def test_efforts_count_as_not_measured_only_if_all_are_tiny(shares: tuple[float,
     assert checks.unmeasured(np.array(shares) * LIMITS, LIMITS) == nothing
 
 
-@pytest.mark.parametrize(('sliding', 'margin'), [(False, 0.1), (True, 0.01)])
+@pytest.mark.parametrize(('prismatic', 'margin'), [(False, 0.1), (True, 0.01)])
 @pytest.mark.parametrize('end', [0, 1])
-def test_a_position_may_be_outside_its_limits_by_the_margin(sliding: bool, margin: float, end: int) -> None:
+def test_a_position_may_be_outside_its_limits_by_the_margin(prismatic: bool, margin: float, end: int) -> None:
     bounds = np.array([[-1.0, -np.inf, -2.0], [1.0, np.inf, 2.0]])
     for share, refused in ((0.9, False), (1.1, True)):
         q = np.array([0.0, 1e3, bounds[end, 2] + (2 * end - 1) * share * margin])
-        words = checks.outside_limits(NAMES, q, bounds, np.array([False, False, sliding]))
+        words = checks.outside_limits(NAMES, q, bounds, np.array([False, False, prismatic]))
         assert words.startswith('c is at') == refused
         assert bool(words) == refused
 

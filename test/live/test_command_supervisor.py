@@ -525,7 +525,7 @@ def test_enabled_again_after_an_hour_only_what_moves_from_then_on_counts(model: 
 
 def test_a_joint_that_slides_may_move_a_tenth_in_metres(model: Model) -> None:
     arm = Arm(model)
-    arm.supervisor.joints.sliding[3] = True
+    arm.supervisor.joints.prismatic[3] = True
     arm.run(0.1).supervisor.enable()
     for _ in range(6):
         arm.q[3] += 0.002 * np.sign(arm.gravity[0])
