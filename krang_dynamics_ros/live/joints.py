@@ -20,7 +20,7 @@ from .timeline import NEVER, Delay, Timeline
 MAX_SQUARES = MAX_QUANTITY**2  # a smaller sum of squares has no number that is too large, and no NaN
 
 
-class Layout(NamedTuple):
+class MessageJoints(NamedTuple):
     """Indices of the joints of a message."""
 
     ours: NDArray[np.intp]  # indices in the vectors of the robot
@@ -48,7 +48,7 @@ class JointTable:
         self.timeline.on_reset(self.forget)
         self._index = {name: k for k, name in enumerate(self.joint_names)}
         self._excluded = frozenset(excluded)
-        self._layouts: NamesCache[Layout] = NamesCache()
+        self._joints_of_names: NamesCache[MessageJoints] = NamesCache()
         self.forget()
 
     def forget(self) -> None:
@@ -58,31 +58,31 @@ class JointTable:
         self._whole_at = NEVER  # arrival of the last message, if it had all joints
         self.numbers[:] = np.nan
 
-    def layout_of(self, names: Sequence[str]) -> Layout | None:
+    def joints_of(self, names: Sequence[str]) -> MessageJoints | None:
         """Return the joint indices of a message; note a refusal and return None if the names are not valid."""
         key = tuple(names)
-        layout = self._layouts.get(key)
-        if layout is None:
-            layout = self._new_layout(key)
-            self._layouts.put(key, layout)
-        if layout.fault:
-            self.refusals.note(layout.fault)
+        joints = self._joints_of_names.get(key)
+        if joints is None:
+            joints = self._find_joints(key)
+            self._joints_of_names.put(key, joints)
+        if joints.fault:
+            self.refusals.note(joints.fault)
             return None
-        return layout
+        return joints
 
-    def _new_layout(self, names: tuple[str, ...]) -> Layout:
+    def _find_joints(self, names: tuple[str, ...]) -> MessageJoints:
         if fault := names_fault(names):
-            return self._layout((), [], [])._replace(fault=fault)
+            return self._message_joints((), [], [])._replace(fault=fault)
         theirs = [k for k, name in enumerate(names) if name in self._index and name not in self._excluded]
         ours = [self._index[names[k]] for k in theirs]
-        return self._layout(names, ours, theirs)
+        return self._message_joints(names, ours, theirs)
 
-    def _layout(self, names: tuple[str, ...], ours: Sequence[int], theirs: Sequence[int]) -> Layout:
+    def _message_joints(self, names: tuple[str, ...], ours: Sequence[int], theirs: Sequence[int]) -> MessageJoints:
         whole, unknown = len(ours) == len(self.joint_names), np.full(len(ours), np.nan)
         indices = np.array(ours, dtype=np.intp), np.array(theirs, dtype=np.intp)
-        return Layout(*indices, whole, len(ours) > 0, unknown, Delay(names))
+        return MessageJoints(*indices, whole, len(ours) > 0, unknown, Delay(names))
 
-    def within(self, quantity: str, values: Array, layout: Layout, *, may_be_unknown: bool = False) -> bool:
+    def within(self, quantity: str, values: Array, joints: MessageJoints, *, may_be_unknown: bool = False) -> bool:
         """Return whether numbers of a message are finite and not too large; note a refusal if not. NaN is unknown."""
         if values.dot(values) <= MAX_SQUARES:  # fast test of all; the tests below find the fault
             return True
@@ -93,25 +93,25 @@ class JointTable:
             return True
         k = int(np.argmin(good))
         return self.refusals.note(
-            f'{quantity} of {self.joint_names[layout.ours[k]]}: {values[k]}, must be finite, at most {MAX_QUANTITY:g}'
+            f'{quantity} of {self.joint_names[joints.ours[k]]}: {values[k]}, must be finite, at most {MAX_QUANTITY:g}'
         )
 
-    def store(self, layout: Layout, columns: Sequence[Array], stamp: int, now: int) -> bool:
+    def store(self, joints: MessageJoints, columns: Sequence[Array], stamp: int, now: int) -> bool:
         """Store valid numbers by column, after a reset if time went back.
 
         Return whether they contain a new sample: here always, a subclass may refuse them.
         """
         if self.timeline.goes_back(stamp, now, self.timeout * 1e9):
             self.timeline.reset(time_went_back=True)
-        self._put(layout, columns, stamp, now)
+        self._put(joints, columns, stamp, now)
         return True
 
-    def _put(self, layout: Layout, columns: Sequence[Array], stamp: int, now: int) -> None:
+    def _put(self, joints: MessageJoints, columns: Sequence[Array], stamp: int, now: int) -> None:
         self.timeline.advance(stamp, now)
         for column, values in zip(self._columns, columns, strict=True):
-            column[layout.ours] = values
-        self._stamp[layout.ours], self._arrival[layout.ours] = stamp, now
-        self._whole_at = now if layout.whole else NEVER
+            column[joints.ours] = values
+        self._stamp[joints.ours], self._arrival[joints.ours] = stamp, now
+        self._whole_at = now if joints.whole else NEVER
 
     def missing(self, now: int) -> list[str]:
         """Return the joints without data, or with data older than the timeout."""
@@ -159,21 +159,21 @@ class JointStates(JointTable):
         `velocity` and `effort` may be empty, or NaN where unknown. An effort that is not finite or too large counts as
         unknown. Any other fault refuses the whole message. The arrays are copied.
         """
-        layout = self.layout_of(names)
-        if layout is None:
+        joints = self.joints_of(names)
+        if joints is None:
             return False
         n, positions, velocities, efforts = len(names), position.size, velocity.size, effort.size
         if positions != n or velocities not in (0, n) or efforts not in (0, n):
             lengths = f'{n} names, {positions} positions, {velocities} velocities, {efforts} efforts'
             return self.refusals.note(f'arrays of unequal length: {lengths}')
-        if not layout.relevant:
+        if not joints.relevant:
             return False  # joints of another robot
-        q = position[layout.theirs]
-        dq = velocity[layout.theirs] if velocities else layout.unknown
-        if not self.within('position', q, layout) or not self.within('velocity', dq, layout, may_be_unknown=True):
+        q = position[joints.theirs]
+        dq = velocity[joints.theirs] if velocities else joints.unknown
+        if not self.within('position', q, joints) or not self.within('velocity', dq, joints, may_be_unknown=True):
             return False
         return self.store(
-            layout, (q, dq, _valid_efforts(effort[layout.theirs]) if efforts else layout.unknown), stamp, now
+            joints, (q, dq, _valid_efforts(effort[joints.theirs]) if efforts else joints.unknown), stamp, now
         )
 
     @property
@@ -197,15 +197,15 @@ class JointTorques(JointTable):
 
     def update(self, names: Sequence[str], torque: Array, stamp: int, now: int) -> bool:
         """Store torques (k) of some joints; return whether they were used. A fault refuses the whole message."""
-        layout = self.layout_of(names)
-        if layout is None:
+        joints = self.joints_of(names)
+        if joints is None:
             return False
         if len(torque) != len(names):
             return self.refusals.note(f'arrays of unequal length: {len(names)} names, {len(torque)} torques')
-        if not layout.relevant:
+        if not joints.relevant:
             return False
-        tau = torque[layout.theirs]
-        return self.within('torque', tau, layout) and self.store(layout, (tau,), stamp, now)
+        tau = torque[joints.theirs]
+        return self.within('torque', tau, joints) and self.store(joints, (tau,), stamp, now)
 
 
 Times = NDArray[np.int64]
@@ -229,7 +229,7 @@ class JointTracker(JointStates):
         self._bounds, self._refused = bounds, RefusedSamples(bounds)
         self.alignment = Alignment(len(joint_names))
         self._max_squared_step = float(bounds.margin.min()) ** 2 if len(joint_names) else 0.0
-        self._alone: dict[str, Layout] = {}  # joints with a source of their own
+        self._alone: dict[str, MessageJoints] = {}  # joints with a source of their own
         super().__init__(joint_names, timeout, excluded)
 
     def forget(self) -> None:
@@ -240,22 +240,22 @@ class JointTracker(JointStates):
 
     def on_joint(self, name: str, position: float, velocity: float, stamp: int, now: int) -> bool:
         """Store the position and velocity of a joint with a source of its own; its effort stays unknown."""
-        layout = self._alone.get(name)
-        if layout is None:
-            layout = self._alone[name] = self._layout((name,), [self._index[name]], [0])
+        joints = self._alone.get(name)
+        if joints is None:
+            joints = self._alone[name] = self._message_joints((name,), [self._index[name]], [0])
         q, dq = np.array([position]), np.array([velocity])
-        if not self.within('position', q, layout) or not self.within('velocity', dq, layout, may_be_unknown=True):
+        if not self.within('position', q, joints) or not self.within('velocity', dq, joints, may_be_unknown=True):
             return False
-        return self.store(layout, (q, dq, layout.unknown), stamp, now)
+        return self.store(joints, (q, dq, joints.unknown), stamp, now)
 
     def delays(self) -> Iterator[Delay]:
         """Return the delay of each set of joints that comes in a message."""
-        layouts = (*self._layouts.values(), *self._alone.values())
-        return (layout.delay for layout in layouts if not layout.fault)
+        cached = (*self._joints_of_names.values(), *self._alone.values())
+        return (joints.delay for joints in cached if not joints.fault)
 
     # One message ------------------------------------------------------------------------------------------------------
 
-    def store(self, layout: Layout, columns: Columns, stamp: int, now: int) -> bool:
+    def store(self, joints: MessageJoints, columns: Columns, stamp: int, now: int) -> bool:
         """Store valid numbers by column; return whether they contain a new sample.
 
         A joint whose stamp does not advance has no new sample. A sample with an implausible step refuses the whole
@@ -265,28 +265,28 @@ class JointTracker(JointStates):
         if timeline.goes_back(stamp, now, self.timeout * 1e9):
             self._reset(f'time went back in the joint states, by {self._goes_back(stamp, now):.3g} s', now)
         elif 0 < stamp <= timeline.newest:
-            layout, columns = self._advancing(layout, columns, stamp)
-            if not layout.relevant:
+            joints, columns = self._advancing(joints, columns, stamp)
+            if not joints.relevant:
                 self.repeated += 1
                 return False
-        if not self._follows(layout, columns, stamp, now):
+        if not self._follows(joints, columns, stamp, now):
             return False
-        if self.velocity_cutoff > 0 and self._derives(layout):  # the first test spares a call
-            columns = columns[0], self._velocities(layout, columns[0], stamp, now), columns[2]
-        self._put(layout, columns, stamp, now)
+        if self.velocity_cutoff > 0 and self._derives(joints):  # the first test spares a call
+            columns = columns[0], self._velocities(joints, columns[0], stamp, now), columns[2]
+        self._put(joints, columns, stamp, now)
         if stamp:
-            layout.delay.observe(stamp, now)
-        if self.alignment.active or not layout.whole:
-            self.alignment.add(layout.ours, columns, stamp, now)
+            joints.delay.observe(stamp, now)
+        if self.alignment.active or not joints.whole:
+            self.alignment.add(joints.ours, columns, stamp, now)
         return True
 
-    def _derives(self, layout: Layout) -> bool:
+    def _derives(self, joints: MessageJoints) -> bool:
         """Return whether the velocities of a message are computed from positions."""
-        return self.velocity_cutoff > 0 and self.joint_names[layout.ours[0]] not in self._excluded
+        return self.velocity_cutoff > 0 and self.joint_names[joints.ours[0]] not in self._excluded
 
-    def _velocities(self, layout: Layout, q: Array, stamp: int, now: int) -> Array:
+    def _velocities(self, joints: MessageJoints, q: Array, stamp: int, now: int) -> Array:
         """Return the velocities (k) of joints after a move to positions q (k)."""
-        ours = layout.ours
+        ours = joints.ours
         seconds = seconds_between((self._stamp[ours], self._arrival[ours]), stamp, now)
         moved = self._bounds.moved(ours, self.position[ours], q)
         return next_velocity(self.velocity[ours], moved, seconds, self.velocity_cutoff, self.timeout)
@@ -304,21 +304,21 @@ class JointTracker(JointStates):
         if time_went_back:
             self.checks.note_reset(why, now)
 
-    def _advancing(self, layout: Layout, columns: Columns, stamp: int) -> tuple[Layout, Columns]:
+    def _advancing(self, joints: MessageJoints, columns: Columns, stamp: int) -> tuple[MessageJoints, Columns]:
         """Return the part of a message whose joints have an advancing stamp."""
-        advances = self._stamp[layout.ours] < stamp
+        advances = self._stamp[joints.ours] < stamp
         if advances.all():
-            return layout, columns
-        ours, theirs, unknown = layout.ours[advances], layout.theirs[advances], layout.unknown[advances]
-        some = layout._replace(ours=ours, theirs=theirs, unknown=unknown, whole=False, relevant=len(ours) > 0)
+            return joints, columns
+        ours, theirs, unknown = joints.ours[advances], joints.theirs[advances], joints.unknown[advances]
+        some = joints._replace(ours=ours, theirs=theirs, unknown=unknown, whole=False, relevant=len(ours) > 0)
         return some, [x[advances] for x in columns]
 
-    def _follows(self, layout: Layout, columns: Columns, stamp: int, now: int) -> bool:
+    def _follows(self, joints: MessageJoints, columns: Columns, stamp: int, now: int) -> bool:
         """Return whether the steps from the samples before are plausible; note a refusal if not."""
-        moved = columns[0] - self.position[layout.ours]
+        moved = columns[0] - self.position[joints.ours]
         if moved.dot(moved) <= self._max_squared_step and not self._refused.any and not self.checks.compares:
             return True  # fast test
-        ours = layout.ours
+        ours = joints.ours
         seconds = seconds_between((self._stamp[ours], self._arrival[ours]), stamp, now)
         moved = self._bounds.moved(ours, self.position[ours], columns[0])
         far = np.abs(moved) > self._bounds.reach(ours, seconds)  # NaN: no sample before
@@ -326,7 +326,7 @@ class JointTracker(JointStates):
             return False
         if self._refused.any:
             self._refused.end(ours[~far])
-        if self.checks.compares and not far.any() and not self._derives(layout):
+        if self.checks.compares and not far.any() and not self._derives(joints):
             self.checks.observe(ours, moved, columns[1], seconds)
         return True
 
@@ -356,12 +356,12 @@ class JointTracker(JointStates):
         Return the numbers (3, rows, n) after each of the first `rows` messages, which have no fault and are in order of
         time. The next message must be passed to `update`; None: already the first one must be.
         """
-        layout = self._layouts.get(tuple(names))
-        if layout is None or not layout.whole or self.alignment.active:
+        joints = self._joints_of_names.get(tuple(names))
+        if joints is None or not joints.whole or self.alignment.active:
             return None
         if any(x.shape[1] not in (0, len(names)) for x in columns):
             return None
-        numbers = self._in_our_order(layout, columns)
+        numbers = self._in_our_order(joints, columns)
         q, dq, effort = numbers
         effort[~(np.abs(effort) <= MAX_QUANTITY)] = np.nan
         good = (np.abs(q) <= MAX_QUANTITY).all(axis=1) & ~(np.abs(dq) > MAX_QUANTITY).any(axis=1)
@@ -371,21 +371,21 @@ class JointTracker(JointStates):
         rows = len(good) if good.all() else int(np.argmin(good))
         if not rows:
             return None
-        if self._derives(layout):
+        if self._derives(joints):
             self._derive(dq[:rows], moved, seconds)
         self._refused.forget()
         self.timeline.advance(int(stamp[:rows].max()), int(now[:rows].max()))
-        ours = layout.ours
+        ours = joints.ours
         last = q[rows - 1, ours], dq[rows - 1, ours], effort[rows - 1, ours]
-        self._put(layout, last, int(stamp[rows - 1]), int(now[rows - 1]))
+        self._put(joints, last, int(stamp[rows - 1]), int(now[rows - 1]))
         return numbers[:, :rows]
 
-    def _in_our_order(self, layout: Layout, columns: Columns) -> Array:
+    def _in_our_order(self, joints: MessageJoints, columns: Columns) -> Array:
         """Return columns (m, k) of messages as (3, m, n), in the order of the robot; NaN where they have no numbers."""
         numbers = np.full((3, len(columns[0]), len(self.joint_names)), np.nan)
         for column, values in zip(numbers, columns, strict=True):
             if values.shape[1]:
-                column[:, layout.ours] = values[:, layout.theirs]
+                column[:, joints.ours] = values[:, joints.theirs]
         return numbers
 
     def _derive(self, dq: Array, moved: Array, seconds: Array) -> None:

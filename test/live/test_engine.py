@@ -172,7 +172,7 @@ def test_publishers_that_name_their_joints_anew_take_no_more_and_more_memory(mod
     for k in range(100):
         kept.append(tuple(f'{name}_{k}' for name in names))
         robot.engine.inputs.on_joint_state(kept[-1], np.zeros(1000), NOTHING, NOTHING, 0, k)
-    known = [one for one in kept if robot.engine.inputs.states._layouts.get(one) is not None]
+    known = [one for one in kept if robot.engine.inputs.states._joints_of_names.get(one) is not None]
     assert kept[-1] in known
     assert sum(map(size_of, known)) <= MAX_CACHE_BYTES
 
