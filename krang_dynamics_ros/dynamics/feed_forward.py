@@ -113,7 +113,7 @@ class AddedTorque(Protocol):
         """Return the part of the friction (n) that commands must contain; `viscous` (n) is its viscous part."""
 
 
-class Efforts(NamedTuple):
+class PlannedEfforts(NamedTuple):
     """Efforts of a motion, in parts (m, n) that depend differently on its speed."""
 
     inertial: Array  # A ddq + C dq
@@ -286,7 +286,7 @@ class FeedForward:
         past = PreslidingState(dynamics.friction)
         z = np.array([past.move(q) for q in states[0]]) if dynamics.friction.has_state else None
         springs = dynamics.springs_and_couplings.spring_torque(states[0]) if self._springs else 0.0
-        efforts = Efforts(rigid - gravity, np.asarray(gravity + springs), z, self._coupled)
+        efforts = PlannedEfforts(rigid - gravity, np.asarray(gravity + springs), z, self._coupled)
         limits = JointLimits(self._robot, trajectory.joint_names)
         return _Path(trajectory, motion, states[0], dynamics, efforts, at, limits, substeps)
 
@@ -312,7 +312,7 @@ class _Path:
     motion: Motion
     q: Array  # (m, all joints of the robot)
     dynamics: Dynamics
-    parts: Efforts  # of all joints of the robot
+    parts: PlannedEfforts  # of all joints of the robot
     at: list[int]  # indices of the trajectory's joints in vectors of the robot
     limits: JointLimits
     substeps: int

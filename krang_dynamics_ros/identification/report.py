@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..core.spatial import Array, upper_triangle
-from ..reports.page import HELP, Line, Page
+from ..reports.html_report import HELP, ChartLine, HtmlReport
 from ..robot.robot import joint_units
 from ..robot.robot_writer import number
 from .identify import Identified
@@ -37,7 +37,7 @@ WORDS = {
 
 def identification_report(found: Identified) -> str:
     """Return the report as one HTML file."""
-    page = Page(f'{found.robot.name}: identified from {", ".join(found.sources)}')
+    page = HtmlReport(f'{found.robot.name}: identified from {", ".join(found.sources)}')
     page.paragraph(
         f'{found.duration:.1f} s of motion, {len(found.samples.time)} rows. Error on held-out data: '
         f'{found.errors.mean():.3f} (raw), {found.smooth_errors.mean():.3f} (smoothed); no smooth motion explains '
@@ -57,7 +57,7 @@ def identification_report(found: Identified) -> str:
     return page.text()
 
 
-def _errors(page: Page, found: Identified) -> None:
+def _errors(page: HtmlReport, found: Identified) -> None:
     page.heading('Error by joint, on held-out data')
     units = joint_units(found.robot)
     rows = []
@@ -71,7 +71,7 @@ def _errors(page: Page, found: Identified) -> None:
     page.paragraph(f'Mean {found.errors.mean():.4f}; {rows[0][0]} is explained worst.')
 
 
-def _charts(page: Page, found: Identified) -> None:
+def _charts(page: HtmlReport, found: Identified) -> None:
     page.heading('Measured and predicted')
     page.paragraph(f'{HELP} Hidden at first: the difference, and each part of the model.')
     for j in np.argsort(-found.errors):
@@ -80,14 +80,14 @@ def _charts(page: Page, found: Identified) -> None:
         page.chart(f'{name}: effort, predicted on held-out data', 'time, s', effort, _lines(found, int(j)))
 
 
-def _lines(found: Identified, j: int) -> list[Line]:
+def _lines(found: Identified, j: int) -> list[ChartLine]:
     """Return effort and model of a joint over time; hidden at first: their difference and the parts of the model."""
     s, step = found.samples, max(1, -(-len(found.samples.time) // POINTS))
     time = _one_after_the_other(found)
     gap = GAP * step / s.rate
 
-    def line(name: str, values: Array, color: str = '', width: float = 1.3, hidden: bool = False) -> Line:
-        return Line(name, time[::step], values[::step], color=color, width=width, hidden=hidden, gap=gap)
+    def line(name: str, values: Array, color: str = '', width: float = 1.3, hidden: bool = False) -> ChartLine:
+        return ChartLine(name, time[::step], values[::step], color=color, width=width, hidden=hidden, gap=gap)
 
     unseen = found.fit.held_out[:, j]
     parts = [line(name, term[:, j], hidden=True) for name, term in found.fit.terms.items() if term[:, j].any()]
@@ -108,7 +108,7 @@ def _one_after_the_other(found: Identified) -> Array:
     return time
 
 
-def _joints(page: Page, found: Identified) -> None:
+def _joints(page: HtmlReport, found: Identified) -> None:
     page.heading('Friction, rotors and other effects of the joints')
     units, rows = joint_units(found.robot), []
     for j, name in enumerate(found.joint_names):
@@ -122,7 +122,7 @@ def _joints(page: Page, found: Identified) -> None:
     page.table(('joint', 'number', 'value', '+-', 'unit'), rows)
 
 
-def _bodies(page: Page, found: Identified) -> None:
+def _bodies(page: HtmlReport, found: Identified) -> None:
     page.heading('Bodies: numbers from the recording and from the robot file')
     page.paragraph(
         f"{found.combinations_text} of the bodies' numbers: a motion determines combinations (base parameters), hardly "

@@ -30,7 +30,7 @@ from .panel import Controls, HandMaker, LoadFolder, Panel, groups_of, leaves, li
 from .pulls import Pulls, Touch
 from .server import Access, Said, guarded_server, quietly_stop
 from .snapshot import Snapshot
-from .torques import Torques
+from .torques import TorqueView
 from .tour import WITH_HANDS, WITHOUT_HANDS, Moment, Tour
 
 RIGHT = 330  # pixels
@@ -55,7 +55,7 @@ class Page:
             raise _taken(host, port, 'Address already in use')
         self._meshes = meshes
         self._pulls: Pulls | None = None
-        self._torques: Torques
+        self._torques: TorqueView
         self._hands: list[Hand] = []
         self._count, self._seen = 0, False
         self._tripped: list[str] = []  # joints that a fault names
@@ -175,7 +175,7 @@ class Page:
         self._panel.add_sliders(gui, groups_of(robot), limits)
         self._intro, self._diagnostics = gui.add_markdown(''), gui.add_html('')
         gui.add_html(texts.not_drawn(figure.missing))
-        self._torques = Torques(gui, self._dynamics, limits, plotted, finger_joints(robot))
+        self._torques = TorqueView(gui, self._dynamics, limits, plotted, finger_joints(robot))
 
     def _aim_camera(self, figure: Figure) -> None:
         """Set all cameras to show the whole robot, also with hands that are lifted, and arms that hang."""

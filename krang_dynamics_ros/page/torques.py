@@ -308,7 +308,7 @@ LEFT = 540  # pixels
 ARM = 7  # joints: those before them are of the trunk
 
 
-class Torques:
+class TorqueView:
     """The table and the curves of torques."""
 
     def __init__(

@@ -8,7 +8,7 @@ import numpy as np
 
 from ..core.spatial import Array
 from ..dynamics.terms import TERMS
-from ..reports.page import HELP, Line, Page
+from ..reports.html_report import HELP, ChartLine, HtmlReport
 from .summary import Downsampled, JointError, Summary
 
 TABLE = ('joint', 'RMS', 'mean |error|', 'std of the effort', 'RMS / std')
@@ -40,7 +40,7 @@ def report(summary: Summary, units: Mapping[str, str], downsampled: Downsampled,
         downsampled: States and torques for the charts.
         estimate: Returns the wrenches of the hands at a pose from external torques.
     """
-    page = Page(f'{summary.recording.rpartition("/")[2]}: torques')
+    page = HtmlReport(f'{summary.recording.rpartition("/")[2]}: torques')
     page.paragraph(
         f'{summary.states} states in {summary.seconds:.1f} s, out of {summary.joint_state_count} joint state messages; '
         f'computed by {BACKENDS[summary.backend]}. Torques are in N m, or in N for prismatic joints.'
@@ -57,7 +57,7 @@ def report(summary: Summary, units: Mapping[str, str], downsampled: Downsampled,
     return page.text()
 
 
-def _contents(page: Page, summary: Summary) -> None:
+def _contents(page: HtmlReport, summary: Summary) -> None:
     page.heading('Contents of the recording')
     rows = [(topic, kind, str(count)) for topic, (kind, count) in summary.topics.items()]
     page.table(('topic', 'type', 'messages'), rows, [topic in summary.used for topic in summary.topics])
@@ -71,7 +71,7 @@ def _contents(page: Page, summary: Summary) -> None:
         page.table(('input', 'messages', 'last reason'), refused)
 
 
-def _errors(page: Page, summary: Summary) -> None:
+def _errors(page: HtmlReport, summary: Summary) -> None:
     page.heading('Model against measured efforts')
     errors = summary.errors
     if not errors:
@@ -87,7 +87,7 @@ def _errors(page: Page, summary: Summary) -> None:
     page.paragraph(f'The joint with the largest RMS is first: {errors[0].joint}.')
 
 
-def _charts(page: Page, errors: Sequence[JointError], units: Mapping[str, str], downsampled: Downsampled) -> None:
+def _charts(page: HtmlReport, errors: Sequence[JointError], units: Mapping[str, str], downsampled: Downsampled) -> None:
     """Draw every joint, the largest RMS first. If the effort is known, terms and residual are hidden initially."""
     page.heading('Joint by joint')
     page.paragraph(f'{HELP} For joints with known effort, terms and residual are hidden initially.')
@@ -96,15 +96,15 @@ def _charts(page: Page, errors: Sequence[JointError], units: Mapping[str, str], 
         points = {column: downsampled.line(column, joints.index(name)) for column in (*SHOWN, *downsampled.names)}
         known = {column: line for column, line in points.items() if len(line[0])}
         lines = [
-            Line(column, *line, COLORS.get(column) or TERMS[column].color, 'effort' in known and column not in SHOWN,
-                 3.0 if column == 'effort' else 1.3, downsampled.gap)
+            ChartLine(column, *line, COLORS.get(column) or TERMS[column].color,
+                      'effort' in known and column not in SHOWN, 3.0 if column == 'effort' else 1.3, downsampled.gap)
             for column, line in known.items()
         ]  # fmt: skip
         if lines:
             page.chart(name, 'time, s', units[name], lines)
 
 
-def _wrenches(page: Page, downsampled: Downsampled) -> None:
+def _wrenches(page: HtmlReport, downsampled: Downsampled) -> None:
     """Draw the wrenches that the robot applies with its hands, from the sensors."""
     wrenches = {} if downsampled.states is None else downsampled.states.wrenches
     if wrenches:
@@ -116,7 +116,7 @@ def _wrenches(page: Page, downsampled: Downsampled) -> None:
         _six(page, f'{frame.link}{given}', downsampled.seconds, vectors, downsampled.gap)
 
 
-def _estimated(page: Page, downsampled: Downsampled, estimate: EstimateHands) -> None:
+def _estimated(page: HtmlReport, downsampled: Downsampled, estimate: EstimateHands) -> None:
     """Draw the wrenches on the hands estimated from the external torques, if these were computed."""
     if 'external' not in downsampled.names or downsampled.states is None:
         return
@@ -131,8 +131,8 @@ def _estimated(page: Page, downsampled: Downsampled, estimate: EstimateHands) ->
         _six(page, hand, downsampled.seconds[[*rows]], np.array([*rows.values()]), downsampled.gap)
 
 
-def _six(page: Page, title: str, seconds: Array, vectors: Array, gap: float) -> None:
+def _six(page: HtmlReport, title: str, seconds: Array, vectors: Array, gap: float) -> None:
     """Draw forces and moments over time."""
     for name, unit, values in (('force', 'N', vectors[:, :3]), ('moment', 'N m', vectors[:, 3:])):
-        lines = [Line(axis, seconds, values[:, k], gap=gap) for k, axis in enumerate(AXES)]
+        lines = [ChartLine(axis, seconds, values[:, k], gap=gap) for k, axis in enumerate(AXES)]
         page.chart(f'{title}: {name}', 'time, s', unit, lines)

@@ -13,7 +13,7 @@ from krang_dynamics_ros.core.text import shown, shown_lines, to_html, to_markdow
 from krang_dynamics_ros.live.joints import JointStates
 from krang_dynamics_ros.live.messages import Refusals
 from krang_dynamics_ros.live.wrenches import WrenchInput
-from krang_dynamics_ros.reports.page import Page
+from krang_dynamics_ros.reports.html_report import HtmlReport
 from krang_dynamics_ros.robot.urdf_reader import read_description
 
 HOSTILE = {
@@ -72,7 +72,7 @@ def test_markdown_and_html_of_a_name_show_it_and_do_nothing() -> None:
         assert mark not in to_markdown(name)
     assert '<' not in to_html(name)
     assert 'a &lt; b' in to_html('a < b')
-    page = Page('<b>\u202e')
+    page = HtmlReport('<b>\u202e')
     page.table(('<i>',), [('</td><script>',)])
     page.chart('</script>', 's', 'N', [])
     text = page.text()

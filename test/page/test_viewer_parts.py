@@ -384,7 +384,7 @@ def test_the_rows_of_fingers_are_folded_into_one() -> None:
 def test_the_curves_begin_with_the_joints_that_are_loaded_most(server: Any) -> None:
     parts = pytest.importorskip('krang_dynamics_ros.page.torques')
     arm = tree(*((f'a{k}', f'a{k - 1}' if k else 'base', 'revolute') for k in range(6)), ('f', 'a5', 'revolute'))
-    torques = parts.Torques(server.gui, dynamics_of(arm), limits_of(arm), 'a5', {'a5': ['f_joint']})
+    torques = parts.TorqueView(server.gui, dynamics_of(arm), limits_of(arm), 'a5', {'a5': ['f_joint']})
     total = np.array([0.0, -4.0, 1.0, 3.0, 2.0, 0.0, 9.0])
     torques.remember(LatestMessages(torques={'total': total}))
     assert [*torques.plot.colors] == ['a1_joint', 'a3_joint']

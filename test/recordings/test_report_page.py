@@ -15,7 +15,7 @@ from krang_dynamics_ros import Robot, dynamics_of
 from krang_dynamics_ros.processing.job import Job
 from krang_dynamics_ros.processing.process import process
 from krang_dynamics_ros.processing.summary import Summary
-from krang_dynamics_ros.reports.page import Line, Page
+from krang_dynamics_ros.reports.html_report import ChartLine, HtmlReport
 
 from ..bags import BEGIN, joint_state, wrench, write_bag
 from ..browser import Browser, browser
@@ -124,18 +124,21 @@ def test_a_click_on_a_name_hides_its_line(page: Browser) -> None:
 def broken(page: Browser, tmp_path: Path) -> Browser:
     """Show a report with a line that is broken from 5 to 8 s, and a line without gap and points of its own inside."""
     x = np.r_[np.arange(50), np.arange(80, 100)] * 0.1
-    report, inside = Page('gaps'), np.linspace(0, 9.9, 67)
+    report, inside = HtmlReport('gaps'), np.linspace(0, 9.9, 67)
     lines = [
-        Line('<broken>', x, np.sin(x), gap=0.5),
-        Line('whole', inside, np.cos(inside)),
-        Line('other', x, x, hidden=True),
+        ChartLine('<broken>', x, np.sin(x), gap=0.5),
+        ChartLine('whole', inside, np.cos(inside)),
+        ChartLine('other', x, x, hidden=True),
     ]
     report.chart('a & b', 'time, s', 'N m', lines)
     report.chart(
-        'constant but for rounding', 'time, s', 'N', [Line('flat', x, 3 + 1e-13 * x), Line('empty', x[:0], x[:0])]
+        'constant but for rounding',
+        'time, s',
+        'N',
+        [ChartLine('flat', x, 3 + 1e-13 * x), ChartLine('empty', x[:0], x[:0])],
     )
-    report.chart('one point', 'time, s', 'N', [Line('point', x[:1], x[:1])])
-    report.chart('not drawn', 'time, s', 'N', [Line('empty', x[:0], x[:0])])
+    report.chart('one point', 'time, s', 'N', [ChartLine('point', x[:1], x[:1])])
+    report.chart('not drawn', 'time, s', 'N', [ChartLine('empty', x[:0], x[:0])])
     (tmp_path / 'report.html').write_text(report.text())
     page.driver.get(f'file://{tmp_path}/report.html')
     return page

@@ -27,7 +27,7 @@ STEPS = 1_000_000  # in the range of a line: finer than a screen shows, even zoo
 
 
 @dataclass(frozen=True)
-class Line:
+class ChartLine:
     """A line of a chart, with ascending x. It is broken where x increases by more than `gap`."""
 
     name: str
@@ -40,7 +40,7 @@ class Line:
 
 
 @dataclass
-class Page:
+class HtmlReport:
     """A report that grows from top to bottom."""
 
     title: str
@@ -67,7 +67,7 @@ class Page:
         lines = [line('th', head), *(line('td', row, mark) for row, mark in zip(rows, marks, strict=True))]
         self._parts.append(f'<table>{"".join(lines)}</table>')
 
-    def chart(self, title: str, x_label: str, y_label: str, lines: Sequence[Line]) -> None:
+    def chart(self, title: str, x_label: str, y_label: str, lines: Sequence[ChartLine]) -> None:
         """Add a chart of the lines that have points; without such lines add nothing."""
         if not (lines := [line for line in lines if len(line.x)]):
             return
