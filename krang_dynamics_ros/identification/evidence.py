@@ -21,7 +21,7 @@ from ..recordings.derivatives import Smoothed
 from ..recordings.recording import Recording, RecordingError, motion_only
 from ..robot.robot import Robot
 from .bodies_prior import BodiesPrior
-from .identify import arm_motion
+from .samples import ArmMotion
 
 CUTOFF = 3.0  # Hz
 MAX_CUTOFF = 0.25  # of the rate
@@ -126,7 +126,7 @@ class Evidence:
 
     def __init__(self, robot: Robot, motion: Recording, cutoff: float = CUTOFF) -> None:
         """Smooth a motion, at a cut-off in Hz."""
-        of_arm = arm_motion(robot, motion)
+        of_arm = ArmMotion.of(robot, motion)
         smoothed = Smoothed(of_arm.recording, min(cutoff, MAX_CUTOFF * motion.rate))
         found, every = smoothed.motion, slice(None, None, max(1, -(-len(smoothed.instant) // MAX_ROWS)))
         self.arm, self.n = of_arm.arm, len(of_arm.counted)

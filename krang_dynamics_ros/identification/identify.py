@@ -17,12 +17,12 @@ from ..recordings.derivatives import smoothing_spline
 from ..recordings.recording import Recording, RecordingError, motion_only
 from ..robot.motor_and_friction import Friction
 from ..robot.robot import Joint, Robot
-from .arm import Arm, with_bodies
+from .arm import with_bodies
 from .bodies_prior import BodiesPrior
 from .choice import CUTOFFS, MAX_CUTOFF, Choice, Trial
 from .fit import Fit, last_fit
 from .gram import Gram
-from .samples import ArmMotion, Samples, samples_of, with_moved
+from .samples import ArmMotion, Samples, samples_of
 from .structure import Structure
 
 DETERMINED = 0.5  # of the prior's standard deviation: above, the prior and not the data determines a number
@@ -236,7 +236,7 @@ def identify(
 def _identify(robot: Robot, recordings: Sequence[Recording], progress: Callable[[str], None]) -> Identified:
     progress('finding the motion')
     moved = dict.fromkeys(name for recording in recordings for name in recording.moved)
-    motions = [arm_motion(robot, _checked(motion_only(recording)), [*moved]) for recording in recordings]
+    motions = [ArmMotion.of(robot, _checked(motion_only(recording)), [*moved]) for recording in recordings]
     prior = BodiesPrior.of(motions[0].arm.phi)
     names = recordings[0].joint_names
     pairs = neighbours(motions[0].arm.robot, names)
@@ -257,14 +257,6 @@ def _identify(robot: Robot, recordings: Sequence[Recording], progress: Callable[
     progress('fitting')
     fit = last_fit(gram_at(structure.cutoff), samples_at(structure.cutoff), motions, structure)
     return Identified.of(robot, motions, samples_at(structure.cutoff), fit, choice.trials)
-
-
-def arm_motion(robot: Robot, recording: Recording, moved: Sequence[str] = ()) -> ArmMotion:
-    """Return the motion of an arm whose recorded joints all move; joints that do not count but moved come last."""
-    names = dict.fromkeys((*recording.joint_names, *recording.moved, *moved))
-    arm = Arm.of(robot, [*names], {name: q for name, q in recording.resting.items() if name not in names})
-    counted = len(recording.joint_names)
-    return ArmMotion(arm, with_moved(recording, [*names][counted:]), tuple(range(counted)))
 
 
 def neighbours(robot: Robot, names: Sequence[str]) -> tuple[CouplingEffect, ...]:

@@ -16,6 +16,7 @@ from ..effects.effect import JointMotion
 from ..effects.presliding import presliding_history
 from ..recordings.derivatives import Smoothed, smoothing_spline
 from ..recordings.recording import Recording
+from ..robot.robot import Robot
 from .arm import Arm
 
 RATE = 20.0  # Hz: fine enough to find a period
@@ -56,6 +57,14 @@ class ArmMotion:
     arm: Arm
     recording: Recording
     counted: tuple[int, ...]
+
+    @classmethod
+    def of(cls, robot: Robot, recording: Recording, moved: Sequence[str] = ()) -> ArmMotion:
+        """Return the motion of an arm whose recorded joints all move; joints that do not count but moved come last."""
+        names = dict.fromkeys((*recording.joint_names, *recording.moved, *moved))
+        arm = Arm.of(robot, [*names], {name: q for name, q in recording.resting.items() if name not in names})
+        counted = len(recording.joint_names)
+        return cls(arm, with_moved(recording, [*names][counted:]), tuple(range(counted)))
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,8 +14,8 @@ from scipy.spatial.transform import Rotation
 
 from krang_dynamics_ros.core.inertia import Inertia
 from krang_dynamics_ros.identification.doctor import Finding, examine
-from krang_dynamics_ros.identification.identify import arm_motion
 from krang_dynamics_ros.identification.predict import predict
+from krang_dynamics_ros.identification.samples import ArmMotion
 from krang_dynamics_ros.recordings.derivatives import Smoothed
 from krang_dynamics_ros.recordings.joint_recording import read_recording
 from krang_dynamics_ros.recordings.recording import Recording, motion_only
@@ -88,7 +88,7 @@ def tilted(robot: Robot, axis: tuple[float, float, float], degrees: float) -> Ro
 
 
 def without_gravity(robot: Robot, recording: Recording) -> Recording:
-    motion = arm_motion(robot, recording)
+    motion = ArmMotion.of(robot, recording)
     q = motion.recording.position
     load = motion.arm.load(q, np.zeros_like(q), motion.arm.phi)[:, : len(recording.joint_names)]
     return replace(recording, effort=recording.measured_effort - load)
@@ -96,7 +96,7 @@ def without_gravity(robot: Robot, recording: Recording) -> Recording:
 
 def loaded(robot: Robot, recording: Recording, mass: float) -> Recording:
     """Return the recording with the efforts of a mass 10 cm before the last link."""
-    smoothed, arm = Smoothed(recording, 3.0), arm_motion(robot, recording).arm
+    smoothed, arm = Smoothed(recording, 3.0), ArmMotion.of(robot, recording).arm
     motion, row = smoothed.motion, np.cumsum(smoothed.new) - 1
     body = Inertia.about_com(mass, [0, 0, 0.1], np.zeros((3, 3))).parameters
     torque = arm.regressor(motion.q, motion.dq, motion.ddq)[:, :, -10:] @ body

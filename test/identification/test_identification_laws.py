@@ -23,7 +23,7 @@ from krang_dynamics_ros.identification.bodies_prior import BodiesPrior, paramete
 from krang_dynamics_ros.identification.choice import Choice, held_out_errors
 from krang_dynamics_ros.identification.fit import AGREED, Fit, Problem, _Cost, last_fit
 from krang_dynamics_ros.identification.gram import Columns, Gram
-from krang_dynamics_ros.identification.identify import _with_effects, arm_motion, identify, neighbours
+from krang_dynamics_ros.identification.identify import _with_effects, identify, neighbours
 from krang_dynamics_ros.identification.predict import predict
 from krang_dynamics_ros.identification.robot_file_out import robot_file_text
 from krang_dynamics_ros.identification.samples import FOLDS, ArmMotion, Samples, folds, samples_of
@@ -67,7 +67,7 @@ def recorded() -> Recording:
 
 @cache
 def motion() -> ArmMotion:
-    return arm_motion(krang(), recorded())
+    return ArmMotion.of(krang(), recorded())
 
 
 @cache
@@ -217,7 +217,7 @@ def test_folds_are_phases_of_a_motion_that_comes_again_and_else_blocks_of_rows()
 def test_many_rows_are_thinned_and_their_rate_is_that_of_what_is_left() -> None:
     fine = np.arange(0, 8, 0.001)
     q, _, _ = waves(3, fine, 2)
-    s = samples_of([arm_motion(krang(), Recording('made here', ARM, fine, q, None, q))], 6.0)
+    s = samples_of([ArmMotion.of(krang(), Recording('made here', ARM, fine, q, None, q))], 6.0)
     assert (len(s.time), s.rate) == (2667, pytest.approx(1000 / 3, rel=1e-3))
     np.testing.assert_allclose(s.z[1e-3], presliding_history(q, (1e-3,))[::3, :, 0])
 
@@ -335,7 +335,8 @@ def test_fixed_joints_may_differ_between_recordings() -> None:
     for angle in (0.0, 1.2):
         arm = Arm.of(robot, ('theta1',), {'theta2': angle})
         effort = NewtonEuler(arm.robot).inverse_dynamics(q, dq, ddq)
-        motions.append(arm_motion(robot, Recording('made here', ('theta1',), TIME, q, None, effort, {'theta2': angle})))
+        recording = Recording('made here', ('theta1',), TIME, q, None, effort, {'theta2': angle})
+        motions.append(ArmMotion.of(robot, recording))
     s = samples_of(motions, 6.0)
     first = s.effort - s.known_effort
     assert np.abs(s.effort[s.recording == 0] - s.effort[s.recording == 1]).max() > 1
