@@ -13,7 +13,6 @@ from functools import cached_property
 from typing import NamedTuple, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..core.spatial import Array
 from ..equations.regressor import regressor
@@ -21,7 +20,9 @@ from ..recordings.derivatives import Smoothed
 from ..recordings.recording import Recording, RecordingError, motion_only
 from ..robot.robot import Robot
 from .bodies_prior import BodiesPrior
+from .ridge import normal_equations, solution, unknowns_of
 from .samples import ArmMotion
+from .structure import EVERY_JOINT, columns_of_every_joint
 
 CUTOFF = 3.0  # Hz
 MAX_CUTOFF = 0.25  # of the rate
@@ -29,11 +30,10 @@ MAX_ROWS = 300
 SPREAD = 0.3  # prior standard deviation of bodies about those of the file, relative
 FILE = 1e-3  # the same, for a fit with the file's bodies
 ERROR = 0.1  # of the spread of an effort: expected residual of a fit
-COULOMB_VELOCITY = 0.02  # rad/s
-FACTOR_WIDTHS = (1.0, 1.0, 1.0, 0.3)  # priors of rotor, viscous, Coulomb, offset, as in `effects/`
-PIN_ROUNDS = 6
 LOOSE_MASS, LOOSE_MOMENT = 5.0, 1.0  # kg and kg m: prior standard deviations of a load
 TINY = 1e-12
+FACTOR_WIDTHS = np.array([effect.prior for effect in EVERY_JOINT])
+NOT_NEGATIVE = [effect.not_negative for effect in EVERY_JOINT]
 T = TypeVar('T')
 
 
@@ -132,7 +132,7 @@ class Evidence:
         self.arm, self.n = of_arm.arm, len(of_arm.counted)
         self._whole = found.q[every], found.dq[every], found.ddq[every]
         self._effort = motion.measured_effort[smoothed.new][every]
-        self._new_rows = min(1.0, 2 * smoothed.cutoff * motion.duration / len(self._effort))
+        self._independent_part = min(1.0, 2 * smoothed.cutoff * motion.duration / len(self._effort))
         self._parts: dict[tuple[tuple[int, ...], tuple[float, ...]], Parts] = {}
 
     @cached_property
@@ -163,8 +163,7 @@ class Evidence:
         robot, links, still = self.arm.robot, self.arm.links, np.zeros_like(q)
         weightless = regressor(replace(robot, gravity=np.zeros(3)), links, q, dq, ddq)
         weights = [regressor(replace(robot, gravity=axis), links, q, still, still) for axis in np.eye(3)]
-        own = np.stack([ddq, dq, np.tanh(dq / COULOMB_VELOCITY), np.ones_like(q)], axis=-1)
-        n = self.n
+        own, n = columns_of_every_joint(q, dq, ddq), self.n
         return Parts(weightless[:, :n], np.stack(weights, axis=-1)[:, :n], own[:, :n])
 
     def effort(self, reading: Reading) -> Array:
@@ -192,16 +191,13 @@ class Evidence:
         Y = parts.inertial + parts.gravity @ (self.gravity if gravity is None else gravity)
         spread = np.maximum(effort.std(axis=0), TINY)
         p, c = Y.shape[2], parts.own.shape[2]
-        A, b = np.zeros((p + c * self.n,) * 2), np.zeros(p + c * self.n)
-        A[:p, :p], b[:p] = prior, prior @ self._prior.phi
+        weights = [self._independent_part / (ERROR * of_joint) ** 2 for of_joint in spread]
+        A, b = normal_equations(Y, parts.own, effort, weights, self._prior.phi, prior)
         for j in range(self.n):
-            at, X = _place(p, c, j), np.concatenate([Y[:, j], parts.own[:, j]], axis=1)
-            weight = self._new_rows / (ERROR * spread[j]) ** 2
-            A[np.ix_(at, at)] += weight * X.T @ X
-            b[at] += weight * X.T @ effort[:, j]
+            factors = unknowns_of(j, p, c)[p:]
             square = np.square(parts.own[:, j]).mean(axis=0)
-            A[at[p:], at[p:]] += (square + TINY) / np.square(np.array(FACTOR_WIDTHS) * spread[j])
-        x = _solved(A, b, np.array([False] * p + [True, True, True, False] * self.n))
+            A[factors, factors] += (square + TINY) / np.square(FACTOR_WIDTHS * spread[j])
+        x = solution(A, b, np.array([False] * p + NOT_NEGATIVE * self.n))
         model = [Y[:, j] @ x[:p] + parts.own[:, j] @ x[p + c * j : p + c * j + c] for j in range(self.n)]
         return np.sqrt(np.square(effort - np.stack(model, axis=1)).mean(axis=0)) / spread, x
 
@@ -239,23 +235,6 @@ class Evidence:
         return LoadFit(float(mass), np.array(moment) / mass, float(errors.mean()), float(without.mean()))
 
 
-def _place(bodies: int, count: int, joint: int) -> NDArray[np.intp]:
-    return np.concatenate([np.arange(bodies), bodies + count * joint + np.arange(count)])
-
-
-def _solved(A: Array, b: Array, guarded: Array) -> Array:
-    """Return the solution with guarded unknowns pinned to zero where they would be negative."""
-    pinned = np.zeros(len(b), dtype=bool)
-    for _ in range(PIN_ROUNDS):
-        free, x = ~pinned, np.zeros(len(b))
-        x[free] = np.linalg.solve(A[np.ix_(free, free)], b[free])
-        below = guarded & free & (x < 0)
-        if not below.any():
-            break
-        pinned |= below
-    return x
-
-
 def shared_fit(shared: Array, own: Array, effort: Array) -> tuple[Array, float]:
     """Fit factors that all joints share (rows, joints, s) and factors of each joint (rows, joints, c).
 
@@ -264,7 +243,11 @@ def shared_fit(shared: Array, own: Array, effort: Array) -> tuple[Array, float]:
     n, s, c = effort.shape[1], shared.shape[2], own.shape[2]
     A, b, squares = np.zeros((s + c * n,) * 2), np.zeros(s + c * n), 0.0
     for j, spread in enumerate(np.maximum(effort.std(axis=0), TINY)):
-        at, X, y = _place(s, c, j), np.concatenate([shared[:, j], own[:, j]], axis=1) / spread, effort[:, j] / spread
+        at, X, y = (
+            unknowns_of(j, s, c),
+            np.concatenate([shared[:, j], own[:, j]], axis=1) / spread,
+            effort[:, j] / spread,
+        )
         A[np.ix_(at, at)] += X.T @ X
         b[at] += X.T @ y
         squares += float(y @ y)

@@ -17,13 +17,13 @@ from numpy.typing import NDArray
 from ..core.errors import KrangDynamicsError
 from ..core.spatial import Array
 from .gram import EMPTY, EMPTY_PRIOR, PRIOR_FLOOR, Columns, Gram, Layout
+from .ridge import PIN_ROUNDS, solution
 from .samples import ArmMotion, Samples
 from .structure import Structure
 
 FIRST_ERROR = 0.1  # of the spread: assumed residual before the first fit
 MIN_ERROR = 0.005  # of the spread: smallest residual that sets the weight of a joint
 WEIGHT_ROUNDS = 2
-PIN_ROUNDS = 6  # of solving and pinning negative factors to zero
 JITTER = 1e-6  # of a factor's own information: similar columns then share their effect
 NEWTON_STEPS = 500  # recordings of real arms need 10 to 20
 STIFFNESS = (1e6, 1e5, 1e4, 1e3, 100.0, 10.0, 1.0)  # weights of the divergence, from fit to fit
@@ -49,10 +49,10 @@ class Problem:
         gram, rows = self.gram, int(self.gram.rows.sum())
         variance = np.square(FIRST_ERROR * gram.spread)
         for _ in range(WEIGHT_ROUNDS):
-            self.weight = gram.new_rows / variance
+            self.weight = gram.independent_part / variance
             squares = self.squares(gram.total, self.ridge(gram.total)) / rows
             variance = np.maximum(squares, np.square(MIN_ERROR * gram.spread))
-        return np.asarray(gram.new_rows / variance)
+        return np.asarray(gram.independent_part / variance)
 
     def _factor_precision(self) -> Array:
         """Return the prior precision of each factor; for a coupling the smaller of its two joints'."""
@@ -100,15 +100,7 @@ class Problem:
         M, b = self.normal(total)
         P = self.prior_at(self.gram.prior.phi, M)
         b[self._bodies] += P[self._bodies, self._bodies] @ self.gram.prior.phi
-        pinned = np.zeros(len(b), dtype=bool)
-        for _ in range(PIN_ROUNDS):
-            free, x = ~pinned, np.zeros(len(b))
-            x[free] = np.linalg.solve((M + P)[np.ix_(free, free)], b[free])
-            below = self.layout.guarded & free & (x < 0)
-            if not below.any():
-                break
-            pinned |= below
-        return x
+        return solution(M + P, b, self.layout.guarded)
 
     def possible(self, total: Array) -> Array:
         """Return the unknowns whose bodies are all possible and whose guarded factors are not negative."""

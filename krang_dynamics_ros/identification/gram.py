@@ -15,11 +15,11 @@ from ..effects.coupling import CouplingEffect
 from ..effects.effect import Effect
 from ..effects.load import crossing_of
 from .bodies_prior import BodiesPrior
+from .ridge import normal_equations
 from .samples import ArmMotion, Samples
-from .structure import Structure, library
+from .structure import Structure, columns_of_every_joint, library
 
 ERROR = 0.1  # of the spread of the effort: assumed residual of the preliminary fit
-COULOMB_VELOCITY = 0.02  # rad/s
 SMALL = 1e-4  # prior precision of each joint's factors: they are free
 
 
@@ -33,22 +33,14 @@ class PreliminaryFit(NamedTuple):
 def preliminary_fit(samples: Samples, prior: BodiesPrior) -> PreliminaryFit:
     """Fit bodies, rotors, viscous and Coulomb friction and offsets to smoothed efforts, by ridge regression."""
     q, dq, ddq = (x[:, samples.counted] for x in samples.whole)
-    own = np.stack([ddq, dq, np.tanh(dq / COULOMB_VELOCITY), np.ones_like(q)], axis=-1)
-    p, n, c = samples.Y.shape[2], samples.effort.shape[1], own.shape[2]
-    M, b = np.zeros((p + n * c, p + n * c)), np.zeros(p + n * c)
-    M[:p, :p] = prior.hessian
-    b[:p] = prior.hessian @ prior.phi
-    new_rows = min(1.0, 2 * samples.cutoff / samples.rate)
-    weights = new_rows / np.square(np.maximum(ERROR * samples.effort.std(axis=0), 1e-9))
+    own = columns_of_every_joint(q, dq, ddq)
+    weights = samples.independent_part / np.square(np.maximum(ERROR * samples.effort.std(axis=0), 1e-9))
     effort = samples.smooth_effort - samples.known_effort
-    for j, weight in enumerate(weights):
-        at = np.r_[0:p, p + j * c : p + (j + 1) * c]
-        X = np.concatenate([samples.Y[:, j], own[:, j]], axis=1)
-        M[np.ix_(at, at)] += weight * X.T @ X
-        b[at] += weight * X.T @ effort[:, j]
-    M[np.arange(p, len(M)), np.arange(p, len(M))] += SMALL
-    x = np.linalg.solve(M, b)
-    return PreliminaryFit(x[:p], x[p:].reshape(n, c)[:, 1])
+    M, b = normal_equations(samples.Y, own, effort, weights, prior.phi, prior.hessian)
+    factors = np.arange(len(prior.phi), len(b))
+    M[factors, factors] += SMALL
+    x = np.asarray(np.linalg.solve(M, b), dtype=float)
+    return PreliminaryFit(x[: factors[0]], x[factors].reshape(own.shape[1:])[:, 1])
 
 
 PRIOR_FLOOR = 1e-12  # added to the mean square of a column
@@ -77,8 +69,7 @@ class Columns:
 class Gram:
     """X^T X (folds, joints, columns + 1, columns + 1) of the rows at a cut-off, and the other data of a fit."""
 
-    cutoff: float
-    rate: float
+    independent_part: float  # of the rows
     spread: Array  # (joints), N m
     rows: NDArray[np.intp]  # (folds)
     matrices: Array
@@ -111,17 +102,12 @@ class Gram:
         folds = range(int(samples.fold.max()) + 1)
         matrices = np.stack([_products(X[samples.fold == k]) for k in folds])
         rows = np.array([(samples.fold == k).sum() for k in folds])
-        return cls(samples.cutoff, samples.rate, samples.spread, rows, matrices, prior, tuple(pairs), load, crossing)
+        return cls(samples.independent_part, samples.spread, rows, matrices, prior, tuple(pairs), load, crossing)
 
     @cached_property
     def total(self) -> Array:
         """Sum over folds."""
         return np.asarray(self.matrices.sum(axis=0))
-
-    @property
-    def new_rows(self) -> float:
-        """Part of the rows that is independent: neighbours within the smoothing are not."""
-        return float(min(1.0, 2 * self.cutoff / self.rate))
 
 
 def _products(X: Array) -> Array:

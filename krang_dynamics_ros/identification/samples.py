@@ -91,6 +91,11 @@ class Samples:
         return self.whole[1][:, self.counted]
 
     @property
+    def independent_part(self) -> float:
+        """Part of the rows that is independent: neighbours within the smoothing are not."""
+        return float(min(1.0, 2 * self.cutoff / self.rate))
+
+    @property
     def floor(self) -> Array:
         """The part of the efforts (joints) that no smooth motion explains, relative to their spread."""
         rough = np.square(self.effort - self.smooth_effort).mean(axis=0)

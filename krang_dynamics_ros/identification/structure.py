@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+import numpy as np
+
+from ..core.spatial import Array
 from ..effects.coupling import CouplingEffect
-from ..effects.effect import Effect, JointEffect
+from ..effects.effect import Effect, JointEffect, JointMotion
 from ..effects.joint_effects import EQ_17, JOINT_EFFECTS
 from ..effects.load import LoadFriction, LoadShare
 from ..effects.offset import Offset
@@ -15,6 +18,12 @@ from ..effects.sliding import Coulomb, Viscous
 from .samples import DISTANCES
 
 EVERY_JOINT: tuple[Effect, ...] = (Rotor(), Viscous(), Coulomb(coulomb_velocity=0.02), Offset())
+
+
+def columns_of_every_joint(q: Array, dq: Array, ddq: Array) -> Array:
+    """Return the columns (rows, joints, factors) of `EVERY_JOINT`, which do not depend on the load."""
+    x = JointMotion(q, dq, ddq, np.zeros_like(q), np.zeros(q.shape[1]), {})
+    return np.concatenate([effect.columns(x) for effect in EVERY_JOINT], axis=-1)
 
 
 def library() -> tuple[Effect, ...]:

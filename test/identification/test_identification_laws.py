@@ -363,7 +363,7 @@ def heavy(inertia: Inertia) -> Inertia:
 
 
 def test_the_order_of_questions_offers_nothing_that_is_there_already() -> None:
-    choice = Choice(lambda cutoff: replace(gram(), cutoff=cutoff), (6.0,), lambda _: None)
+    choice = Choice(lambda _: gram(), (6.0,), lambda _: None)
     best = choice.best(3)
     assert len({trial.structure for trial in choice.trials}) == len(choice.trials)
     assert best.error <= choice.trials[0].error
