@@ -13,10 +13,10 @@ from typing import NamedTuple, Protocol
 from ..core.files import write_whole
 from ..core.spatial import Array
 from ..identification.doctor import ASSUMED, examine
+from ..identification.identified_file import robot_file_text, why_not_edited
 from ..identification.identify import Identified, identify
 from ..identification.payload import Payload, identify_payload, payload_parameters
 from ..identification.report import identification_report
-from ..identification.robot_file_out import check_like, robot_file_text, why_not_edited
 from ..recordings.recording import Recording
 from ..robot.file_text import is_xml, text_of
 from ..robot.robot import Robot, joint_units
@@ -84,7 +84,6 @@ def _identify(arguments: argparse.Namespace) -> int:
     text = text_of(path)
     old = '' if is_xml(text) else text
     like = dict(arguments.like)
-    check_like(robot, recordings[0].joint_names, like)
     if why := why_not_edited(robot, old, recordings[0].joint_names, like):
         note(f'{path} cannot be edited, so a new robot file will be written: {why}')
     _note_mistakes(robot, recordings)

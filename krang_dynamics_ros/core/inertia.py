@@ -87,6 +87,11 @@ class Inertia:
         return self.J + self.m * hat(self.com) @ hat(self.com)
 
     @property
+    def central_parameters(self) -> Array:
+        """Mass, centre of mass and inertia about it (10,): [m, x, y, z, xx, xy, xz, yy, yz, zz], kg, m and kg m^2."""
+        return np.concatenate([[self.m], self.com, upper_triangle(self.I_G)])
+
+    @property
     def matrix(self) -> Array:
         """Spatial inertia (6, 6) at the origin of the frame, for twists [v; omega]."""
         mS = hat(self.MS)
@@ -138,6 +143,17 @@ class Inertia:
             a, b, c = (f'{moment:.6g}' for moment in moments)
             return f'breaks the triangle inequality: principal moments {a} + {b} < {c} kg m^2'
         return ''
+
+
+def derivative_by_parameters(parameters: Array) -> Array:
+    """Return the derivative (10, 10) of `Inertia.central_parameters` by `Inertia.parameters`, numerically."""
+    size = np.maximum(np.abs(parameters), max(1e-3 * abs(parameters[0]), 1e-9))
+    steps = zip(1e-6 * size, np.eye(10), strict=True)
+
+    def central(change: Array) -> Array:
+        return Inertia.from_parameters(parameters + change).central_parameters
+
+    return np.stack([(central(h * e) - central(-h * e)) / (2 * h) for h, e in steps], axis=1)
 
 
 @dataclass(frozen=True)

@@ -8,9 +8,9 @@ from functools import cache, cached_property
 
 import numpy as np
 
-from ..core.inertia import Inertia
+from ..core.inertia import derivative_by_parameters
 from ..core.optional import optional
-from ..core.spatial import Array, upper_triangle
+from ..core.spatial import Array
 from ..effects.coupling import CouplingEffect
 from ..effects.presliding import Presliding
 from ..recordings.derivatives import smoothing_spline
@@ -25,11 +25,82 @@ from .gram import Gram
 from .samples import ArmMotion, Samples, samples_of
 from .structure import Structure
 
+threadpools = optional('threadpoolctl', 'identification')
+MIN_MOTION = 1e-3  # rad or m: a smaller motion does not determine friction
 DETERMINED = 0.5  # of the prior's standard deviation: above, the prior and not the data determines a number
 UNEXPLAINED = 0.9  # held-out error from which a joint gets a warning: a constant predicts as well
 SHORT = 10.0  # s of motion: less determines little more than friction and the heavy links
 RANK = 1e-9  # of the largest singular value: smaller values are combinations that no motion shows
 RANDOM_STATES = 200
+
+
+def identify(
+    robot: Robot, recordings: Sequence[Recording], progress: Callable[[str], None] = lambda _: None
+) -> Identified:
+    """Identify a robot from recordings of the same joints; `progress` gets each step as text.
+
+    A joint whose effort is not used follows its recorded positions, or stays at its resting position, or at zero if
+    nothing is known.
+    """
+    with threadpools.threadpool_limits(1):  # the matrices are small: threads would wait for each other
+        progress('finding the motion')
+        motions = _motions(robot, recordings)
+        names, arm = recordings[0].joint_names, motions[0].arm
+        prior, pairs = BodiesPrior.of(arm.phi), neighbours(arm.robot, names)
+
+        @cache
+        def samples_at(cutoff: float) -> Samples:
+            progress(f'smoothing at {cutoff:g} Hz')
+            return samples_of(motions, cutoff)
+
+        @cache
+        def gram_at(cutoff: float) -> Gram:
+            return Gram.of(samples_at(cutoff), motions, prior, pairs)
+
+        choice = Choice(gram_at, _cutoffs(motions), progress)
+        structure = choice.best(len(names)).structure
+        progress('fitting')
+        samples = samples_at(structure.cutoff)
+        fit = last_fit(gram_at(structure.cutoff), samples, motions, structure)
+        return Identified.of(robot, motions, samples, fit, choice.trials)
+
+
+def _motions(robot: Robot, recordings: Sequence[Recording]) -> list[ArmMotion]:
+    """Return the motion of each recording; all have the same joints."""
+    moved = dict.fromkeys(name for recording in recordings for name in recording.moved)
+    return [ArmMotion.of(robot, _checked(motion_only(recording)), [*moved]) for recording in recordings]
+
+
+def _checked(motion: Recording) -> Recording:
+    """Return the motion; refuse joints that it does not determine."""
+    still = [
+        name
+        for name, q, tau in zip(motion.joint_names, motion.position.T, motion.measured_effort.T, strict=True)
+        if np.ptp(q) < MIN_MOTION or np.ptp(tau) == 0
+    ]
+    if still:
+        raise RecordingError(
+            f'{motion.source}: {", ".join(still)}: stands still or its effort never changes, must move '
+            f'and be measured; move it, or leave its column out (of {len(motion.joint_names)} joints)'
+        )
+    return motion
+
+
+def _cutoffs(motions: Sequence[ArmMotion]) -> list[float]:
+    """Return the cut-offs (Hz) to try: those that the slowest recording allows."""
+    rate = min(motion.recording.rate for motion in motions)
+    return [f for f in CUTOFFS if f <= MAX_CUTOFF * rate * (1 + 1e-9)] or [MAX_CUTOFF * rate]
+
+
+def neighbours(robot: Robot, names: Sequence[str]) -> tuple[CouplingEffect, ...]:
+    """Return the possible couplings: of counted joints, the first carries the second with no counted joint between."""
+    above = {}
+    for joint in robot.outward:
+        if joint.name in names:
+            carriers = [other.name for other in robot.chain(joint.parent) if other.name in names]
+            above[joint.name] = carriers[-1:]
+    found = [sorted((names.index(name), names.index(other))) for name in names for other in above[name]]
+    return tuple(CouplingEffect(j, k, sign) for j, k in found for sign in (1, -1))
 
 
 @dataclass(frozen=True, eq=False)
@@ -201,85 +272,3 @@ def _joint(robot: Robot, joint: Joint, names: Sequence[str], fit: Fit) -> Joint:
         if not isinstance(fitted, Presliding) or fitted.torque:
             joint = joint.with_effect(fitted)
     return joint
-
-
-def derivative_by_parameters(phi: Array) -> Array:
-    """Return the derivative (10, 10) of mass, com and inertia about it by the ten parameters."""
-
-    def written(parameters: Array) -> Array:
-        body = Inertia.from_parameters(parameters)
-        return np.concatenate([[body.m], body.com, upper_triangle(body.I_G)])
-
-    step = 1e-6 * np.maximum(np.abs(phi), max(1e-3 * abs(phi[0]), 1e-9))
-    return np.stack(
-        [(written(phi + h * e) - written(phi - h * e)) / (2 * h) for h, e in zip(step, np.eye(10), strict=True)], axis=1
-    )
-
-
-threadpools = optional('threadpoolctl', 'identification')
-MIN_MOTION = 1e-3  # rad or m: a smaller motion does not determine friction
-
-
-def identify(
-    robot: Robot,
-    recordings: Sequence[Recording],
-    progress: Callable[[str], None] | None = None,
-) -> Identified:
-    """Identify a robot. Joints without a counted effort are fixed or move as their recording says, else are at zero.
-
-    `progress` gets each step as text.
-    """
-    with threadpools.threadpool_limits(1):  # the matrices are small: threads would wait for each other
-        return _identify(robot, recordings, progress or (lambda _: None))
-
-
-def _identify(robot: Robot, recordings: Sequence[Recording], progress: Callable[[str], None]) -> Identified:
-    progress('finding the motion')
-    moved = dict.fromkeys(name for recording in recordings for name in recording.moved)
-    motions = [ArmMotion.of(robot, _checked(motion_only(recording)), [*moved]) for recording in recordings]
-    prior = BodiesPrior.of(motions[0].arm.phi)
-    names = recordings[0].joint_names
-    pairs = neighbours(motions[0].arm.robot, names)
-
-    @cache
-    def samples_at(cutoff: float) -> Samples:
-        progress(f'smoothing at {cutoff:g} Hz')
-        return samples_of(motions, cutoff)
-
-    @cache
-    def gram_at(cutoff: float) -> Gram:
-        return Gram.of(samples_at(cutoff), motions, prior, pairs)
-
-    rate = min(motion.recording.rate for motion in motions)
-    cutoffs = [f for f in CUTOFFS if f <= MAX_CUTOFF * rate * (1 + 1e-9)] or [MAX_CUTOFF * rate]
-    choice = Choice(gram_at, cutoffs, progress)
-    structure = choice.best(len(names)).structure
-    progress('fitting')
-    fit = last_fit(gram_at(structure.cutoff), samples_at(structure.cutoff), motions, structure)
-    return Identified.of(robot, motions, samples_at(structure.cutoff), fit, choice.trials)
-
-
-def neighbours(robot: Robot, names: Sequence[str]) -> tuple[CouplingEffect, ...]:
-    """Return the possible couplings: of counted joints, the first carries the second with no counted joint between."""
-    above = {}
-    for joint in robot.outward:
-        if joint.name in names:
-            carriers = [other.name for other in robot.chain(joint.parent) if other.name in names]
-            above[joint.name] = carriers[-1:]
-    found = [sorted((names.index(name), names.index(other))) for name in names for other in above[name]]
-    return tuple(CouplingEffect(j, k, sign) for j, k in found for sign in (1, -1))
-
-
-def _checked(motion: Recording) -> Recording:
-    """Return the motion; refuse joints that it does not determine."""
-    still = [
-        name
-        for name, q, tau in zip(motion.joint_names, motion.position.T, motion.measured_effort.T, strict=True)
-        if np.ptp(q) < MIN_MOTION or np.ptp(tau) == 0
-    ]
-    if still:
-        raise RecordingError(
-            f'{motion.source}: {", ".join(still)}: stands still or its effort never changes, must move '
-            f'and be measured; move it, or leave its column out (of {len(motion.joint_names)} joints)'
-        )
-    return motion

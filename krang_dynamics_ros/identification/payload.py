@@ -13,13 +13,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..core.errors import unknown_name
-from ..core.inertia import Inertia
+from ..core.inertia import Inertia, derivative_by_parameters
 from ..core.spatial import Array, upper_triangle
 from ..equations.regressor import regressor
 from ..recordings.recording import Recording, RecordingError, motion_only
 from ..robot.robot import Robot
 from .arm import is_possible
-from .identify import derivative_by_parameters
 from .predict import predict, prepare
 
 MAX_ROWS = 3000  # of each recording

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..core.spatial import Array, upper_triangle
+from ..core.spatial import Array
 from ..reports.html_report import HELP, ChartLine, HtmlReport
 from ..robot.robot import joint_units
 from ..robot.robot_writer import number
+from .identified_file import factor_label, factor_unit
 from .identify import Identified
-from .robot_file_out import factor_label, factor_unit
 
 POINTS = 1500  # at most in a chart: more would hide each other
 GAP = 5.0  # times the usual time between rows: a line is broken there
@@ -131,8 +131,7 @@ def _bodies(page: HtmlReport, found: Identified) -> None:
     )
     rows = []
     for k, link in enumerate(found.links):
-        body = found.robot.link_of[link].inertia
-        values = np.concatenate([[body.m], body.com, upper_triangle(body.I_G)])
+        values = found.robot.link_of[link].inertia.central_parameters
         deviations, sure = found.body_deviation(k), found.is_determined(k)
         for name, unit, value, after, before, is_sure in zip(NUMBERS, UNITS, values, *deviations, sure, strict=True):
             row = (f'{link} {name}', number(value, 4), number(after, 2), number(before, 2), unit)

@@ -32,29 +32,32 @@ class Edit:
     text: str
 
 
-def edited(
-    text: str,
-    links: Mapping[str, Link],
-    joints: Mapping[str, Joint],
-    notes: Mapping[str, Sequence[str]],
-    cutoff: float,
-    couplings: Sequence[Coupling] = (),
-) -> str:
-    """Return the text with these links' bodies, these joints' motors, friction and other effects, and all couplings.
+@dataclass(frozen=True)
+class Numbers:
+    """The new content of a file: links and joints by name, the notes above them, and all couplings."""
 
-    Notes are written above the names of links and joints.
+    links: Mapping[str, Link]
+    joints: Mapping[str, Joint]
+    notes: Mapping[str, Sequence[str]]
+    couplings: Sequence[Coupling] = ()
+
+
+def edited(text: str, new: Numbers, cutoff: float) -> str:
+    """Return the text with new bodies of links, motors, friction and other effects of joints, couplings and notes.
+
+    `cutoff` of the identified numbers, Hz. Notes are written above the names of links and joints.
     """
     root = yaml.compose(text, yaml.SafeLoader)
     if not isinstance(root, yaml.MappingNode):
         raise KrangDynamicsError('the robot file must be a mapping')
     sections = {key.value: value for key, value in root.value}
-    edits = [_identified(text, root, cutoff), *_couplings(text, root, couplings)]
+    edits = [_identified(text, root, cutoff), *_couplings(text, root, new.couplings)]
     for key, node in sections['links'].value:
-        if key.value in links and not _is_alias(text, key, node):
-            edits += [*_body(text, node, links[key.value]), *_note(text, key, notes.get(key.value, ()))]
+        if key.value in new.links and not _is_alias(text, key, node):
+            edits += [*_body(text, node, new.links[key.value]), *_note(text, key, new.notes.get(key.value, ()))]
     for key, node in sections['joints'].value:
-        if key.value in joints:
-            edits += [*_gear(text, node, joints[key.value]), *_note(text, key, notes.get(key.value, ()))]
+        if key.value in new.joints:
+            edits += [*_gear(text, node, new.joints[key.value]), *_note(text, key, new.notes.get(key.value, ()))]
     edits += _moved_anchors(text, edits)
     for edit in sorted(edits, key=lambda edit: (edit.start, edit.end), reverse=True):
         text = text[: edit.start] + edit.text + text[edit.end :]

@@ -25,10 +25,10 @@ from krang_dynamics_ros.dynamics.state import State
 from krang_dynamics_ros.dynamics.terms import Terms, Torques
 from krang_dynamics_ros.effects.effect import JointEffect, constant, factor
 from krang_dynamics_ros.effects.joint_effects import JOINT_EFFECTS
+from krang_dynamics_ros.identification.identified_file import robot_file_text
 from krang_dynamics_ros.identification.identify import identify
 from krang_dynamics_ros.identification.predict import predict
 from krang_dynamics_ros.identification.report import identification_report
-from krang_dynamics_ros.identification.robot_file_out import robot_file_text
 from krang_dynamics_ros.live.parameters import documented, of_joints, set_joints
 from krang_dynamics_ros.recordings.recording import Recording
 from krang_dynamics_ros.robot.motor_and_friction import Friction

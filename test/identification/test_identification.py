@@ -19,10 +19,10 @@ from krang_dynamics_ros.effects.load import LoadShare
 from krang_dynamics_ros.effects.presliding import Presliding, presliding_history
 from krang_dynamics_ros.equations.regressor import with_fixed_joints
 from krang_dynamics_ros.identification.bodies_prior import pseudo_inertia
+from krang_dynamics_ros.identification.identified_file import robot_file_text
 from krang_dynamics_ros.identification.identify import Identified, identify
 from krang_dynamics_ros.identification.predict import predict
 from krang_dynamics_ros.identification.report import identification_report
-from krang_dynamics_ros.identification.robot_file_out import robot_file_text
 from krang_dynamics_ros.identification.samples import period
 from krang_dynamics_ros.recordings.joint_recording import read_recording
 from krang_dynamics_ros.recordings.recording import Recording, RecordingError

@@ -23,9 +23,9 @@ from krang_dynamics_ros.identification.bodies_prior import BodiesPrior, paramete
 from krang_dynamics_ros.identification.choice import Choice, held_out_errors
 from krang_dynamics_ros.identification.fit import AGREED, Fit, Problem, _Cost, last_fit
 from krang_dynamics_ros.identification.gram import Columns, Gram
+from krang_dynamics_ros.identification.identified_file import robot_file_text
 from krang_dynamics_ros.identification.identify import _with_effects, identify, neighbours
 from krang_dynamics_ros.identification.predict import predict
-from krang_dynamics_ros.identification.robot_file_out import robot_file_text
 from krang_dynamics_ros.identification.samples import FOLDS, ArmMotion, Samples, folds, samples_of
 from krang_dynamics_ros.identification.structure import Structure, library
 from krang_dynamics_ros.recordings.recording import Recording

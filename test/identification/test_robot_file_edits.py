@@ -11,9 +11,9 @@ import pytest
 
 from krang_dynamics_ros import Robot
 from krang_dynamics_ros.core.inertia import Inertia
+from krang_dynamics_ros.identification.identified_file import robot_file_text, why_not_edited
 from krang_dynamics_ros.identification.identify import Identified, identify
-from krang_dynamics_ros.identification.robot_file_edits import edited
-from krang_dynamics_ros.identification.robot_file_out import robot_file_text, why_not_edited
+from krang_dynamics_ros.identification.robot_file_edits import Numbers, edited
 from krang_dynamics_ros.recordings.table import write_csv
 from krang_dynamics_ros.robot.motor_and_friction import Friction
 from krang_dynamics_ros.robot.robot_file import read_robot
@@ -82,7 +82,7 @@ def test_numbers_go_into_a_file_of_blocks(only: tuple[str, ...]) -> None:
     links = [link for joint, link in zip(NAMES, ('upper', 'fore'), strict=True) if joint in only]
     joints = {joint.name: joint for joint in new.joints if joint.name in only}
     notes = {name: [f'found: {name}'] for name in (*only, *links)}
-    text = edited(BLOCKS, {name: new.link_of[name] for name in links}, joints, notes, 2.0)
+    text = edited(BLOCKS, Numbers({name: new.link_of[name] for name in links}, joints, notes), 2.0)
     back = read_robot(text)
     assert back.cutoff == 2.0
     for joint, was in zip(back.joints, old.joints, strict=True):
@@ -110,7 +110,7 @@ joints:
 def test_keys_added_to_a_flow_mapping_get_lines_of_their_own() -> None:
     robot = read_robot(BRACKETS)
     joint = replace(robot.joints[0], friction=Friction(3.0, 1.0))
-    text = edited(BRACKETS, {}, {'theta1': joint}, {}, 2.0)
+    text = edited(BRACKETS, Numbers({}, {'theta1': joint}, {}), 2.0)
     assert text.endswith("""
   theta1:  # the shoulder
     {type: revolute, parent: base, child: upper,  # as drawn

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -14,12 +14,12 @@ from ..core.spatial import Array
 from ..effects.coupling import Coupling
 from ..effects.joint_effects import JOINT_EFFECTS
 from ..robot.motor_and_friction import Friction
-from ..robot.robot import PRISMATIC, Joint, Link, Robot, Units, joint_units
+from ..robot.robot import PRISMATIC, Link, Robot, Units, joint_units
 from ..robot.robot_file import read_robot
 from ..robot.robot_writer import number, robot_text
 from .arm import Arm
 from .identify import Identified
-from .robot_file_edits import edited
+from .robot_file_edits import Numbers, edited
 
 
 def robot_file_text(found: Identified, old: str = '', like: Mapping[str, str] | None = None) -> str:
@@ -29,7 +29,6 @@ def robot_file_text(found: Identified, old: str = '', like: Mapping[str, str] | 
     If the text cannot be edited, a new file of the whole robot is written, and its head gives the reason.
     """
     robot, like = found.robot, like or {}
-    check_like(robot, found.joint_names, like)
     new = _numbers(robot, found.changed_links, found.joint_names, like, {**_link_notes(found), **_joint_notes(found)})
     text, why = _in_place(old, new, robot.cutoff) if old else ('', '')
     text = text or _new_file(robot, new)
@@ -59,21 +58,12 @@ def _with_distinct_numbers(robot: Robot, moved: Sequence[str], recorded: Sequenc
     return replace(robot, links=tuple(links), joints=tuple(joints))
 
 
-@dataclass(frozen=True)
-class Numbers:
-    """The new content of a file: links and joints by name, and the notes above them."""
-
-    links: Mapping[str, Link]
-    joints: Mapping[str, Joint]
-    notes: Mapping[str, Sequence[str]]
-    couplings: Sequence[Coupling] = ()
-
-
 def _numbers(
     robot: Robot, moved: Sequence[str], recorded: Sequence[str], like: Mapping[str, str],
     notes: Mapping[str, Sequence[str]],
 ) -> Numbers:  # fmt: skip
     """Return the numbers of recorded joints and moved links, and of those of the same modules."""
+    _check_like(robot, recorded, like)
     joint_of = {joint.name: joint for joint in robot.joints}
     links, joints, notes = {link: robot.link_of[link] for link in moved}, {x: joint_of[x] for x in recorded}, {**notes}
     for other, name in like.items():
@@ -88,6 +78,13 @@ def _numbers(
         notes[other] = [f'like {name}: the same module']
     couplings = [*robot.couplings, *_like_couplings(robot, like)]
     return Numbers(links, joints, notes, couplings)
+
+
+def _check_like(robot: Robot, recorded: Sequence[str], like: Mapping[str, str]) -> None:
+    """Refuse pairs that are not OTHER=RECORDED; a recorded joint has its own numbers."""
+    for other, name in like.items():
+        if name not in recorded or other in recorded or other not in robot.joint_names:
+            raise KrangDynamicsError(f'--like {other}={name}: must be OTHER=RECORDED, two joints of the robot')
 
 
 def _like_couplings(robot: Robot, like: Mapping[str, str]) -> list[Coupling]:
@@ -105,7 +102,7 @@ def _like_couplings(robot: Robot, like: Mapping[str, str]) -> list[Coupling]:
 def _in_place(old: str, new: Numbers, cutoff: float) -> tuple[str, str]:
     """Return the old text with new numbers, or an empty text and the reason."""
     try:
-        text = edited(old, new.links, new.joints, new.notes, cutoff, new.couplings)
+        text = edited(old, new, cutoff)
         _same(new, read_robot(text, 'edited'))
     except (KrangDynamicsError, ValueError, LookupError, StopIteration) as error:
         return '', ' '.join(str(error).split())
@@ -114,16 +111,9 @@ def _in_place(old: str, new: Numbers, cutoff: float) -> tuple[str, str]:
 
 def _new_file(robot: Robot, new: Numbers) -> str:
     """Return a new robot file of the whole robot."""
-    text = edited(robot_text(robot), new.links, new.joints, new.notes, robot.cutoff, new.couplings)
+    text = edited(robot_text(robot), new, robot.cutoff)
     _same(new, read_robot(text, 'the identified robot file'))
     return text
-
-
-def check_like(robot: Robot, recorded: Sequence[str], like: Mapping[str, str]) -> None:
-    """Refuse pairs that are not OTHER=RECORDED; a recorded joint has its own numbers."""
-    for other, name in like.items():
-        if name not in recorded or other in recorded or other not in robot.joint_names:
-            raise KrangDynamicsError(f'--like {other}={name}: must be OTHER=RECORDED, two joints of the robot')
 
 
 def _head(found: Identified, like: Mapping[str, str], shared: Sequence[str], why: str) -> str:
