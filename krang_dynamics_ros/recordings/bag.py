@@ -14,7 +14,6 @@ from ..live.messages import READERS, JointStateReader, JointStateRun, Message, W
 from ..live.robot_inputs import InputTopics
 from .recording import RecordingError, reading
 from .source import EARLIEST, LATEST, TYPES, USUAL_TOPICS, Contents, Source, Topics
-from .topics import topics_of
 
 MAX_RUN = 1024  # joint states
 
@@ -142,7 +141,7 @@ class Bag(Source):
         self, hands: Sequence[str], joint_states: str = '', imu: bool = False, names: InputTopics = USUAL_TOPICS
     ) -> Topics:
         """Return the topics to read."""
-        return topics_of(self.contents, hands, joint_states, imu, names)
+        return self.contents.robot_topics(hands, joint_states, imu, names)
 
     def runs(self, topics: Topics, start: int = EARLIEST, end: int = LATEST) -> Iterator[Message | JointStateRun]:
         """Yield messages; consecutive joint states, and the wrenches between them, come as runs."""

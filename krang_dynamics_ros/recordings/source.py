@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
@@ -11,6 +11,7 @@ from typing import TypeVar
 
 from ..live.messages import JointStateRun, Message
 from ..live.robot_inputs import InputTopics, RobotInputs
+from .recording import RecordingError
 
 EARLIEST, LATEST = -(2**63 - 1), 2**63 - 1  # ns
 TYPES = {  # of the messages, by the role of a topic
@@ -55,6 +56,87 @@ class Contents:
         """Return the topics whose message type fits a role; only those with messages, if there are any."""
         there = [topic for topic, (message_type, _) in self.topics.items() if message_type == TYPES[role]]
         return [topic for topic in there if self.topics[topic][1]] or there
+
+    def robot_topics(
+        self, hands: Sequence[str], joint_states: str = '', imu: bool = False, names: InputTopics = USUAL_TOPICS
+    ) -> Topics:
+        """Return the topics to read: the given or most likely joint states, and wrenches and payloads of the hands.
+
+        With `imu`, also its IMU. `names` are the topics of the robot's parameters; if the recording lacks them, the
+        usual names are used. Topics with a wrong type are left out, with a note.
+        """
+        named = joint_states or self._joint_states(names.joint_states)
+        robots = {topic.rpartition('/')[0] for topic in (named, *filter(_is_likely, self.with_role('joint_states')))}
+        own = names.wrenches
+        of_hands = {
+            role: {
+                hand: topic
+                for hand in hands
+                if (role == 'wrench' and hand in own and (topic := self._topic(role, own[hand], named, robots)))
+                or (topic := self._topic(role, f'{role}/{hand}', named, robots))
+            }
+            for role in ('wrench', 'payload')
+        }
+        of_base = ''
+        if imu:
+            of_base = self._topic('imu', names.imu, named, robots) or self._topic('imu', 'imu', named, robots)
+        asked = {f'{role}/{hand}': role for role in of_hands for hand in hands} | ({'imu': 'imu'} if imu else {})
+        notes = tuple(note for end, role in asked.items() for note in self._of_other_types(role, end))
+        return Topics(named, of_hands['wrench'], of_base, of_hands['payload'], notes)
+
+    def _of_other_types(self, role: str, end: str) -> Iterator[str]:
+        """Yield a note for each topic with this name and a wrong type."""
+        for topic, (message_type, _) in self.topics.items():
+            if topic.endswith(f'/{end}') and message_type != TYPES[role]:
+                yield f'topic {topic} is {message_type}, must be {TYPES[role]}: left out'
+
+    def _joint_states(self, name: str) -> str:
+        """Return the most likely topic of joint states; refuse several that are equally likely."""
+        found = self.with_role('joint_states')
+        usual = '/' + name.lstrip('/')
+        candidates = [usual] if usual in found else [topic for topic in found if topic.endswith(usual)]
+        candidates = candidates or [*filter(_is_likely, found)] or found
+        if len(candidates) > 1:
+            raise RecordingError(
+                f'{self.source}: joint states are on {", ".join(candidates)}, must be of one robot; '
+                '`krang process --joint-states` names one, `ros2 bag convert` makes a bag of one'
+            )
+        return next(iter(candidates), usual)
+
+    def _topic(self, role: str, end: str, joint_states: str, robots: Collection[str]) -> str:
+        """Return the topic with this end, such as wrench/<hand>, of the robot with these joint states; empty if none.
+
+        `robots` are the namespaces with joint states. Topics in the namespace of another robot are ignored, unless it
+        is inside ours.
+        """
+        own = joint_states.rpartition('/')[0]
+        end = end.lstrip('/')
+        ends = [topic for topic in self.with_role(role) if topic.endswith(f'/{end}')]
+        owner = {
+            topic: max((name for name in robots if topic.startswith(f'{name}/')), key=len, default=None)
+            for topic in ends
+        }
+        likely_first = (
+            [topic for topic in ends if topic == f'{own}/{end}'],
+            [topic for topic in ends if owner[topic] == own],
+            [topic for topic in ends if topic.startswith(f'{own}/')],
+            [topic for topic in ends if owner[topic] is None],
+        )
+        candidates = next(filter(None, likely_first), [])
+        if len(candidates) > 1:
+            raise RecordingError(
+                f'{self.source}: {end} is on {", ".join(candidates)}, must be on {own}/{end} or on one topic; '
+                f'{_remedy(role, end)}, or make a bag of one robot by `ros2 bag convert`'
+            )
+        return next(iter(candidates), '')
+
+
+def _is_likely(topic: str) -> bool:
+    return topic.endswith('joint_states')
+
+
+def _remedy(role: str, end: str) -> str:
+    return 'set imu_joint to nothing' if role == 'imu' else f'leave {end.rpartition("/")[2]} out of end_effectors'
 
 
 Opened = TypeVar('Opened', bound='Source')

@@ -16,7 +16,6 @@ from krang_dynamics_ros.processing.replay import States, joined, states
 from krang_dynamics_ros.recordings.bag import Bag
 from krang_dynamics_ros.recordings.recording import RecordingError
 from krang_dynamics_ros.recordings.source import Contents, Topics
-from krang_dynamics_ros.recordings.topics import topics_of
 
 from ..bags import BEGIN, inertia, joint_state, wrench, write_bag
 
@@ -70,7 +69,7 @@ def both(robot: Robot, tmp_path: Path, seed: int) -> tuple[list[Engine], list[St
     bag = write_bag(tmp_path / f'bag_{seed}', messages(robot, seed))
     engines, found = [engine_of(PARAMETERS) for _ in range(2)], []
     with Bag(bag) as opened:
-        topics = topics_of(opened.contents, ('left', 'right'))
+        topics = opened.contents.robot_topics(('left', 'right'))
         assert topics.payloads == {'left': '/payload/left'}
         for engine, read in zip(engines, (opened.runs, opened.messages), strict=True):
             found.append(joined([*states(engine, read(topics))]))
@@ -124,7 +123,7 @@ def test_topics_of_hands_are_found_by_their_ends() -> None:
     kinds = {'/a/wrench/left': 'geometry_msgs/msg/WrenchStamped', '/payload/left': 'geometry_msgs/msg/InertiaStamped'}
     contents = Contents({topic: (kind, 1) for topic, kind in kinds.items()}, 0, 1)
     expected = Topics('/joint_states', {'left': '/a/wrench/left'}, payloads={'left': '/payload/left'})
-    assert topics_of(contents, ('left',)) == expected
+    assert contents.robot_topics(('left',)) == expected
 
 
 def in_bag(*names: str, silent: tuple[str, ...] = ()) -> Contents:
@@ -151,14 +150,14 @@ def in_bag(*names: str, silent: tuple[str, ...] = ()) -> Contents:
 def test_hands_are_of_the_robot_with_the_joint_states(
     names: str, asked: str, joint_states: str | None, wrench: str
 ) -> None:
-    found = topics_of(in_bag(*names.split()), ('left',), asked)
+    found = in_bag(*names.split()).robot_topics(('left',), asked)
     assert found.joint_states == (joint_states or asked)
     assert found.wrenches == ({'left': wrench} if wrench else {})
 
 
 def test_a_topic_without_messages_is_no_candidate() -> None:
     contents = in_bag('/b/joint_states', '/b/wrench/left', silent=('/a/joint_states', '/a/wrench/left'))
-    assert topics_of(contents, ('left',)) == Topics('/b/joint_states', {'left': '/b/wrench/left'})
+    assert contents.robot_topics(('left',)) == Topics('/b/joint_states', {'left': '/b/wrench/left'})
 
 
 @pytest.mark.parametrize(
@@ -171,4 +170,4 @@ def test_a_topic_without_messages_is_no_candidate() -> None:
 )
 def test_ambiguous_topics_are_refused(names: str, said: str) -> None:
     with pytest.raises(RecordingError, match=said):
-        topics_of(in_bag(*names.split()), ('left',))
+        in_bag(*names.split()).robot_topics(('left',))
