@@ -8,10 +8,8 @@ import sys
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from typing import NamedTuple, Protocol
 
 from ..core.files import write_whole
-from ..core.spatial import Array
 from ..identification.doctor import ASSUMED, examine
 from ..identification.identified_file import robot_file_text, why_not_edited
 from ..identification.identify import Identified, identify
@@ -19,9 +17,10 @@ from ..identification.payload import Payload, identify_payload, payload_paramete
 from ..identification.report import identification_report
 from ..recordings.recording import Recording
 from ..robot.file_text import is_xml, text_of
-from ..robot.robot import Robot, joint_units
+from ..robot.robot import Robot
 from ..robot.robot_file import load_robot
 from .common import add_overwrite, check_outputs, command_parser, guarded, note, progress_bar, say
+from .error_table import print_errors
 from .recorded import add_recordings, arm_of, recordings_of, robot_file_of
 
 _DESCRIPTION = """\
@@ -142,54 +141,11 @@ def _print(found: Identified) -> None:
     say(f'{", ".join(found.sources)}: {len(found.samples.time)} rows of {found.duration:.1f} s of motion')
     say(f'model: {found.structure}')
     say('error on held-out data, over the standard deviation of the effort:\n')
-    print_errors(found.robot, found.joint_names, ErrorTable.of(found, found.samples.spread))
+    print_errors(found.robot, found.joint_names, found, found.samples.spread)
     say(f'\n{found.combinations_text}; every body is physically possible')
     say(f'file and fit differ by {found.fit.difference:.1g} of the standard deviation')
     for warning in found.warnings:
         say(f'note: {warning}')
-
-
-class Errors(Protocol):
-    """Errors by joint, relative to the standard deviation of the raw effort."""
-
-    @property
-    def errors(self) -> Array:
-        """Errors of the raw efforts."""
-
-    @property
-    def smooth_errors(self) -> Array:
-        """Errors with effort and model smoothed."""
-
-    @property
-    def floor(self) -> Array:
-        """Part of the effort that no smooth motion explains."""
-
-
-class ErrorTable(NamedTuple):
-    """Errors by joint; the first three relative to the standard deviation of the effort."""
-
-    raw: Array
-    smoothed: Array
-    floor: Array
-    rmse: Array  # N m, or N
-
-    @classmethod
-    def of(cls, found: Errors, spread: Array) -> ErrorTable:
-        """Return the errors of an identification or a prediction."""
-        return cls(found.errors, found.smooth_errors, found.floor, found.errors * spread)
-
-
-def print_errors(robot: Robot, names: Sequence[str], table: ErrorTable) -> None:
-    """Print errors by joint, each RMSE in its unit."""
-    width, units = max(len(name) for name in (*names, 'joint')), joint_units(robot)
-    say(f'{"joint":<{width}}  {"raw":>8}  {"smoothed":>8}  {"floor":>8}  {"RMSE":>10}')
-    for name, raw, smoothed, floor, rmse in zip(names, *table, strict=True):
-        say(f'{name:<{width}}  {raw:8.4f}  {smoothed:8.4f}  {floor:8.4f}  {rmse:10.4g} {units[name].effort}')
-    means = '  '.join(f'{column.mean():8.4f}' for column in table[:3])
-    say(f'{"mean":<{width}}  {means}')
-    worst = '  '.join(f'{column.max():8.4f}' for column in table[:3])
-    say(f'{"worst":<{width}}  {worst}')
-    say('\nraw: as recorded. smoothed: effort and model smoothed. floor: effort that no smooth motion explains.')
 
 
 if __name__ == '__main__':

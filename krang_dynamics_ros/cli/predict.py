@@ -18,7 +18,7 @@ from ..recordings.table import write_csv
 from ..robot.robot import Robot, joint_units
 from ..robot.robot_file import load_robot
 from .common import add_overwrite, check_outputs, command_parser, guarded, say
-from .identify import ErrorTable, print_errors
+from .error_table import print_errors
 from .recorded import add_recordings, arm_of, recordings_of, robot_file_of
 
 _DESCRIPTION = """\
@@ -68,7 +68,7 @@ def _print(robot: Robot, found: Prediction) -> None:
     names = found.recording.joint_names
     if not found.stands_still:
         _check_effort(found.recording)
-        print_errors(robot, names, ErrorTable.of(found, found.spread))
+        print_errors(robot, names, found, found.spread)
         return
     width, units = max(len(name) for name in (*names, 'joint')), joint_units(robot)
     say('the robot is at rest: there is no relative error; errors are absolute\n')
