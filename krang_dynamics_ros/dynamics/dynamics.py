@@ -184,7 +184,7 @@ class Dynamics(Kinematics):
         self.base_motion = now
         return np.asarray(WEIGHTS @ torques)
 
-    def support_force(self, q: ArrayLike, dq: ArrayLike, ddq: ArrayLike) -> Array:
+    def wrench_of_support(self, q: ArrayLike, dq: ArrayLike, ddq: ArrayLike) -> Array:
         """Return the wrench of the support on the base, for this motion and without wrenches on the links.
 
         Args:

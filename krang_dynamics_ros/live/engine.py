@@ -15,13 +15,13 @@ from ..core.wrench import WrenchRows
 from ..dynamics.factory import Model, load_model
 from ..dynamics.terms import Terms, Torques
 from . import parameters
+from .base_wrench import BaseWrench
 from .command_supervisor import Clock, CommandSupervisor
 from .external import ExternalTorques
 from .firmware import FirmwareTorque, follow_compensated_readings
 from .guiding import Guiding
 from .payloads import Payloads, PayloadSpec
 from .robot_inputs import RobotInputs
-from .support import Support
 from .wrenches import RowTimes, Times
 
 
@@ -43,7 +43,7 @@ class Engine:
         self.faults = self._terms.faults  # reasons, by term that was not finite; diagnostics clear them
         self.external = ExternalTorques(settings, model.dynamics, self._terms.observer, self.inputs.hands)
         topics = self.inputs.topics.wrenches
-        self.support = Support(settings, model.dynamics, self._terms.observer, topics)
+        self.base_wrench = BaseWrench(settings, model.dynamics, self._terms.observer, topics)
         self.inputs.states.timeline.on_reset(self._forget)
         settings.on_change(self._apply)
         links = {name: hand.link for name, hand in self.inputs.hands.items()}

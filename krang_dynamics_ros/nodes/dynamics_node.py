@@ -85,7 +85,7 @@ class DynamicsNode(Node):
         reporter.add(self._health.statuses)
         reporter.add(outputs.commands.statuses)
         reporter.add(outputs.external.statuses)
-        reporter.add(lambda: [outputs.support.status()])
+        reporter.add(lambda: [outputs.base_wrench.status()])
         self.get_logger().info(f'{model.dynamics.name}: {model.dynamics.n} joints; waiting for {inputs.topic}')
         for line in assumptions(settings, model):
             self.get_logger().info(f'assumed: {line}')

@@ -17,8 +17,8 @@ from ...dynamics.terms import TERMS, Torques
 from ...live.engine import Engine
 from ..diagnostics import OK, WARN, Status
 from ..topics import LATCHED, NumbersTopic, PointTopic, Topic, TorqueTopic, WrenchTopic
+from .base_wrench_topics import BaseWrenchTopics
 from .command_output import CommandOutput
-from .support_topics import SupportTopics
 
 
 class ExternalTopics:
@@ -163,7 +163,7 @@ class DynamicsOutputs:
         self._inertia = NumbersTopic(node, 'dynamics/inertia', self._dynamics.n)
         self._coriolis = NumbersTopic(node, 'dynamics/coriolis', self._dynamics.n)
         self._com = PointTopic(node, 'center_of_mass', self._dynamics.base)
-        self.support = SupportTopics(node, engine.support, self._dynamics.base)
+        self.base_wrench = BaseWrenchTopics(node, engine.base_wrench, self._dynamics.base)
         if not settings['robot_description_topic']:  # else another node publishes it
             self._description = node.create_publisher(String, 'robot_description', LATCHED)
             self._description.publish(String(data=model.urdf))
@@ -184,8 +184,8 @@ class DynamicsOutputs:
             if torque is not None:
                 topic.send(torque, stamp)
         self.external.publish(stamp)
-        if self.support.has_subscriber:
-            self.support.publish(torques, stamp)
+        if self.base_wrench.has_subscriber:
+            self.base_wrench.publish(torques, stamp)
         q, dq = torques.state.q, torques.state.dq
         if self._com.has_subscriber:
             self._com.send(self._dynamics.center_of_mass(q), stamp)

@@ -10,15 +10,15 @@ import numpy as np
 from ..core.errors import ArgumentError
 from ..core.parameters import Settings
 from ..core.spatial import Array
+from ..dynamics.base_wrench import wrench_on_support, zero_moment_point
 from ..dynamics.dynamics import Dynamics
 from ..dynamics.observer import MomentumObserver
-from ..dynamics.support import support_wrench, zero_moment_point
 from ..dynamics.terms import Torques
 
 TOPIC = 'wrench/base'
 
 
-class Support:
+class BaseWrench:
     """What the robot applies to its support. Accelerations are those of the observer, behind its low pass."""
 
     def __init__(
@@ -45,7 +45,7 @@ class Support:
         self.is_static = state.dq is None or self._observer.stamp < 0
         dq = still if self.is_static or state.dq is None else state.dq
         ddq = still if self.is_static else self._observer.acceleration
-        wrench = support_wrench(self._dynamics, state.q, dq, ddq, state.wrenches)
+        wrench = wrench_on_support(self._dynamics, state.q, dq, ddq, state.wrenches)
         return wrench if math.isfinite(wrench @ wrench) else None
 
     def zero_moment_point(self, wrench: Array) -> Array | None:

@@ -12,7 +12,7 @@ from ..core.wrench import Wrench
 from .dynamics import Dynamics
 
 
-def support_wrench(
+def wrench_on_support(
     dynamics: Dynamics, q: ArrayLike, dq: ArrayLike, ddq: ArrayLike, wrenches: Iterable[Wrench] = ()
 ) -> Array:
     """Return the wrench that the robot applies to its support.
@@ -32,9 +32,9 @@ def support_wrench(
         ArgumentError: a vector has another shape, or a wrench names an unknown link.
 
     Example:
-        >>> support_wrench(dynamics, q, np.zeros(dynamics.n), np.zeros(dynamics.n))[2] / -9.81  # kg: the whole mass
+        >>> wrench_on_support(dynamics, q, np.zeros(dynamics.n), np.zeros(dynamics.n))[2] / -9.81  # kg: the whole mass
     """
-    given = dynamics.support_force(q, dq, ddq)
+    given = dynamics.wrench_of_support(q, dq, ddq)
     for wrench in wrenches:
         at_base = Wrench(
             dynamics.base, wrench.force, wrench.moment, wrench.axes or wrench.link, wrench.about or wrench.link
