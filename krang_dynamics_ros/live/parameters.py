@@ -199,7 +199,7 @@ def settings(model: Model) -> list[ParameterSpec]:
     ]  # fmt: skip
 
 
-def of_end_effector(name: str, link: str, sense: str = SENSES[0]) -> list[ParameterSpec]:
+def of_hand(name: str, link: str, sense: str = SENSES[0]) -> list[ParameterSpec]:
     """Return the parameters of a hand."""
     return [
         ParameterSpec(
@@ -383,6 +383,6 @@ def presliding_of(name: str, numbers: Sequence[float]) -> tuple[Presliding, ...]
 def documented() -> list[ParameterSpec]:
     """Return every parameter once for docs/dynamics_node.md, with placeholders for hand and joint."""
     model = load_model()
-    hand = of_end_effector('<hand>', '')
+    hand = of_hand('<hand>', '')
     joint = of_joint('<joint>', {})
     return [*MODEL, *settings(model), *of_commands((), np.empty(0)), *hand, *joint]

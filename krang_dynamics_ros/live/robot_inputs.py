@@ -61,7 +61,7 @@ class RobotInputs:
     def _hand(self, name: str) -> WrenchInput:
         links = self._model.dynamics.link_names
         link = self._model.end_effectors.get(name) or link_of_hand(name, links)
-        specs = parameters.of_end_effector(name, link, self._settings['sense'])
+        specs = parameters.of_hand(name, link, self._settings['sense'])
         values = self._settings.declare([*specs, *firmware.of_hand(name)])
         link = values[f'{name}.link']
         if link not in links:
