@@ -55,8 +55,8 @@ def test_a_table_of_parameters_is_replaced_whole() -> None:
 
 
 def test_the_table_of_checks_is_the_checks_that_run() -> None:
-    checks = importlib.import_module('krang_dynamics_ros.live.command_checks').COMMAND_CHECKS
-    states = importlib.import_module('krang_dynamics_ros.live.state_checks').STATE_CHECKS
+    checks = importlib.import_module('krang_dynamics_ros.live.command_checks').COMMAND_RULES
+    states = importlib.import_module('krang_dynamics_ros.live.state_checks').STATE_RULES
     rows = [f'| {check.name} | {check.rule} | {check.result} |' for check in (*checks, *states)]
     assert '\n'.join(['| check | what must hold | if not |', '|---|---|---|', *rows]) in DOCUMENTS['commands.md']
 

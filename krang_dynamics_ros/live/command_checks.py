@@ -81,7 +81,7 @@ GUIDED_WRENCH = Check(
     'wrench while guiding', '`total_terms` has no `wrench` beside `damping` or `stops`: it would cancel the push that '
     'guides', 'refused',
 )  # fmt: skip
-COMMAND_CHECKS = (
+COMMAND_RULES = (
     MEASURED_EFFORT, POSITION, START_TRAVEL, OBEDIENCE, WRENCH_SHARE, PAYLOAD, MISSING, SILENCE, OTHERS, CONTROLLER,
     SPEED, HOLD, GUIDED_WRENCH,
 )  # fmt: skip

@@ -51,7 +51,7 @@ class CommandContributions:
         for name in (*names, *fading):
             if name == 'wrench':
                 contributions |= self._wrenches(torques.state)
-            elif TERMS[name].guiding:
+            elif TERMS[name].never_held:
                 torque = self._friction(torques) if name == 'friction' else torques.in_total(name)
                 if torque is not None:
                     guiding[name], self._known_at[name] = torque[order], now

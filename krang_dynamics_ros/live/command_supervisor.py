@@ -72,7 +72,7 @@ class CommandSupervisor:
         self.enabled_in_file = bool(settings['command_enabled'])  # a file or an option sets it: ignored
         self._no_test = [0.0] * len(settings['command_test'])
         settings.update({'command_enabled': False, 'command_test': self._no_test})
-        self.watch = ControllerWatch(settings['command_controller'])
+        self.controllers = ControllerWatch(settings['command_controller'])
         self._others: Sequence[str] = ()
         self._latest: Torques | None = None
         self._at = -np.inf  # arrival of its state by `clock`, s
@@ -137,7 +137,7 @@ class CommandSupervisor:
             return None
         contributions = self.contributions.of(torques, now)
         self.contributions.update_firmware(torques.state)
-        self._watch(now, new_state=True)
+        self._check_faults(now, new_state=True)
         return self._sent(self.commands.update(now, *contributions))
 
     def _age(self, state: State) -> float:
@@ -156,7 +156,7 @@ class CommandSupervisor:
         if self.commands.idle:
             return None
         now = self.clock()
-        self._watch(now)
+        self._check_faults(now)
         return self._sent(self.commands.tick(now))
 
     def _sent(self, command: Array | None) -> Array | None:
@@ -164,8 +164,8 @@ class CommandSupervisor:
         return None if command is None else command * self._scale
 
     @property
-    def without_guiding(self) -> tuple[Array, Array]:
-        """The last command without guiding torques, and the rate limits of both (k), in the units that are sent."""
+    def unguided_and_rates(self) -> tuple[Array, Array]:
+        """The last command without guiding torques, and the rate limits with them (k), in the units that are sent."""
         return self.commands.unguided * self._scale, self.commands.all_rates * np.abs(self._scale)
 
     def on_sender_fell(self, why: str, sent: Array) -> None:
@@ -174,7 +174,7 @@ class CommandSupervisor:
 
     def _apply_stage(self) -> None:
         """Update what depends on the stage: checks, guiding, and the parameters `command_enabled`, `command_test`."""
-        self._inputs.checks.watching = not self.commands.idle
+        self._inputs.checks.compare(not self.commands.idle)
         self._guiding.follow_stage(not self.commands.idle)
         if self._settings['command_enabled'] != self.commands.enabled:
             self._settings.update({'command_enabled': self.commands.enabled})
@@ -188,7 +188,7 @@ class CommandSupervisor:
         self.commands.fail(self.clock(), why)
         self._apply_stage()
 
-    def _watch(self, now: float, new_state: bool = False) -> None:
+    def _check_faults(self, now: float, new_state: bool = False) -> None:
         if self.commands.stage is Stage.FAULT:
             return
         if self.commands.enabled and (released := self.hold.fault(now)):
@@ -267,7 +267,7 @@ class CommandSupervisor:
         now, commands, start = self.clock(), self.commands, self.start_checks
         again = commands.stage is Stage.FALLING
         start.check_settings(now)
-        endpoint = self.watch.choose_for(commands.joint_names, now, falling=again)
+        endpoint = self.controllers.choose_for(commands.joint_names, now, falling=again)
         torques = self._known_torques(now)
         start.check_state(torques.state, int(self.stamps() * 1e9))
         total, *_ = self.contributions.of(torques, now)
@@ -277,9 +277,9 @@ class CommandSupervisor:
         self._start = torques.state.q.copy() if from_zero else None
         self._obedience = checks.Obedience(commands.joint_names, start.reference)
         self._ever_enabled, self._released = True, ''
-        self.watch.bind(endpoint)
+        self.controllers.bind(endpoint)
         self._apply_stage()
-        notes = [note, self.watch.joints_note(endpoint), start.gravity_note(torques)]
+        notes = [note, self.controllers.joints_note(endpoint), start.gravity_note(torques)]
         return '; '.join(filter(None, [f'enabled for {endpoint.node}', *notes]))
 
     def disable(self) -> str:
@@ -304,7 +304,7 @@ class CommandSupervisor:
     def on_endpoints(self, endpoints: Sequence[Endpoint]) -> None:
         """Update the list of subscribers to the commands."""
         now = self.clock()
-        change = self.watch.update(endpoints, now)
+        change = self.controllers.update(endpoints, now)
         if change is not None:
             if change.what == 'left':
                 self.commands.controller_left(change.why)
@@ -334,8 +334,8 @@ class CommandSupervisor:
 
     def on_controller_joints(self, node: str, joints: tuple[str, ...] | None) -> None:
         """Store the parameter `joints` of a controller's node (None: it has none); fail if it differs from ours."""
-        self.watch.joints[node] = joints
-        bound = self.watch.bound
+        self.controllers.joints[node] = joints
+        bound = self.controllers.bound
         if joints is not None and bound is not None and bound.node == node and joints != self.commands.joint_names:
             self.fail(f'{node} has joints [{", ".join(joints)}], must be equal to command_joints')
 
@@ -357,7 +357,7 @@ class CommandSupervisor:
             level, message = 'warning', '; '.join(warnings)
         elif commands.idle:
             message = f'off; {self._why_off()}' if self._ever_enabled else f'off; {self._why_off()}{NOTHING_SENT}'
-        bound = self.watch.bound
+        bound = self.controllers.bound
         values = {
             'stage': commands.stage.value,
             'controller': bound.node if bound and not commands.idle else '',

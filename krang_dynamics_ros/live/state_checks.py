@@ -111,7 +111,7 @@ STANDING_SPEED = 0.2  # rad/s or m/s
 SPEED_SHARE = 0.5  # of the larger mean velocity
 REVOLUTE_VELOCITY_MARGIN, PRISMATIC_VELOCITY_MARGIN = 0.2, 0.02  # rad/s, m/s
 
-STATE_CHECKS = (
+STATE_RULES = (
     Check(
         'jump between two states',
         'per joint, modulo 2 pi if continuous: at most twice the velocity limit (unknown or zero: 10 rad/s, '
@@ -152,7 +152,7 @@ STATE_CHECKS = (
 class StateChecks:
     """Faults of the joint states that concern commands, recorded by `JointTracker`.
 
-    Positions and velocities are compared only while `watching`, which is set while commands are not OFF. Jumps, resets
+    Positions and velocities are compared only while `compares`, which is set while commands are not OFF. Jumps, resets
     and delays are always recorded.
     """
 
@@ -165,19 +165,14 @@ class StateChecks:
         self._margin = np.where(prismatic, PRISMATIC_VELOCITY_MARGIN, REVOLUTE_VELOCITY_MARGIN)
         self._refused: dict[int, deque[tuple[int, float, float]]] = {}  # by joint: arrival, position before, refused
         self._reset, self._reset_at = '', 0
-        self.compares = False  # as `watching`, without a call
+        self.compares = False  # whether positions and velocities are compared
         self._begin()
 
-    @property
-    def watching(self) -> bool:
-        """Whether positions and velocities are compared."""
-        return self.compares
-
-    @watching.setter
-    def watching(self, value: bool) -> None:
-        if value and not self.compares:
+    def compare(self, on: bool) -> None:
+        """Begin to compare positions and velocities, or end it."""
+        if on and not self.compares:
             self._begin()
-        self.compares = value
+        self.compares = on
 
     def _begin(self) -> None:
         n = len(self._joint_names)

@@ -576,7 +576,7 @@ def test_while_they_fall_they_can_be_enabled_for_the_same_controller_only(model:
     arm.supervisor.disable()
     arm.run(0.3)
     other = Endpoint('o', '/ns/arm_effort_controller')
-    arm.supervisor.watch.endpoints = {other.gid: other}
+    arm.supervisor.controllers.endpoints = {other.gid: other}
     with pytest.raises(ArgumentError, match='commands still fall for /arm_effort_controller'):
         arm.supervisor.enable()
     arm.supervisor.on_endpoints([CONTROLLER])
@@ -634,14 +634,14 @@ def test_a_warning_is_reported_while_it_holds(model: Model) -> None:
 
 def test_positions_and_velocities_are_compared_while_commands_go_out(model: Model) -> None:
     arm = Arm(model).run(0.1)
-    assert not arm.engine.inputs.checks.watching
+    assert not arm.engine.inputs.checks.compares
     arm.supervisor.enable()
-    assert arm.engine.inputs.checks.watching
+    assert arm.engine.inputs.checks.compares
     arm.run(1.3)
     arm.supervisor.disable()
-    assert arm.engine.inputs.checks.watching
+    assert arm.engine.inputs.checks.compares
     arm.run(3.0)
-    assert not arm.engine.inputs.checks.watching
+    assert not arm.engine.inputs.checks.compares
 
 
 @pytest.mark.parametrize('clock', ['same', 'other'])

@@ -10,11 +10,11 @@ import pytest
 
 from krang_dynamics_ros.core.errors import ArgumentError
 from krang_dynamics_ros.dynamics.factory import Model, load_model
-from krang_dynamics_ros.live.command_checks import COMMAND_CHECKS
+from krang_dynamics_ros.live.command_checks import COMMAND_RULES
 from krang_dynamics_ros.live.commands import Stage
 from krang_dynamics_ros.live.controller_watch import Endpoint
 from krang_dynamics_ros.live.guiding import HOLD_TIMEOUT
-from krang_dynamics_ros.live.state_checks import STATE_CHECKS
+from krang_dynamics_ros.live.state_checks import STATE_RULES
 
 from .test_command_supervisor import CONTROLLER, JOINTS, ORDER, Arm
 
@@ -284,7 +284,7 @@ PROVOKED: dict[str, Callable[[Case], tuple[str, str]]] = {
 
 
 def test_every_check_is_provoked() -> None:
-    assert [check.name for check in (*COMMAND_CHECKS, *STATE_CHECKS)] == [*PROVOKED]
+    assert [check.name for check in (*COMMAND_RULES, *STATE_RULES)] == [*PROVOKED]
 
 
 @pytest.mark.parametrize('check', PROVOKED)

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from krang_dynamics_ros.live.joints import JointTracker
-from krang_dynamics_ros.live.state_checks import STATE_CHECKS, JointBounds, StateChecks
+from krang_dynamics_ros.live.state_checks import STATE_RULES, JointBounds, StateChecks
 
 MS = 1_000_000
 UNSTAMPED = 0
@@ -174,7 +174,7 @@ def test_a_clock_that_jumps_is_a_fault(robot: Robot) -> None:
 
 def quiet(robot: Robot, messages: Iterator[tuple[float, float, dict[str, float], dict[str, float]]]) -> None:
     """Assert that nothing is said of messages: arrival, stamp, positions, velocities."""
-    robot.checks.watching = True
+    robot.checks.compare(True)
     for arrival, stamp, q, dq in messages:
         assert robot.send(arrival, stamp, dq, **q)
         assert robot.fault(arrival) == ''
@@ -229,7 +229,7 @@ def test_a_simulated_clock_that_is_slower_or_faster_is_quiet(robot: Robot, speed
 
 
 def test_a_bag_that_loops_goes_on_and_says_no_more_than_that_time_went_back(robot: Robot) -> None:
-    robot.checks.watching = True
+    robot.checks.compare(True)
     for loop in range(3):
         for arrival, stamp, q, dq in moving(100, seconds=1.7):
             assert robot.send(arrival + 1700 * loop, stamp, dq, **q)
@@ -240,7 +240,7 @@ def test_a_bag_that_loops_goes_on_and_says_no_more_than_that_time_went_back(robo
 
 def test_positions_that_stand_while_velocities_move_are_a_fault(robot: Robot) -> None:
     """Half of the joints frozen, with new stamps."""
-    robot.checks.watching = True
+    robot.checks.compare(True)
     for k in range(400):
         robot.send(5000 + k, a=1e-3 * k, b=0.5, c=0.5, dq={'a': 1.0, 'b': 0.21, 'c': 0.19})
         assert ('b: its position is constant' in robot.fault(5000 + k)) == (k >= 200)
@@ -249,7 +249,7 @@ def test_positions_that_stand_while_velocities_move_are_a_fault(robot: Robot) ->
 
 
 def test_a_position_that_freezes_after_a_long_standstill_is_found_as_soon(robot: Robot) -> None:
-    robot.checks.watching = True
+    robot.checks.compare(True)
     for k in range(0, 60_000, 10):
         robot.send(5000 + k, a=0.5, dq={'a': 0.0})
     for k in range(0, 300, 10):
@@ -261,7 +261,7 @@ def test_a_position_that_freezes_after_a_long_standstill_is_found_as_soon(robot:
 def test_velocities_that_contradict_positions_are_a_warning_that_names_the_joint(
     robot: Robot, name: str, odd: float
 ) -> None:
-    robot.checks.watching = True
+    robot.checks.compare(True)
     told: list[str] = []
     for k in range(400):
         robot.send(5000 + k, dq={name: odd, 'b': 0.1}, **{name: 1e-5 * k, 'b': 1e-4 * k})
@@ -276,13 +276,13 @@ def test_nothing_is_compared_while_nothing_watches(robot: Robot) -> None:
     for k in range(400):
         robot.send(5000 + k, a=0.5, dq={'a': 1.0})
     assert robot.fault(5400) == ''
-    robot.checks.watching = True
+    robot.checks.compare(True)
     assert robot.fault(5400) == ''
     for k in range(400, 800):
         robot.send(5000 + k, a=0.5, dq={'a': 1.0})
     assert robot.fault(5800)
     assert robot.checks.warnings()
-    robot.checks.watching = False
+    robot.checks.compare(False)
     assert robot.fault(5800) == ''
     assert not robot.checks.warnings()
 
@@ -346,7 +346,7 @@ def test_an_accepted_state_is_reachable_from_the_state_before(told: list[tuple[i
 
 
 def test_every_check_is_described() -> None:
-    assert len({check.name for check in STATE_CHECKS}) == len(STATE_CHECKS) == 6
-    assert {check.result for check in STATE_CHECKS} == {
+    assert len({check.name for check in STATE_RULES}) == len(STATE_RULES) == 6
+    assert {check.result for check in STATE_RULES} == {
         'fault', 'warning; fault beside `damping` or `stops`', 'refused',
     }  # fmt: skip

@@ -214,9 +214,9 @@ class CommandOutput:
         commands = self._commands
         if command is not None:
             seconds = commands.fall_seconds(time.monotonic()), commands.rate_seconds
-            link.send(Frame(True, *seconds, command, *self._supervisor.without_guiding))
+            link.send(Frame(True, *seconds, command, *self._supervisor.unguided_and_rates))
         if self._sending and commands.idle:
-            link.send(Frame(False, 0.0, 0.0, commands.sent, *self._supervisor.without_guiding))
+            link.send(Frame(False, 0.0, 0.0, commands.sent, *self._supervisor.unguided_and_rates))
         sending = command is not None and not commands.idle
         if sending != self._sending:
             self._set_priority(sending)
@@ -266,7 +266,7 @@ class CommandOutput:
 
     def _reached(self, link: SenderLink, now: float) -> bool:
         """Return whether a replacement process has found the controller, or timed out; start the fall or switch off."""
-        bound = self._supervisor.watch.bound
+        bound = self._supervisor.controllers.bound
         if bound is not None and bound.gid in {endpoint.gid for endpoint in link.subscribers}:
             self._commands.sender_found(now)
         elif now - link.first_report < REACH_TIMEOUT:
@@ -292,7 +292,7 @@ class CommandOutput:
 
     def _ask_for_joints(self) -> None:
         """Ask the nodes of new subscriptions for their parameter `joints`."""
-        for endpoint in self._supervisor.watch.endpoints.values():
+        for endpoint in self._supervisor.controllers.endpoints.values():
             if endpoint.node and not endpoint.is_tool and endpoint.gid not in self._asked:
                 self._asked.add(endpoint.gid)
                 client = self._node.create_client(GetParameters, f'{endpoint.node}/get_parameters')
