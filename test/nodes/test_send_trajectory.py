@@ -168,7 +168,7 @@ def test_without_its_recording_no_step_begins_and_what_ends_it_leaves_a_whole_ba
     while np.abs(positions(number) - begun).max() < 0.02:  # it moves
         assert stopped.process.poll() is None, stopped.output
     stopped.process.send_signal(signal.SIGINT)
-    assert stopped.end() == 130
+    assert stopped.end() == 130, stopped.output
     assert len(read_joints(tmp_path / 'other', JOINTS).recording) > 10
     robot.end()
 
