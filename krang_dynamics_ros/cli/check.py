@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from ..check.agreement import COMPARED, TOLERANCE, Finding, Findings, prove
-from ..dynamics.factory import BACKENDS, dynamics_of
+from ..dynamics.factory import BACKENDS, COMPILED, PINOCCHIO, dynamics_of
 from ..robot.file_text import text_of
 from ..robot.robot import Robot
 from .arm_option import add_arm, read_arm_file
@@ -19,10 +19,8 @@ Compares Pinocchio, which the node uses, at random states of a robot with two wi
 Pinocchio: the Lagrangian of the report, and recursive Newton-Euler. Exit code: 0 all agree, 1 some differ, 2 a file was
 refused."""
 
-_TITLES = {
-    'pinocchio': 'Pinocchio with {urdf}, compared with two witnesses that use neither; largest relative difference.',
-    'compiled': "{robot} in C, by the Lagrangian's equations, compared with Newton-Euler; largest relative error.",
-}
+_BY_URDF = '{backend} with {urdf}, compared with two witnesses that use neither; largest relative difference.'
+_COMPILED = "{robot} in C, by the Lagrangian's equations, compared with Newton-Euler; largest relative error."
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -35,7 +33,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         '--states', type=whole_number(1), default=100, metavar='N', help='number of random states (default: 100)'
     )
     parser.add_argument('--seed', type=whole_number(0), default=0, help='seed of the random states (default: 0)')
-    parser.add_argument('--backend', choices=BACKENDS, default=BACKENDS[0], help=f'default: {BACKENDS[0]}')
+    parser.add_argument('--backend', choices=BACKENDS, default=PINOCCHIO, help=f'default: {PINOCCHIO}')
     arguments = parser.parse_args(argv)
     return guarded(lambda: _check(arguments))
 
@@ -49,10 +47,9 @@ def _check(arguments: argparse.Namespace) -> int:
     dynamics = dynamics_of(robot, text_of(urdf) if urdf else None, arguments.backend)
     joints = '1 joint' if robot.n == 1 else f'{robot.n} joints'
     say(f'{robot.name}: {joints}, {robot.mass:.3f} kg; {states} random states, seed {seed}; bare hands and payloads.')
-    say(
-        _TITLES[arguments.backend].format(robot=path.name, urdf=urdf.name if urdf else f'the URDF of {path.name}')
-        + '\n'
-    )
+    title = _COMPILED if arguments.backend == COMPILED else _BY_URDF
+    source = urdf.name if urdf else f'the URDF of {path.name}'
+    say(title.format(robot=path.name, urdf=source, backend=BACKENDS[arguments.backend]) + '\n')
     with progress_bar('comparing', states) as show:
         findings = prove(robot, dynamics, states, seed, lambda done: show(f'{done} of {states} states', done))
     _print_table(findings)

@@ -14,10 +14,11 @@ from ..robot.urdf_reader import read_description
 from ..robot.urdf_writer import urdf_text
 from .dynamics import Dynamics
 
-BACKENDS = ('pinocchio', 'compiled')
+PINOCCHIO, COMPILED = 'pinocchio', 'compiled'
+BACKENDS = {PINOCCHIO: 'Pinocchio', COMPILED: 'compiled C'}  # titles in reports, by name
 
 
-def dynamics_of(robot: Robot, urdf: str | None = None, backend: str = 'pinocchio') -> Dynamics:
+def dynamics_of(robot: Robot, urdf: str | None = None, backend: str = PINOCCHIO) -> Dynamics:
     """Return the dynamics of a robot.
 
     Args:
@@ -48,7 +49,7 @@ def dynamics_of(robot: Robot, urdf: str | None = None, backend: str = 'pinocchio
 
 
 def _dynamics(robot: Robot, urdf: str | None, backend: str, settings: dict[str, Any]) -> Dynamics:
-    if backend == 'pinocchio':
+    if backend == PINOCCHIO:
         return Dynamics(urdf_text(robot) if urdf is None else urdf, **settings)
     if urdf is not None:
         raise ArgumentError("backend 'compiled' is built from the robot file, must be 'pinocchio' with a URDF")
@@ -75,7 +76,7 @@ class Model:
 def load_model(
     robot_file: str | Path = '',
     robot_description: str = '',
-    backend: str = 'pinocchio',
+    backend: str = PINOCCHIO,
     base_link: str = '',
     strict_description: bool = False,
     **adaptation: Any,
@@ -87,7 +88,7 @@ def load_model(
     adapted = Adaptation.of(adaptation)
     if robot_file and robot_description:
         raise ArgumentError(f"robot_file '{robot_file}' and robot_description are both given, must be only one of them")
-    if robot_description and backend != 'pinocchio':
+    if robot_description and backend != PINOCCHIO:
         raise ArgumentError(f"backend '{backend}' needs a robot file, must be 'pinocchio' for a robot_description")
     if robot_description:
         description = read_description(robot_description, base_link=base_link, strict=strict_description)
@@ -96,7 +97,7 @@ def load_model(
     return model_of(adapted.of_description(description), backend)
 
 
-def model_of(description: Description, backend: str = 'pinocchio') -> Model:
+def model_of(description: Description, backend: str = PINOCCHIO) -> Model:
     """Return the model of a description."""
     dynamics = dynamics_of(description.robot, backend=backend)
     return Model(description.robot, dynamics, description.urdf, (*description.warnings, *dynamics.warnings))

@@ -11,7 +11,7 @@ from typing import Any
 
 from ..core.errors import ArgumentError, Fault, FaultsError, did_you_mean, fault, listed
 from ..core.parameters import ParameterSpec, Settings
-from ..dynamics.factory import load_model
+from ..dynamics.factory import PINOCCHIO, load_model
 from ..robot.file_text import is_xml
 from ..robot.yaml_reading import parse_file
 from .engine import Engine
@@ -167,7 +167,7 @@ def unknown_parameters(given: Mapping[str, Any]) -> list[str]:
     chosen = settings.declare(MODEL)
     if chosen.pop('robot_description_topic'):
         return []  # the robot and so its parameters are unknown
-    Engine(settings, load_model(**chosen | {'backend': 'pinocchio'}))
+    Engine(settings, load_model(**chosen | {'backend': PINOCCHIO}))
     unknown = [name for name in given if name not in settings.names and not name.startswith((*OF_ROS, *OF_COMMANDS))]
     return [f'{name} is not a parameter of this arm. {did_you_mean(name, settings.names)}'.strip() for name in unknown]
 

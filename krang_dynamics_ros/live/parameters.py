@@ -15,7 +15,7 @@ from ..core.limits import MAX_PRESLIDING, MAX_QUANTITY
 from ..core.parameters import BASE_LINK, NONE, ROBOT_FILE, ParameterSpec, Settings
 from ..core.spatial import Array
 from ..dynamics.dynamics import Dynamics
-from ..dynamics.factory import BACKENDS, Model, load_model
+from ..dynamics.factory import BACKENDS, PINOCCHIO, Model, load_model
 from ..dynamics.terms import NEVER_SUMMED, SUMMED
 from ..effects.effect import Number
 from ..effects.joint_effects import numbers_of
@@ -138,9 +138,9 @@ MODEL = (
     ParameterSpec('strict_description', False, 'refuse a URDF with an inertia that no rigid body can have'),
     ParameterSpec(
         'backend',
-        BACKENDS[0],
+        PINOCCHIO,
         'engine of the dynamics: Pinocchio, or C code compiled from the robot file',
-        choices=BACKENDS,
+        choices=tuple(BACKENDS),
     ),
     *ADAPTATION,
 )

@@ -10,6 +10,7 @@ from typing import Any
 
 from ..core.errors import KrangDynamicsError
 from ..core.files import share
+from ..dynamics.factory import COMPILED, PINOCCHIO
 from ..live.engine import Engine, engine_of
 from ..recordings.formats import open_source
 from ..recordings.source import Source
@@ -65,9 +66,9 @@ def session(parameters: Mapping[str, Any]) -> tuple[Engine, str]:
     if 'backend' in parameters:
         return engine_of(parameters), str(parameters['backend'])
     try:
-        return engine_of({**parameters, 'backend': 'compiled'}), 'compiled'
+        return engine_of({**parameters, 'backend': COMPILED}), COMPILED
     except KrangDynamicsError:  # no compiler, no CasADi, an unsupported robot, or no valid robot
-        return engine_of(parameters), 'pinocchio'
+        return engine_of(parameters), PINOCCHIO
 
 
 def _files(recording: Path) -> list[Path]:

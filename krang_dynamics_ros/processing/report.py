@@ -7,12 +7,12 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 
 from ..core.spatial import Array
+from ..dynamics.factory import BACKENDS
 from ..dynamics.terms import TERMS
 from ..reports.html_report import HELP, ChartLine, HtmlReport
 from .summary import Downsampled, JointError, Summary
 
 TABLE = ('joint', 'RMS', 'mean |error|', 'std of the effort', 'RMS / std')
-BACKENDS = {'compiled': 'compiled C', 'pinocchio': 'Pinocchio'}
 EstimateHands = Callable[[Array, Array], Mapping[str, Array]]
 AXES = ('x', 'y', 'z')
 COLORS = {'effort': '#9bb8d3', 'model': '#c2410c', 'residual': '#9ca3af', 'inertia': '#15803d'}
