@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 FOLDER = Path(__file__).parent
 DOCUMENT = FOLDER / 'architecture.md'
-WIDTH, HEIGHT, GAP, HEAD, MARGIN = 190, 40, 18, 34, 12  # pixels
+WIDTH, HEIGHT, GAP, HEAD, MARGIN = 212, 40, 18, 34, 12  # pixels
 FONT = 'font-family="ui-monospace, Menlo, Consolas, monospace" font-size="12"'
 MARKER = (
     '<defs><marker id="tip" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7" markerHeight="7" orient="auto">'
