@@ -116,8 +116,8 @@ class Sampler:
 
     def _consider(self, now: int) -> Sample | None:
         self.direction = self._gravity(self._inputs.states.position)
-        if fault := self._still.fault(now):
-            self.status = fault
+        if why := self._still.fault(now):
+            self.status = why
             return None
         average = self._still.average()
         sample = self._sample(average)

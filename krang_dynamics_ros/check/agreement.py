@@ -19,9 +19,9 @@ from .witnesses import (
     Compared,
     States,
     WrenchSets,
+    by_backend,
     by_lagrangian,
     by_newton_euler,
-    by_pinocchio,
     by_regressor,
     on_moving_base,
     random_payload,
@@ -127,7 +127,7 @@ def _pairs(
 ) -> Iterator[Compared]:
     """Yield (witness, quantity, our value, the witness's value) for a few states; `regressed`: the regressor too."""
     hands = [link for link in robot.hands.values() if link in links]
-    ours = by_pinocchio(dynamics, s, wrenches, links, hands)
+    ours = by_backend(dynamics, s, wrenches, links, hands)
     if regressed:
         ours['Y phi'] = by_regressor(robot, s)
     lagrangian, recursive = by_lagrangian(robot, s, wrenches, links, hands), by_newton_euler(robot, s, wrenches)

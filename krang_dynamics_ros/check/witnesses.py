@@ -82,7 +82,7 @@ WrenchSets = Sequence[Sequence[Wrench]]
 Compared = tuple[str, str, Array, Array]  # witness, quantity, our value, the witness's
 
 
-def by_pinocchio(
+def by_backend(
     dynamics: Dynamics, s: States, wrenches: WrenchSets, links: Sequence[str], hands: Sequence[str]
 ) -> dict[str, Array]:
     """Return every quantity at every state, by the backend that users run."""

@@ -102,7 +102,7 @@ class Dynamics(Kinematics):
             ArgumentError: a vector has another shape.
         """
         if self._base_turning is not None:
-            return self._with_free_base(q, dq, np.zeros(self.n), np.zeros(3))[1]
+            return self._with_moving_base(q, dq, np.zeros(self.n), np.zeros(3))[1]
         return self._out(pin.rnea(self._bare, self._data, self._position_in(q), self._vector_in(dq), self._zero))
 
     def christoffel(self, q: ArrayLike) -> Array:
@@ -165,7 +165,7 @@ class Dynamics(Kinematics):
             ArgumentError: a vector has another shape.
         """
         if self._base_turning is not None:
-            links = self._with_free_base(q, dq, ddq, self._gravity)[1]
+            links = self._with_moving_base(q, dq, ddq, self._gravity)[1]
             return np.asarray(links + self._rotors * np.asarray(ddq, dtype=float))
         return self._out(
             pin.rnea(self._model, self._data, self._position_in(q), self._vector_in(dq), self._vector_in(ddq))
@@ -199,7 +199,7 @@ class Dynamics(Kinematics):
         Raises:
             ArgumentError: a vector has another shape.
         """
-        return self._with_free_base(q, dq, ddq, self._gravity)[0]
+        return self._with_moving_base(q, dq, ddq, self._gravity)[0]
 
     def forward_dynamics(self, q: ArrayLike, dq: ArrayLike, torque: ArrayLike) -> Array:
         """Return the acceleration ddq with A ddq + C dq + Q = torque. The inverse of `inverse_dynamics`.

@@ -49,7 +49,7 @@ def dynamics_of(robot: Robot, urdf: str | None = None, backend: str = PINOCCHIO)
 
 
 def _dynamics(robot: Robot, urdf: str | None, backend: str, settings: dict[str, Any]) -> Dynamics:
-    if backend == PINOCCHIO:
+    if backend == PINOCCHIO:  # from the URDF text, so that what nodes publish of a robot file is what is computed
         return Dynamics(urdf_text(robot) if urdf is None else urdf, **settings)
     if urdf is not None:
         raise ArgumentError("backend 'compiled' is built from the robot file, must be 'pinocchio' with a URDF")

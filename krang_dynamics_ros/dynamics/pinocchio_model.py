@@ -36,10 +36,11 @@ class Tree(NamedTuple):
     indices: dict[str, int]  # in Pinocchio's vectors, by moving joint
 
 
-def tree_of(robot: Robot, *, floating: bool = False) -> Tree:
+def tree_of(robot: Robot, *, moving_base: bool = False) -> Tree:
     """Return the model of a robot. Mimic joints are independent in it.
 
-    With `floating` the base moves freely, by a joint before all others, whose index is 1.
+    With `moving_base`, a joint before all others carries the base; its index is 1, and its motion is given with those
+    of the others.
     """
     moving = sum(joint.moves for joint in robot.joints)
     if moving > MAX_JOINTS:
@@ -47,7 +48,7 @@ def tree_of(robot: Robot, *, floating: bool = False) -> Tree:
         raise RobotError(f"robot '{robot.name}'", [fault])
     tree = Tree(pin.Model(), {}, {})
     tree.model.name = robot.name
-    root = tree.model.addJoint(0, pin.JointModelFreeFlyer(), pin.SE3.Identity(), 'base') if floating else 0
+    root = tree.model.addJoint(0, pin.JointModelFreeFlyer(), pin.SE3.Identity(), 'base') if moving_base else 0
     attached = {robot.base: (root, pin.SE3.Identity())}  # by link: the joint that moves it, and its pose there
     _add_link(tree, robot, robot.base, *attached[robot.base])
     for joint in _depth_first(robot):
@@ -151,7 +152,7 @@ class PinocchioModel:
         self._bare.gravity.linear = np.zeros(3)
         self._unladen = [pin.Inertia(inertia) for inertia in self._model.inertias]
         self._zero = frozen(np.zeros(self._model.nv))
-        self._floating: _Floating | None = None  # built when the base turns for the first time
+        self._moving_base: _MovingBase | None = None  # built when the base turns for the first time
         self._base_turning: BaseMotion | None = None  # None: the base does not turn
         self._robot = robot
         self._set_order(robot, indices)
@@ -245,16 +246,16 @@ class PinocchioModel:
     def _set_base_turning(self, motion: BaseMotion | None) -> None:
         self._base_turning = motion
 
-    def _with_free_base(self, q: ArrayLike, dq: ArrayLike, ddq: ArrayLike, gravity: Array) -> tuple[Array, Array]:
+    def _with_moving_base(self, q: ArrayLike, dq: ArrayLike, ddq: ArrayLike, gravity: Array) -> tuple[Array, Array]:
         """Return the wrench (6) of the support on the base, [force; moment], and A ddq + C dq + Q without rotors (n).
 
         In a frame that moves with the velocity of the base's origin and accelerates with it, the base only turns.
         """
-        if self._floating is None:
-            self._floating = _Floating(self._robot, self._model)
-        still, motion = self._floating.still, self.base_motion
-        force = self._floating.rnea(
-            np.concatenate([self._floating.upright, self._position_in(q)]),
+        if self._moving_base is None:
+            self._moving_base = _MovingBase(self._robot, self._model)
+        still, motion = self._moving_base.still, self.base_motion
+        force = self._moving_base.rnea(
+            np.concatenate([self._moving_base.upright, self._position_in(q)]),
             np.concatenate([still, motion.angular_velocity, self._vector_in(dq)]),
             np.concatenate([still, motion.angular_acceleration, self._vector_in(ddq)]),
             gravity,
@@ -313,8 +314,8 @@ class PinocchioModel:
             laden[frames[link].parentJoint] += frames[link].placement.act(_pinocchio_inertia(body))
         for joint, inertia in laden.items():
             self._model.inertias[joint] = self._bare.inertias[joint] = inertia
-            if self._floating is not None:
-                self._floating.model.inertias[joint + 1] = inertia
+            if self._moving_base is not None:
+                self._moving_base.model.inertias[joint + 1] = inertia
         base = self._model.inertias[0]  # Pinocchio stores it, but leaves it out of its sums
         self._base_mass, self._base_com = float(base.mass), np.array(base.lever)
         self._payload = payload
@@ -371,15 +372,15 @@ class PinocchioModel:
         return float(pin.computeTotalMass(self._model)) + self._base_mass
 
 
-class _Floating:
-    """A robot's model whose base moves freely: three positions, a quaternion (x, y, z, w), then the robot's joints."""
+class _MovingBase:
+    """Robot's model whose base moves as given: three positions, a quaternion (x, y, z, w), then the robot's joints."""
 
     still = frozen(np.zeros(3))
     upright = frozen([0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0])
 
     def __init__(self, robot: Robot, model: pin.Model) -> None:
         """Copy the bodies of `model`, the robot's model on a fixed base, with the payloads that it has now."""
-        self.model = tree_of(robot, floating=True).model
+        self.model = tree_of(robot, moving_base=True).model
         for joint, inertia in enumerate(model.inertias):
             self.model.inertias[joint + 1] = inertia
         self._data = self.model.createData()

@@ -143,6 +143,7 @@ class Robot:
         end_effectors: links of the hands, by name of the hand.
         start: start positions of a simulation by joint name, rad or m.
         cutoff: smoothing of the recording from which its numbers were identified, Hz; 0: not identified.
+        couplings: coupled friction, each of two joints.
 
     Raises:
         RobotError: links and joints do not form a tree; the message lists all faults.

@@ -38,7 +38,7 @@ class SmoothFriction:
         self._sliding = friction.sliding.smooth
         self.dry = h * friction.sliding.dry  # largest impulse of dry friction, N m s
         self.linear = self._sliding.linear and not friction.has_state and not len(self._coupled.W)
-        self.none = self.linear and not self._sliding.effects
+        self.is_zero = self.linear and not self._sliding.effects  # no smooth friction at any velocity
 
     def _movement(self, dq: Array) -> Array:
         """Return the displacement (n, 1) of a step that ends with velocities dq."""

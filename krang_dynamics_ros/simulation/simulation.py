@@ -194,7 +194,7 @@ class Simulation:
         high = np.where(self.q <= self.lower + AT_STOP, np.inf, smooth.dry)
         low, high = np.where(self.braked, -np.inf, low), np.where(self.braked, np.inf, high)
         held = np.zeros(self.robot.n, dtype=bool)
-        if smooth.none and not (low < high).any():
+        if smooth.is_zero and not (low < high).any():
             return np.zeros(self.robot.n), held
         velocity = self.dq + h * self._acceleration(self.q, self.dq, torque, pushes, ~held)
         after, impulse = velocity_after(self.dynamics.A(self.q), velocity, smooth, low, high)

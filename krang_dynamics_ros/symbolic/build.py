@@ -116,8 +116,8 @@ def _build(robot: Robot, compiler: list[str], stem: str) -> Path:
         raise MissingError(f"C compiler '{' '.join(compiler)}'", 'backend compiled', 'install gcc, or name yours in CC')
     symbols, name = Symbols(robot), identifier(robot.name)
     files = dict(c_files(symbols, name)) | {'call_wrappers.c': call_wrappers(symbols, stem.rpartition('_')[2])}
-    cache = _cache()
-    with tempfile.TemporaryDirectory(dir=cache) as folder:
+    cache_folder = _cache()
+    with tempfile.TemporaryDirectory(dir=cache_folder) as folder:
         for file, text in files.items():
             (Path(folder) / file).write_text(text, encoding='utf-8')
         built = Path(folder) / f'{stem}.so'
@@ -126,7 +126,7 @@ def _build(robot: Robot, compiler: list[str], stem: str) -> Path:
         if done.returncode or not built.exists():
             raise BuildError(f'{" ".join(command)}: exit code {done.returncode}\n{done.stderr[:2000]}'.rstrip())
         content = built.read_bytes()
-        library = cache / f'{stem}_{_digest(content)}.so'
+        library = cache_folder / f'{stem}_{_digest(content)}.so'
         # the digest first: a library without it is removed
         write_whole(_digest_file(library), hashlib.sha256(content).hexdigest())
         return built.replace(library)

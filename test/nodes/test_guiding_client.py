@@ -62,7 +62,7 @@ class Played:
 
     # What `Calls` does
 
-    def expect(self, kind: Any, service: str) -> None: ...
+    def client_of(self, kind: Any, service: str) -> None: ...
 
     def ask(self, kind: Any, service: str, request: Any, then: Callable[[Any], None], on_failure: Done) -> None:
         assert service == 'effort_commands/enable'

@@ -158,7 +158,7 @@ class DynamicsOutputs:
         self._torques = tuple(torques.items())
         self.external = ExternalTopics(node, engine, torques['external'])
         self._total = TorqueTopic(node, 'torque/total', names, frame_id)
-        self._robot = TorqueTopic(node, 'torque/robot', names, frame_id)
+        self._firmware = TorqueTopic(node, 'torque/robot', names, frame_id)
         self.commands = CommandOutput(node, engine.supervisor)
         self._inertia = NumbersTopic(node, 'dynamics/inertia', self._dynamics.n)
         self._coriolis = NumbersTopic(node, 'dynamics/coriolis', self._dynamics.n)
@@ -177,8 +177,8 @@ class DynamicsOutputs:
         known = [(topic, torques.term(term)) for term, topic in self._torques if topic.has_subscriber]
         if self._total.has_subscriber:
             known.append((self._total, torques.total(self._engine.summed)))
-        if self._robot.has_subscriber:
-            known.append((self._robot, self._engine.firmware.torque(torques.state.q, torques.state.dq)))
+        if self._firmware.has_subscriber:
+            known.append((self._firmware, self._engine.firmware.torque(torques.state.q, torques.state.dq)))
         self.commands.on_torques(torques)
         for topic, torque in known:
             if torque is not None:

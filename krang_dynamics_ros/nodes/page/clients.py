@@ -40,8 +40,8 @@ class Calls:
         self._known: dict[str, Client] = {}
         self._waiting: list[Call] = []
 
-    def expect(self, kind: Any, service: str) -> Client:
-        """Return the client of a service; create it at the first call."""
+    def client_of(self, kind: Any, service: str) -> Client:
+        """Return the client of a service; create it at the first call, so that `ready` can know the service."""
         if service not in self._known:
             self._known[service] = self._node.create_client(kind, service)
         return self._known[service]
@@ -52,7 +52,7 @@ class Calls:
 
     def ask(self, kind: Any, service: str, request: Any, then: Callable[[Any], None], on_failure: Done) -> None:
         """Call a service; `on_failure` is called if it is not available or does not answer."""
-        client = self.expect(kind, service)
+        client = self.client_of(kind, service)
         if not client.service_is_ready():
             on_failure(f'no service {service}')
             return
@@ -86,8 +86,8 @@ class ParametersOf:
     def __init__(self, calls: Calls, name: str) -> None:
         self._calls = calls
         self._get, self._set = f'{name}/get_parameters', f'{name}/set_parameters_atomically'
-        calls.expect(GetParameters, self._get)
-        calls.expect(SetParametersAtomically, self._set)
+        calls.client_of(GetParameters, self._get)
+        calls.client_of(SetParametersAtomically, self._set)
 
     @property
     def available(self) -> bool:
@@ -176,7 +176,7 @@ class DynamicsClient:
             self.hands, self.payloads = {}, {}
             return
         for hand in hands:
-            self.calls.expect(Trigger, _zero(hand))
+            self.calls.client_of(Trigger, _zero(hand))
         names = [f'{hand}.{key}' for hand in hands for key in ('link', 'wrench_topic', 'sense', 'payload.mass')]
         self._ask(names, lambda values: self._on_hands(hands, values))
 
@@ -231,7 +231,7 @@ class SimulatorClient:
     def __init__(self, node: Node) -> None:
         self._calls = Calls(node)
         for name in COMMANDS:
-            self._calls.expect(Trigger, name)
+            self._calls.client_of(Trigger, name)
         self._name = ''
         self._parameters: ParametersOf | None = None
         self.friction = ''

@@ -49,7 +49,7 @@ class GuidingClient:
         """`node` is the name of the dynamics node, for the sections of the file; `refusal` why it is never started."""
         self._refusal = refusal
         self._calls, self._parameters, self._node, self._file = calls, parameters, node, file
-        calls.expect(SetBool, ENABLE)
+        calls.client_of(SetBool, ENABLE)
         self._before: dict[str, Any] = {}  # values to restore
         self._set: dict[str, Any] = {}  # values of the file, as they were set
         self._starting = self._enabled = self._restoring = False
