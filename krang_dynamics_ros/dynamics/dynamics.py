@@ -1,6 +1,6 @@
 """Numbers of the equations of motion, by Pinocchio.
 
-    Gamma = A(q) ddq + C(q, dq) dq + Q(q) + friction (17) + J^T f (16), rotor inertia (18) being in A
+    tau = A(q) ddq + C(q, dq) dq + Q(q) + friction (17) + J^T f (16), with the rotor inertia (18) in A
 
 Letters and equation numbers: M. Zafar, "Equations Of Motion of Krang on Fixed Wheels" (2015).
 Units: m, kg, s, rad, N, N m. "Base" is the link without a parent. It does not move, unless `base_motion` says so.
@@ -29,7 +29,7 @@ Quantity = Literal['A', 'C', 'Q', 'coriolis_torque']
 class Dynamics(Kinematics):
     """The dynamics of a robot, by Pinocchio.
 
-        Gamma = A(q) ddq + C(q, dq) dq + Q(q) + friction (17) + J^T f (16), with the rotor inertia (18) in A
+        tau = A(q) ddq + C(q, dq) dq + Q(q) + friction (17) + J^T f (16), with the rotor inertia (18) in A
 
     Joint vectors have shape (n,), in the order of `joint_names`, in rad and N m (m and N for prismatic joints). Every
     returned array is new. An object is not thread-safe: each thread needs its own.

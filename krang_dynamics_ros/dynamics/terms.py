@@ -67,7 +67,7 @@ class Term:
     in_robot: Callable[[Robot], bool] = lambda robot: True
     needs_velocity: bool = False
     summed: bool = True  # whether it can be part of the total
-    in_model: bool = True  # whether Gamma contains it, besides A ddq: `model` of `krang process`
+    in_model: bool = True  # whether tau (dynamics.py) contains it, besides A ddq: `model` of `krang process`
     is_friction: bool = False  # whether a sensor behind the gear misses it, and `friction_gain` scales it in the total
     partial: bool = False  # whether it may be NaN for some joints
     never_held: bool = False  # whether commands use it only from the latest state: dropped, not held, when states stop
@@ -144,7 +144,7 @@ ALL = (
 )  # fmt: skip
 TERMS: dict[str, Term] = {term.name: term for term in ALL}
 SUMMED = tuple(term.name for term in ALL if term.summed)  # names allowed in `total_terms`
-MODEL_TERMS = tuple(term.name for term in ALL if term.in_model)  # Gamma is their sum and A ddq
+MODEL_TERMS = tuple(term.name for term in ALL if term.in_model)  # tau is their sum and A ddq
 COMMON = tuple(term.name for term in ALL if term.in_robot is Term.in_robot)  # of every robot
 _READING = 'is a property of measured efforts, and no torque that the robot needs'
 NEVER_SUMMED = {  # names that `total_terms` must not contain, and why

@@ -25,10 +25,9 @@ from ..robot.urdf_reader import read_description
 from .arguments import node_arguments
 from .endpoints import publishers, subscribers
 from .page.clients import DynamicsClient, HandSensor, SimulatorClient
-from .page.controls import PageControls
+from .page.controls import PageControls, PullTopic
 from .page.guiding import COMMANDS, GuidingClient, guiding_file, network_refusal
 from .page.listener import DescriptionListener, HealthListener, PolledTopics, RobotListener
-from .page.pulls import PullTopic
 from .run import run
 from .settings import declare, given_to, warn_of_unknown
 

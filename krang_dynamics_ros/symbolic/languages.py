@@ -150,7 +150,7 @@ def head(symbols: Symbols, first: int) -> Iterator[str]:
     """Yield the lines of the comment at the top of every file."""
     yield f'The equations of motion of {comment_safe(symbols.robot.name)}. Written by krang_dynamics_ros: do not edit.'
     yield ''
-    yield '    Gamma = A(q) ddq + C(q, dq) dq + Q(q) + friction + J^T f'
+    yield '    tau = A(q) ddq + C(q, dq) dq + Q(q) + friction + J^T f'
     yield ''
     yield 'Letters and equation numbers: M. Zafar, "Equations Of Motion of Krang on Fixed Wheels" (2015).'
     yield 'Units: m, kg, s, rad, N, N m.'
