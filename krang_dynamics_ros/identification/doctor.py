@@ -255,7 +255,7 @@ def _all_units(evidence: Evidence, names: Sequence[str]) -> Mistake | None:
 
 def _over_limits(evidence: Evidence, motion: Recording) -> Array:
     """Return the largest effort over the limit in the robot file (joints); NaN where that is unknown."""
-    limits = {joint.name: joint.limits.effort for joint in evidence.arm.robot.joints if joint.limits}
+    limits = {joint.name: joint.limits.effort for joint in evidence.merged.robot.joints if joint.limits}
     known = np.array([limits.get(name) or np.nan for name in motion.joint_names], dtype=float)
     return np.asarray(np.abs(motion.measured_effort).max(axis=0) / known)
 
@@ -361,7 +361,7 @@ def _velocity_findings(motion: Recording) -> list[Finding]:
 
 def _load_findings(evidence: Evidence) -> list[Finding]:
     """Return the mass that the last link carries in addition to the robot file, or lacks."""
-    found, link = evidence.load(), evidence.arm.links[-1]
+    found, link = evidence.load(), evidence.merged.links[-1]
     if found.error > LOAD_GAIN * found.without or abs(found.mass) < MIN_LOAD:
         return []
     errors = f'the error falls from {found.without:.2g} to {found.error:.2g}'

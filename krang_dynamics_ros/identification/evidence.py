@@ -129,7 +129,7 @@ class Evidence:
         of_arm = ArmMotion.of(robot, motion)
         smoothed = Smoothed(of_arm.recording, min(cutoff, MAX_CUTOFF * motion.rate))
         found, every = smoothed.motion, slice(None, None, max(1, -(-len(smoothed.instant) // MAX_ROWS)))
-        self.arm, self.n = of_arm.arm, len(of_arm.counted)
+        self.merged, self.n = of_arm.merged, len(of_arm.counted)
         self._whole = found.q[every], found.dq[every], found.ddq[every]
         self._effort = motion.measured_effort[smoothed.new][every]
         self._independent_part = min(1.0, 2 * smoothed.cutoff * motion.duration / len(self._effort))
@@ -143,11 +143,11 @@ class Evidence:
     @cached_property
     def gravity(self) -> Array:
         """Gravity of the robot file (3), m/s^2, in the base's axes."""
-        return np.asarray(self.arm.robot.gravity, dtype=float)
+        return np.asarray(self.merged.robot.gravity, dtype=float)
 
     @cached_property
     def _prior(self) -> BodiesPrior:
-        return BodiesPrior.of(self.arm.phi)
+        return BodiesPrior.of(self.merged.phi)
 
     def parts(self, reading: Reading) -> Parts:
         """Return the regressors of a reading."""
@@ -160,7 +160,7 @@ class Evidence:
         others = [*range(self.n, self._whole[0].shape[1])]  # joints that move but have no effort
         columns, factors = [*reading.position, *others], np.array([*reading.position_factor, *(1.0 for _ in others)])
         q, dq, ddq = (x[:, columns] * factors for x in self._whole)
-        robot, links, still = self.arm.robot, self.arm.links, np.zeros_like(q)
+        robot, links, still = self.merged.robot, self.merged.links, np.zeros_like(q)
         weightless = regressor(replace(robot, gravity=np.zeros(3)), links, q, dq, ddq)
         weights = [regressor(replace(robot, gravity=axis), links, q, still, still) for axis in np.eye(3)]
         own, n = columns_of_every_joint(q, dq, ddq), self.n
@@ -205,7 +205,7 @@ class Evidence:
         """Return the slope of each joint's effort on the torque of the file's bodies."""
         reading = reading or self.plain
         parts, effort = self.parts(reading), self.effort(reading)
-        torque = (parts.inertial + parts.gravity @ (self.gravity if gravity is None else gravity)) @ self.arm.phi
+        torque = (parts.inertial + parts.gravity @ (self.gravity if gravity is None else gravity)) @ self.merged.phi
         value, explained = np.zeros(self.n), np.zeros(self.n)
         for j in range(self.n):
             own = parts.own[:, j, 1:]
@@ -219,13 +219,13 @@ class Evidence:
         """Return gravity (3) fitted as three free numbers, with the file's bodies."""
         reading = reading or self.plain
         parts, effort = self.parts(reading), self.effort(reading)
-        weight = np.einsum('rjpi,p->rji', parts.gravity, self.arm.phi)
-        x, _ = shared_fit(weight, parts.own, effort - parts.inertial @ self.arm.phi)
+        weight = np.einsum('rjpi,p->rji', parts.gravity, self.merged.phi)
+        x, _ = shared_fit(weight, parts.own, effort - parts.inertial @ self.merged.phi)
         return np.asarray(x[:3])
 
     def load(self) -> LoadFit:
         """Fit mass and first moment of the last link, with the file's bodies elsewhere."""
-        last, stiff = len(self.arm.links) - 1, self._bodies(FILE)
+        last, stiff = len(self.merged.links) - 1, self._bodies(FILE)
         at, free = slice(10 * last, 10 * last + 4), stiff.copy()
         whole = slice(10 * last, 10 * last + 10)
         free[whole, whole] = np.diag([LOOSE_MASS**-2.0, *[LOOSE_MOMENT**-2.0] * 3, *[FILE**-4.0] * 6])
@@ -280,7 +280,7 @@ def time_by_inertia(robot: Robot, recording: Recording) -> float | None:
     except RecordingError:
         return None
     evidence = Evidence(robot, motion, SMOOTHING * _bandwidth(motion))
-    parts, effort, phi = evidence.parts(evidence.plain), evidence.effort(evidence.plain), evidence.arm.phi
+    parts, effort, phi = evidence.parts(evidence.plain), evidence.effort(evidence.plain), evidence.merged.phi
     weight = np.einsum('rjpi,p->rji', parts.gravity, phi)
     both = np.concatenate([weight, (parts.inertial @ phi)[..., None]], axis=-1)
     x, error = shared_fit(both, parts.own[..., 1:], effort)

@@ -217,7 +217,7 @@ def last_fit(gram: Gram, samples: Samples, motions: Sequence[ArmMotion], structu
     problem, load = first, gram.load
     for k in range(LOAD_ROUNDS):
         x = problem.possible(problem.gram.total)
-        of_bodies = samples.load(motions, x[: problem.layout.bodies])
+        of_bodies = samples.load_torque(motions, x[: problem.layout.bodies])
         X = Columns(samples, gram.pairs, of_bodies, gram.crossing).X
         of_file = _predicted(problem, X, x)
         fitted = _predicted(problem, Columns(samples, gram.pairs, load, gram.crossing).X, x)

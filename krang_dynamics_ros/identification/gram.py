@@ -84,7 +84,7 @@ class Gram:
     ) -> Gram:
         """Compute them with the load of a preliminary fit."""
         first = preliminary_fit(samples, prior)
-        load, crossing = samples.load(motions, first.phi), crossing_of(first.viscous)
+        load, crossing = samples.load_torque(motions, first.phi), crossing_of(first.viscous)
         X = Columns(samples, pairs, load, crossing).X
         return cls.of_columns(X, samples, prior, pairs, load, crossing)
 

@@ -17,8 +17,8 @@ from ..robot.motor_and_friction import Friction
 from ..robot.robot import PRISMATIC, Link, Robot, Units, joint_units
 from ..robot.robot_file import read_robot
 from ..robot.robot_writer import number, robot_text
-from .arm import Arm
 from .identify import Identified
+from .merged_robot import MergedRobot
 from .robot_file_edits import Numbers, edited
 
 
@@ -42,7 +42,7 @@ def why_not_edited(robot: Robot, old: str, recorded: Sequence[str], like: Mappin
 
     Raises `KrangDynamicsError` if no file of this robot can be written at all.
     """
-    moved = Arm.of(robot, recorded, {}).links
+    moved = MergedRobot.of(robot, recorded, {}).links
     tried = _with_distinct_numbers(robot, moved, recorded)
     new = _numbers(tried, moved, recorded, like, {name: ['identified'] for name in (*moved, *recorded)})
     _new_file(tried, new)

@@ -17,11 +17,11 @@ from ..recordings.derivatives import smoothing_spline
 from ..recordings.recording import Recording, RecordingError, motion_only
 from ..robot.motor_and_friction import Friction
 from ..robot.robot import Joint, Robot
-from .arm import with_bodies
 from .bodies_prior import BodiesPrior
 from .choice import CUTOFFS, MAX_CUTOFF, Choice, Trial
 from .fit import Fit, last_fit
 from .gram import Gram
+from .merged_robot import with_bodies
 from .samples import ArmMotion, Samples, samples_of
 from .structure import Structure
 
@@ -45,8 +45,8 @@ def identify(
     with threadpools.threadpool_limits(1):  # the matrices are small: threads would wait for each other
         progress('finding the motion')
         motions = _motions(robot, recordings)
-        names, arm = recordings[0].joint_names, motions[0].arm
-        prior, pairs = BodiesPrior.of(arm.phi), neighbours(arm.robot, names)
+        names, merged = recordings[0].joint_names, motions[0].merged
+        prior, pairs = BodiesPrior.of(merged.phi), neighbours(merged.robot, names)
 
         @cache
         def samples_at(cutoff: float) -> Samples:
@@ -128,7 +128,7 @@ class Identified:
         found = with_bodies(robot, first.recording.joint_names, first.recording.resting, fit.phi)
         changed = [link.name for link in found.links if link.inertia is not robot.link_of[link.name].inertia]
         return cls(
-            replace(_with_effects(found, names, fit), cutoff=fit.structure.cutoff), names, first.arm.links,
+            replace(_with_effects(found, names, fit), cutoff=fit.structure.cutoff), names, first.merged.links,
             tuple(changed), fit, samples, base_rank(first), sum(motion.recording.duration for motion in motions),
             tuple(trials), tuple(motion.recording.source for motion in motions),
         )  # fmt: skip
@@ -238,8 +238,8 @@ class Identified:
 def base_rank(motion: ArmMotion) -> int:
     """Return the rank of the bodies' regressor over random states: the number of base parameters."""
     rng = np.random.default_rng(0)
-    q, dq, ddq = rng.normal(size=(3, RANDOM_STATES, motion.arm.robot.n))
-    Y = motion.arm.regressor(q, dq, ddq)[:, list(motion.counted)]
+    q, dq, ddq = rng.normal(size=(3, RANDOM_STATES, motion.merged.robot.n))
+    Y = motion.merged.regressor(q, dq, ddq)[:, list(motion.counted)]
     Y = Y.reshape(-1, Y.shape[2])
     size = np.linalg.norm(Y, axis=0)
     values = np.linalg.svd(Y / np.where(size > 0, size, 1.0), compute_uv=False)

@@ -18,7 +18,7 @@ from ..core.spatial import Array, upper_triangle
 from ..equations.regressor import regressor
 from ..recordings.recording import Recording, RecordingError, motion_only
 from ..robot.robot import Robot
-from .arm import is_possible
+from .merged_robot import is_possible
 from .predict import predict, prepare
 
 MAX_ROWS = 3000  # of each recording
@@ -129,7 +129,7 @@ def _rows_of(robot: Robot, link: str, recording: Recording) -> _Rows:
     prepared = prepare(robot, motion)
     smoothed, n = prepared.smoothed.motion, len(motion.joint_names)
     every = slice(None, None, max(1, -(-len(smoothed.instant) // MAX_ROWS)))
-    Y = regressor(prepared.arm, (link,), smoothed.q[every], smoothed.dq[every], smoothed.ddq[every])[:, :n]
+    Y = regressor(prepared.robot, (link,), smoothed.q[every], smoothed.dq[every], smoothed.ddq[every])[:, :n]
     if not Y.any():
         raise RecordingError(f'{recording.source}: no joint of it moves {link}, so a payload there does not show')
     residual = predict(robot, motion, prepared).residual[prepared.smoothed.new][every]

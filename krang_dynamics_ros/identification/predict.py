@@ -86,7 +86,7 @@ def _rms(values: Array) -> Array:
 class Prepared(NamedTuple):
     """A robot whose other joints are fixed, and the smooth motion of a recording of it: first the joints that count."""
 
-    arm: Robot
+    robot: Robot
     whole: Recording
     smoothed: Smoothed
 
@@ -101,24 +101,24 @@ def prepare(robot: Robot, recording: Recording) -> Prepared:
 
 def predict(robot: Robot, recording: Recording, prepared: Prepared | None = None) -> Prediction:
     """Predict the effort in every row; a row that a logger repeated gets the value of the row before it."""
-    arm, whole, smoothed = prepared or prepare(robot, recording)
-    torque = _torque(arm, whole, smoothed)[:, : len(recording.joint_names)]
+    fixed, whole, smoothed = prepared or prepare(robot, recording)
+    torque = _torque(fixed, whole, smoothed)[:, : len(recording.joint_names)]
     row = np.cumsum(smoothed.new) - 1  # of the motion, by row of the recording
     dq = smoothed.motion.dq[:, : len(recording.joint_names)]
     return Prediction(recording, torque[row], dq[row], smoothed.cutoff)
 
 
-def _torque(arm: Robot, recording: Recording, smoothed: Smoothed) -> Array:
+def _torque(robot: Robot, recording: Recording, smoothed: Smoothed) -> Array:
     """Return the effort (new rows, all joints) of bodies, rotors and all effects."""
-    motion, equations, friction = smoothed.motion, NewtonEuler(arm), _friction(arm, smoothed)
+    motion, equations, friction = smoothed.motion, NewtonEuler(robot), _friction(robot, smoothed)
     torque = equations.inverse_dynamics(motion.q, motion.dq, motion.ddq)
     torque += friction.torque(motion.dq, _presliding(friction, recording, smoothed))
     if friction.depends_on_load:
         load = equations.inverse_dynamics(motion.q, motion.dq, np.zeros_like(motion.ddq))
         torque += friction.load_effect_on_reading(motion.dq, load)
-    torque += CoupledFriction(arm.couplings, arm.joint_names).torque(motion.dq)
-    torque += JointEffects.of('spring', [joint.effects for joint in arm.moving_joints]).sum.torque(motion.q)
-    torque += np.array([joint.motor.effort_offset for joint in arm.moving_joints])
+    torque += CoupledFriction(robot.couplings, robot.joint_names).torque(motion.dq)
+    torque += JointEffects.of('spring', [joint.effects for joint in robot.moving_joints]).sum.torque(motion.q)
+    torque += np.array([joint.motor.effort_offset for joint in robot.moving_joints])
     return torque
 
 
@@ -128,9 +128,9 @@ def sign_velocity(dq: Array, over: ArrayLike) -> Array:
     return np.where(given > 0, given, DOUBT * np.sqrt(np.square(dq).mean(axis=0)))
 
 
-def _friction(arm: Robot, smoothed: Smoothed) -> FrictionModel:
-    friction = FrictionModel(arm.viscous, arm.coulomb)
-    friction.set_coefficients(arm.moving_joints)
+def _friction(robot: Robot, smoothed: Smoothed) -> FrictionModel:
+    friction = FrictionModel(robot.viscous, robot.coulomb)
+    friction.set_coefficients(robot.moving_joints)
     friction.coulomb_velocity = sign_velocity(smoothed.motion.dq, friction.coulomb_velocity)
     return friction
 

@@ -17,7 +17,7 @@ from ..effects.presliding import presliding_history
 from ..recordings.derivatives import Smoothed, smoothing_spline
 from ..recordings.recording import Recording
 from ..robot.robot import Robot
-from .arm import Arm
+from .merged_robot import MergedRobot
 
 RATE = 20.0  # Hz: fine enough to find a period
 MIN_CORRELATION = 0.97  # of the motion with itself a period later, to count as periodic
@@ -54,7 +54,7 @@ DISTANCES = (1e-3, 1e-2, 1e-4)  # of presliding, rad
 class ArmMotion:
     """One recording of all joints of an arm; `counted` are those whose efforts count."""
 
-    arm: Arm
+    merged: MergedRobot
     recording: Recording
     counted: tuple[int, ...]
 
@@ -62,9 +62,9 @@ class ArmMotion:
     def of(cls, robot: Robot, recording: Recording, moved: Sequence[str] = ()) -> ArmMotion:
         """Return the motion of an arm whose recorded joints all move; joints that do not count but moved come last."""
         names = dict.fromkeys((*recording.joint_names, *recording.moved, *moved))
-        arm = Arm.of(robot, [*names], {name: q for name, q in recording.resting.items() if name not in names})
-        counted = len(recording.joint_names)
-        return cls(arm, with_moved(recording, [*names][counted:]), tuple(range(counted)))
+        resting = {name: q for name, q in recording.resting.items() if name not in names}
+        merged, counted = MergedRobot.of(robot, [*names], resting), len(recording.joint_names)
+        return cls(merged, with_moved(recording, [*names][counted:]), tuple(range(counted)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,12 +101,12 @@ class Samples:
         rough = np.square(self.effort - self.smooth_effort).mean(axis=0)
         return np.asarray(np.sqrt(rough) / self.spread)
 
-    def load(self, motions: Sequence[ArmMotion], phi: Array) -> Array:
+    def load_torque(self, motions: Sequence[ArmMotion], phi: Array) -> Array:
         """Return gravity and Coriolis torque (rows, counted joints) of bodies phi (10 links)."""
         q, dq, _ = self.whole
         rows = [self.recording == k for k in range(len(motions))]
-        parts = [m.arm.load(q[own], dq[own], phi)[:, self.counted] for m, own in zip(motions, rows, strict=True)]
-        return np.concatenate(parts)
+        parts = [x.merged.load_torque(q[own], dq[own], phi) for x, own in zip(motions, rows, strict=True)]
+        return np.concatenate(parts)[:, self.counted]
 
     def joint_motion(self, load: Array, crossing: Array) -> JointMotion:
         """Return the motion of the joints that count, as effects need it."""
@@ -135,7 +135,7 @@ def samples_of(motions: Sequence[ArmMotion], cutoff: float) -> Samples:
     """Return the rows of recordings, smoothed with a cut-off (Hz), at most about `MAX_ROWS`."""
     smoothed = [Smoothed(motion.recording, cutoff) for motion in motions]
     step = max(1, -(-sum(int(s.new.sum()) for s in smoothed) // MAX_ROWS))
-    parts = [_part(motion, s, motions[0].arm, step) for motion, s in zip(motions, smoothed, strict=True)]
+    parts = [_part(motion, s, motions[0].merged, step) for motion, s in zip(motions, smoothed, strict=True)]
     spacing = np.concatenate([np.diff(part.time) for part in parts])
     joined = {
         name: np.concatenate([getattr(part, name) for part in parts])
@@ -167,19 +167,19 @@ class _Part:
     z: Array
 
 
-def _part(motion: ArmMotion, smoothed: Smoothed, first: Arm, step: int) -> _Part:
+def _part(motion: ArmMotion, smoothed: Smoothed, first: MergedRobot, step: int) -> _Part:
     recording, every, counted = motion.recording, slice(None, None, step), list(motion.counted)
     x, new = smoothed.motion, smoothed.new
     effort = _counted(motion)[new]
     whole = x.q[every], x.dq[every], x.ddq[every]
-    Y = motion.arm.regressor(*whole)[:, counted]
+    Y = motion.merged.regressor(*whole)[:, counted]
     return _Part(
         smoothed.instant[every] - recording.time[0],
         folds(recording, smoothed.instant[every]),
         whole,
         effort[every],
         smoothing_spline(smoothed.instant, effort, smoothed.cutoff)(smoothed.instant)[every],
-        Y @ (motion.arm.phi - first.phi),
+        Y @ (motion.merged.phi - first.phi),
         Y,
         presliding_history(recording.position[:, counted], DISTANCES)[new][every],
     )

@@ -90,16 +90,16 @@ def tilted(robot: Robot, axis: tuple[float, float, float], degrees: float) -> Ro
 def without_gravity(robot: Robot, recording: Recording) -> Recording:
     motion = ArmMotion.of(robot, recording)
     q = motion.recording.position
-    load = motion.arm.load(q, np.zeros_like(q), motion.arm.phi)[:, : len(recording.joint_names)]
+    load = motion.merged.load_torque(q, np.zeros_like(q), motion.merged.phi)[:, : len(recording.joint_names)]
     return replace(recording, effort=recording.measured_effort - load)
 
 
 def loaded(robot: Robot, recording: Recording, mass: float) -> Recording:
     """Return the recording with the efforts of a mass 10 cm before the last link."""
-    smoothed, arm = Smoothed(recording, 3.0), ArmMotion.of(robot, recording).arm
+    smoothed, merged = Smoothed(recording, 3.0), ArmMotion.of(robot, recording).merged
     motion, row = smoothed.motion, np.cumsum(smoothed.new) - 1
     body = Inertia.about_com(mass, [0, 0, 0.1], np.zeros((3, 3))).parameters
-    torque = arm.regressor(motion.q, motion.dq, motion.ddq)[:, :, -10:] @ body
+    torque = merged.regressor(motion.q, motion.dq, motion.ddq)[:, :, -10:] @ body
     return replace(recording, effort=recording.measured_effort + torque[row])
 
 

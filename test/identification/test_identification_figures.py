@@ -11,9 +11,9 @@ import pytest
 from krang_dynamics_ros import Robot, krang
 from krang_dynamics_ros.core.inertia import Inertia
 from krang_dynamics_ros.equations.regressor import moved_links, regressor, with_fixed_joints
-from krang_dynamics_ros.identification.arm import Arm
 from krang_dynamics_ros.identification.excitation import Search, run
 from krang_dynamics_ros.identification.identify import Identified, identify
+from krang_dynamics_ros.identification.merged_robot import MergedRobot
 from krang_dynamics_ros.identification.predict import predict
 from krang_dynamics_ros.recordings.recording import Recording
 from krang_dynamics_ros.robot.motor_and_friction import Friction
@@ -88,7 +88,7 @@ def base_scores(result: Identified) -> list[float]:
     V = base_combinations(result.links)
     rotors = [result.fit.layout.factors[j].start for j in range(len(ARM))]
     which = [*range(10 * len(result.links)), *rotors]
-    off = np.concatenate([result.fit.phi - Arm.of(truth(), ARM, {}).phi, result.fit.x[rotors] - 0.4])
+    off = np.concatenate([result.fit.phi - MergedRobot.of(truth(), ARM, {}).phi, result.fit.x[rotors] - 0.4])
     C = result.fit.certainty.covariance[np.ix_(which, which)]
     return (V @ off / np.sqrt(np.diag(V @ C @ V.T))).tolist()
 

@@ -18,13 +18,13 @@ from krang_dynamics_ros.effects.load import LoadFriction, LoadShare, crossing_of
 from krang_dynamics_ros.effects.presliding import Presliding, presliding_history
 from krang_dynamics_ros.effects.sliding import Coulomb
 from krang_dynamics_ros.effects.spring import Spring
-from krang_dynamics_ros.identification.arm import Arm, is_possible, with_bodies
 from krang_dynamics_ros.identification.bodies_prior import BodiesPrior, parameters_of_pseudo_inertia, pseudo_inertia
 from krang_dynamics_ros.identification.choice import Choice, held_out_errors
 from krang_dynamics_ros.identification.fit import AGREED, Fit, Problem, _Cost, last_fit
 from krang_dynamics_ros.identification.gram import Columns, Gram
 from krang_dynamics_ros.identification.identified_file import robot_file_text
 from krang_dynamics_ros.identification.identify import _with_effects, identify, neighbours
+from krang_dynamics_ros.identification.merged_robot import MergedRobot, is_possible, with_bodies
 from krang_dynamics_ros.identification.predict import predict
 from krang_dynamics_ros.identification.samples import FOLDS, ArmMotion, Samples, folds, samples_of
 from krang_dynamics_ros.identification.structure import Structure, library
@@ -77,8 +77,8 @@ def samples() -> Samples:
 
 @cache
 def gram() -> Gram:
-    arm = motion().arm
-    return Gram.of(samples(), [motion()], BodiesPrior.of(arm.phi), neighbours(arm.robot, ARM))
+    merged = motion().merged
+    return Gram.of(samples(), [motion()], BodiesPrior.of(merged.phi), neighbours(merged.robot, ARM))
 
 
 def every_effect() -> Structure:
@@ -199,7 +199,7 @@ def test_folds_do_not_leak(rng: np.random.Generator) -> None:
 
 def test_efforts_that_are_noise_are_not_predicted(rng: np.random.Generator) -> None:
     noise = replace(samples(), effort=rng.normal(size=samples().effort.shape), spread=np.ones(3))
-    noise = replace(noise, known_effort=samples().load([motion()], motion().arm.phi) * 0)
+    noise = replace(noise, known_effort=samples().load_torque([motion()], motion().merged.phi) * 0)
     of_noise = Gram.of(noise, [motion()], gram().prior, gram().pairs)
     assert held_out_errors(Problem(of_noise, every_effect())).min() > 0.95
 
@@ -245,24 +245,24 @@ def test_the_slope_and_the_potential_of_coupled_friction_are_of_one_function(rng
 
 def test_neighbours_are_joints_that_carry_one_another() -> None:
     backwards = ARM[::-1]
-    pairs = {(backwards[p.first], backwards[p.second], p.sign) for p in neighbours(motion().arm.robot, backwards)}
+    pairs = {(backwards[p.first], backwards[p.second], p.sign) for p in neighbours(motion().merged.robot, backwards)}
     assert pairs == {(b, a, sign) for a, b in pairwise(ARM) for sign in (1, -1)}
 
 
 def test_bodies_of_links_that_are_rigid_are_one_and_the_rest_is_written_to_the_link_that_moves() -> None:
-    arm = Arm.of(krang(), ARM, {'q_w': 0.3})
-    assert arm.links == tuple(krang_links())
-    again = with_bodies(krang(), ARM, {'q_w': 0.3}, arm.phi)
+    merged = MergedRobot.of(krang(), ARM, {'q_w': 0.3})
+    assert merged.links == tuple(krang_links())
+    again = with_bodies(krang(), ARM, {'q_w': 0.3}, merged.phi)
     assert all(
         np.allclose(link.inertia.parameters, was.inertia.parameters)
         for link, was in zip(again.links, krang().links, strict=True)
     )
     q, dq, ddq = np.random.default_rng(0).normal(size=(3, 5, 3))
     factor = np.repeat([1.2, 0.9, 1.5], 10)
-    changed = Arm.of(with_bodies(krang(), ARM, {'q_w': 0.3}, factor * arm.phi), ARM, {'q_w': 0.3})
+    changed = MergedRobot.of(with_bodies(krang(), ARM, {'q_w': 0.3}, factor * merged.phi), ARM, {'q_w': 0.3})
     np.testing.assert_allclose(
         NewtonEuler(changed.robot).inverse_dynamics(q, dq, ddq) - changed.robot.rotor_inertia * ddq,
-        arm.regressor(q, dq, ddq) @ (factor * arm.phi),
+        merged.regressor(q, dq, ddq) @ (factor * merged.phi),
         atol=1e-9,
     )
 
@@ -296,10 +296,10 @@ joints:
 
 def test_a_body_too_light_for_what_is_fixed_to_it_makes_that_lighter() -> None:
     robot, names = gripper(), ('j1', 'j2')
-    light = Arm.of(robot, names, {}).phi.copy()
+    light = MergedRobot.of(robot, names, {}).phi.copy()
     light[10:] *= 0.3
     found = with_bodies(robot, names, {}, light)
-    np.testing.assert_allclose(Arm.of(found, names, {}).phi, light, atol=1e-9)
+    np.testing.assert_allclose(MergedRobot.of(found, names, {}).phi, light, atol=1e-9)
     assert all(is_possible(link.inertia.parameters) for link in found.links if link.inertia.m)
     assert found.link_of['hand'].inertia.m < 3
 
@@ -307,8 +307,8 @@ def test_a_body_too_light_for_what_is_fixed_to_it_makes_that_lighter() -> None:
 def test_a_gripper_that_was_not_recorded_is_no_reason_to_refuse(rng: np.random.Generator) -> None:
     robot, names = gripper(), ('j1', 'j2')
     q, dq, ddq = waves(2, TIME, 4)
-    arm = Arm.of(robot, names, {'finger1': 0.05})
-    effort = NewtonEuler(arm.robot).inverse_dynamics(q, dq, ddq) + 2 * dq + np.tanh(dq / 0.02)
+    merged = MergedRobot.of(robot, names, {'finger1': 0.05})
+    effort = NewtonEuler(merged.robot).inverse_dynamics(q, dq, ddq) + 2 * dq + np.tanh(dq / 0.02)
     effort += 0.01 * effort.std(axis=0) * rng.normal(size=effort.shape)
     found = identify(robot, [Recording('made here', names, TIME, q, None, effort, {'finger1': 0.05})])
     assert found.errors.max() < 0.02
@@ -320,11 +320,11 @@ def test_a_gripper_that_was_not_recorded_is_no_reason_to_refuse(rng: np.random.G
 def test_joints_that_follow_a_recorded_one_are_in_its_regressor(rng: np.random.Generator) -> None:
     robot = gripper()
     names = ('j1', 'j2', 'finger1')
-    arm = Arm.of(robot, names, {})
-    assert arm.links == ('one', 'two', 'left', 'right')
+    merged = MergedRobot.of(robot, names, {})
+    assert merged.links == ('one', 'two', 'left', 'right')
     q, dq, ddq = rng.normal(size=(3, 4, 3))
     np.testing.assert_allclose(
-        arm.regressor(q, dq, ddq) @ arm.phi, NewtonEuler(robot).inverse_dynamics(q, dq, ddq), atol=1e-9
+        merged.regressor(q, dq, ddq) @ merged.phi, NewtonEuler(robot).inverse_dynamics(q, dq, ddq), atol=1e-9
     )
 
 
@@ -333,15 +333,15 @@ def test_fixed_joints_may_differ_between_recordings() -> None:
     q, dq, ddq = waves(1, TIME, 5)
     motions = []
     for angle in (0.0, 1.2):
-        arm = Arm.of(robot, ('theta1',), {'theta2': angle})
-        effort = NewtonEuler(arm.robot).inverse_dynamics(q, dq, ddq)
+        merged = MergedRobot.of(robot, ('theta1',), {'theta2': angle})
+        effort = NewtonEuler(merged.robot).inverse_dynamics(q, dq, ddq)
         recording = Recording('made here', ('theta1',), TIME, q, None, effort, {'theta2': angle})
         motions.append(ArmMotion.of(robot, recording))
     s = samples_of(motions, 6.0)
     first = s.effort - s.known_effort
     assert np.abs(s.effort[s.recording == 0] - s.effort[s.recording == 1]).max() > 1
     rotor = robot.rotor_inertia[0] * s.whole[2]
-    np.testing.assert_allclose(s.Y @ motions[0].arm.phi + rotor, first, atol=0.1 * s.spread[0])
+    np.testing.assert_allclose(s.Y @ motions[0].merged.phi + rotor, first, atol=0.1 * s.spread[0])
 
 
 def test_a_spring_is_found_where_there_is_one(rng: np.random.Generator) -> None:

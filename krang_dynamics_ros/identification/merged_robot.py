@@ -1,4 +1,4 @@
-"""An arm as identification sees it: recorded joints move, all others are fixed, and rigid links are one body."""
+"""The robot of an identification: recorded joints move, all others are fixed, and rigid links are one body."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ MAX_FIXED_SHARE = 0.9  # of the possible share of the fixed links, where the fit
 
 
 @dataclass(frozen=True, eq=False)
-class Arm:
+class MergedRobot:
     """A robot whose coordinates are the recorded joints. Only links that carry a moving joint's body have mass."""
 
-    robot: Robot  # merged
+    robot: Robot
     links: tuple[str, ...]  # with one merged body each: the child of each joint that moves or follows
 
     @classmethod
-    def of(cls, robot: Robot, moving: Sequence[str], resting: Mapping[str, float]) -> Arm:
+    def of(cls, robot: Robot, moving: Sequence[str], resting: Mapping[str, float]) -> MergedRobot:
         """Fix the joints that do not move at their resting positions, and merge rigid links."""
         fixed = with_fixed_joints(robot, resting, moving)
         links = tuple(joint.child for joint in fixed.outward if joint.moves)
@@ -40,7 +40,7 @@ class Arm:
         """Return Y (rows, joints, 10 links)."""
         return regressor(self.robot, self.links, q, dq, ddq)
 
-    def load(self, q: Array, dq: Array, phi: Array) -> Array:
+    def load_torque(self, q: Array, dq: Array, phi: Array) -> Array:
         """Return the gravity and Coriolis torque (rows, joints) of bodies phi (10 links)."""
         bodies = with_parameters(self.robot, self.links, phi)
         return NewtonEuler(_without_rotors(bodies)).inverse_dynamics(q, dq, np.zeros_like(q))
@@ -67,11 +67,11 @@ def with_bodies(robot: Robot, moving: Sequence[str], resting: Mapping[str, float
     Where that makes such a link impossible, the links fixed to it become lighter, all by the same factor.
     """
     fixed = with_fixed_joints(robot, resting, moving)
-    whole = Arm.of(robot, moving, resting)
+    merged = MergedRobot.of(robot, moving, resting)
     bodies = {link.name: link.inertia for link in robot.links}
-    for k, link in enumerate(whole.links):
+    for k, link in enumerate(merged.links):
         total = phi[10 * k : 10 * k + 10]
-        rest = whole.robot.link_of[link].inertia.parameters - bodies[link].parameters
+        rest = merged.robot.link_of[link].inertia.parameters - bodies[link].parameters
         share = 1.0 if is_possible(total - rest) else MAX_FIXED_SHARE * _largest_share(total, rest)
         bodies[link] = Inertia.from_parameters(total - share * rest)
         if share < 1:
