@@ -16,7 +16,7 @@ from ..core.spatial import Array
 from ..recordings.recording import Recording, RecordingError, motion_only
 from ..recordings.timing import TOLERANCE, Timing, VelocityRatio, differing
 from ..robot.robot import Robot
-from .evidence import Evidence, Reading, time_by_inertia, with_time
+from .evidence import ColumnMapping, Evidence, time_by_inertia, with_time
 from .predict import predict
 
 ASSUMED = 'rad, rad/s, N m (m, m/s, N); effort is what the joint applies, positive along its axis, gravity included'
@@ -182,13 +182,13 @@ def _repair_columns(robot: Robot, motion: Recording, quick: bool) -> tuple[list[
         if mistake.gravity is not None:
             robot = replace(robot, gravity=mistake.gravity)
         else:
-            motion = mistake.reading.apply(motion, _follows(motion, mistake.reading))
+            motion = mistake.mapping.apply(motion, _follows(motion, mistake.mapping))
     return findings, motion, robot
 
 
-def _follows(motion: Recording, reading: Reading) -> bool:
-    """Return whether velocities agree with positions as they are: then the reading applies to both."""
-    before, after = (VelocityRatio.of(x) for x in (motion, reading.apply(motion, velocity=False)))
+def _follows(motion: Recording, mapping: ColumnMapping) -> bool:
+    """Return whether velocities agree with positions as they are: then the mapping applies to both."""
+    before, after = (VelocityRatio.of(x) for x in (motion, mapping.apply(motion, velocity=False)))
     if before is None or after is None:
         return True
     right = [int((np.abs(x.ratio - 1) < TOLERANCE).sum()) for x in (before, after)]
@@ -197,10 +197,10 @@ def _follows(motion: Recording, reading: Reading) -> bool:
 
 @dataclass(frozen=True, eq=False)
 class Mistake:
-    """A possible mistake in the columns: the finding, and the reading or the gravity that repairs it."""
+    """A possible mistake in the columns: the finding, and the mapping or the gravity that repairs it."""
 
     finding: Finding
-    reading: Reading
+    mapping: ColumnMapping
     gravity: Array | None = None
     joints: tuple[int, ...] = ()
     gain: float = GAIN
@@ -264,16 +264,16 @@ def _mistake(evidence: Evidence, motion: Recording, quick: bool) -> Mistake | No
     """Return the simplest mistake whose repair explains the efforts clearly better; None if none does."""
     before, best, least = evidence.error(), None, np.inf
     for mistake in (*_units(evidence, motion), *_columns(evidence, motion.joint_names, quick)):
-        error = evidence.error(mistake.reading)
+        error = evidence.error(mistake.mapping)
         if error < min(mistake.gain * before, EQUAL * least) and error < before * _needed(evidence, mistake):
             best, least = mistake, error
     for stiff in (_all_units(evidence, motion.joint_names), _gravity(evidence)):
         if stiff is not None:  # the file's bodies must fit: light ones would fit small efforts, or any gravity
             as_it_is, error = (
                 evidence.stiff_error(evidence.plain),
-                evidence.stiff_error(stiff.reading, stiff.gravity),
+                evidence.stiff_error(stiff.mapping, stiff.gravity),
             )
-            rival = evidence.stiff_error(best.reading, best.gravity) if best else np.inf
+            rival = evidence.stiff_error(best.mapping, best.gravity) if best else np.inf
             if error < min(HALF * as_it_is, BETTER * rival):
                 before, best, least = as_it_is, stiff, error
     if best is None:
@@ -286,7 +286,7 @@ def _needed(evidence: Evidence, mistake: Mistake) -> float:
     """Return the part of the error that may remain: less where the model does not explain a joint in question."""
     if not mistake.joints or mistake.gain > GAIN:
         return mistake.gain
-    explained = evidence.slopes(mistake.reading).explained[list(mistake.joints)]
+    explained = evidence.slopes(mistake.mapping).explained[list(mistake.joints)]
     return GAIN if (explained >= COUNTS).all() else CLEAR_GAIN
 
 
@@ -307,7 +307,7 @@ def _columns(evidence: Evidence, names: Sequence[str], quick: bool) -> Iterator[
 _SIGN = 'Set effort_scale to -1'
 
 
-def _turned(plain: Reading, names: Sequence[str], j: int, position: bool, effort: bool) -> Mistake:
+def _turned(plain: ColumnMapping, names: Sequence[str], j: int, position: bool, effort: bool) -> Mistake:
     if not position:
         change = f'{_SIGN} for it (or turn its position and velocity, if these are wrong)'
         finding = Finding('sign', (names[j],), -1.0, f'the effort of {names[j]} has the other sign', change)
@@ -318,7 +318,9 @@ def _turned(plain: Reading, names: Sequence[str], j: int, position: bool, effort
     return Mistake(finding, plain.turned(j, position, effort), joints=(j,))
 
 
-def _swapped(plain: Reading, names: Sequence[str], pair: tuple[int, int], position: bool, effort: bool) -> Mistake:
+def _swapped(
+    plain: ColumnMapping, names: Sequence[str], pair: tuple[int, int], position: bool, effort: bool
+) -> Mistake:
     what = 'position, velocity and effort' if position and effort else 'effort' if effort else 'position and velocity'
     a, b = (names[j] for j in pair)
     finding = Finding('order', (a, b), 2.0, f'{a} and {b} are exchanged in {what}', 'Exchange their columns, or names')
@@ -361,7 +363,7 @@ def _velocity_findings(motion: Recording) -> list[Finding]:
 
 def _load_findings(evidence: Evidence) -> list[Finding]:
     """Return the mass that the last link carries in addition to the robot file, or lacks."""
-    found, link = evidence.load(), evidence.merged.links[-1]
+    found, link = evidence.unmodelled_mass(), evidence.merged.links[-1]
     if found.error > LOAD_GAIN * found.without or abs(found.mass) < MIN_LOAD:
         return []
     errors = f'the error falls from {found.without:.2g} to {found.error:.2g}'

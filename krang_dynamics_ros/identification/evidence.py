@@ -1,8 +1,8 @@
-"""Error of the fit of a robot to a recording, for any reading of its columns and any direction of gravity.
+"""How well a robot fits a recording if its columns are exchanged, scaled or turned, or gravity has another direction.
 
 The fit is linear, over some hundred smoothed rows: bodies near those of the robot file, and for each joint an offset
 and non-negative rotor inertia, viscous and Coulomb friction. So an error of some percent in the robot file does not
-hide the right reading, and a wrong sign shows as negative friction.
+hide the right mapping of columns, and a wrong sign shows as negative friction.
 """
 
 from __future__ import annotations
@@ -27,19 +27,25 @@ from .structure import EVERY_JOINT, columns_of_every_joint
 CUTOFF = 3.0  # Hz
 MAX_CUTOFF = 0.25  # of the rate
 MAX_ROWS = 300
-SPREAD = 0.3  # prior standard deviation of bodies about those of the file, relative
-FILE = 1e-3  # the same, for a fit with the file's bodies
-ERROR = 0.1  # of the spread of an effort: expected residual of a fit
-LOOSE_MASS, LOOSE_MOMENT = 5.0, 1.0  # kg and kg m: prior standard deviations of a load
+PRIOR_WIDTH = 0.3  # prior standard deviation of bodies about those of the file, relative
+FILE_WIDTH = 1e-3  # the same, for a fit with the file's bodies
+ERROR = 0.1  # of the standard deviation of an effort: expected residual of a fit
+LOOSE_MASS, LOOSE_MOMENT = 5.0, 1.0  # kg and kg m: prior standard deviations of an unmodelled mass
 TINY = 1e-12
 FACTOR_WIDTHS = np.array([effect.prior for effect in EVERY_JOINT])
 NOT_NEGATIVE = [effect.not_negative for effect in EVERY_JOINT]
+NOMINAL_RATE = 100.0  # rows per second, assumed while the time of a recording is not known
+BANDWIDTH = 0.99  # of the energy of the positions is below the bandwidth
+SMOOTHING = 6.0  # cut-off of the smoothing over the bandwidth
+MIN_GAIN = 0.005  # of the squared error, by the inertia
+OTHER_UNITS = 3.0  # times gravity: if the efforts fit so much, they have another unit
+G = 9.81  # m/s^2
 T = TypeVar('T')
 
 
 @dataclass(frozen=True)
-class Reading:
-    """The column of a table for each joint, and the factor of its numbers."""
+class ColumnMapping:
+    """Which column of a table belongs to which joint, and the factor of its numbers."""
 
     position: tuple[int, ...]
     effort: tuple[int, ...]
@@ -47,13 +53,13 @@ class Reading:
     effort_factor: tuple[float, ...]
 
     @classmethod
-    def plain(cls, joints: int) -> Reading:
-        """Return the reading of a table without mistakes."""
+    def plain(cls, joints: int) -> ColumnMapping:
+        """Return the mapping of a table without mistakes: each column as it is."""
         order, ones = tuple(range(joints)), (1.0,) * joints
         return cls(order, order, ones, ones)
 
-    def swapped(self, a: int, b: int, position: bool, effort: bool) -> Reading:
-        """Return the reading with columns of two joints exchanged."""
+    def swapped(self, a: int, b: int, position: bool, effort: bool) -> ColumnMapping:
+        """Return the mapping with columns of two joints exchanged."""
         found = self
         if position:
             found = replace(found, position=_swapped(self.position, a, b))
@@ -63,8 +69,8 @@ class Reading:
             found = replace(found, effort_factor=_swapped(self.effort_factor, a, b))
         return found
 
-    def times(self, factors: Sequence[float], position: bool, effort: bool) -> Reading:
-        """Return the reading with the columns of each joint times a factor."""
+    def times(self, factors: Sequence[float], position: bool, effort: bool) -> ColumnMapping:
+        """Return the mapping with the columns of each joint times a factor."""
         found = self
         if position:
             found = replace(found, position_factor=_product(self.position_factor, factors))
@@ -72,8 +78,8 @@ class Reading:
             found = replace(found, effort_factor=_product(self.effort_factor, factors))
         return found
 
-    def turned(self, joint: int, position: bool, effort: bool) -> Reading:
-        """Return the reading with the opposite sign for a joint's columns."""
+    def turned(self, joint: int, position: bool, effort: bool) -> ColumnMapping:
+        """Return the mapping with the opposite sign for a joint's columns."""
         factors = [-1.0 if k == joint else 1.0 for k in range(len(self.position))]
         return self.times(factors, position, effort)
 
@@ -105,15 +111,15 @@ class Slope(NamedTuple):
 
 
 class Parts(NamedTuple):
-    """Regressors (rows, joints, 10 links) of one reading of the positions, and the columns of friction."""
+    """Regressors (rows, joints, 10 links) of one mapping of the positions, and the columns of friction."""
 
     inertial: Array  # without gravity
     gravity: Array  # (rows, joints, 10 links, 3): of 1 m/s^2 along each axis of the base
     own: Array  # (rows, joints, 4): rotor, viscous, Coulomb, offset
 
 
-class LoadFit(NamedTuple):
-    """The load that the last link carries in addition, kg and m, and the error with and without it."""
+class UnmodelledMass(NamedTuple):
+    """Mass (kg) that the last link carries and the robot file lacks, its centre (m), and errors with and without it."""
 
     mass: float
     com: Array
@@ -122,7 +128,7 @@ class LoadFit(NamedTuple):
 
 
 class Evidence:
-    """Smoothed rows of a motion, and the fit of a robot to each reading of them."""
+    """Smoothed rows of a motion, and the fit of a robot to each mapping of them."""
 
     def __init__(self, robot: Robot, motion: Recording, cutoff: float = CUTOFF) -> None:
         """Smooth a motion, at a cut-off in Hz."""
@@ -136,9 +142,9 @@ class Evidence:
         self._parts: dict[tuple[tuple[int, ...], tuple[float, ...]], Parts] = {}
 
     @cached_property
-    def plain(self) -> Reading:
-        """The reading of the table as it is."""
-        return Reading.plain(self.n)
+    def plain(self) -> ColumnMapping:
+        """The mapping of the table as it is."""
+        return ColumnMapping.plain(self.n)
 
     @cached_property
     def gravity(self) -> Array:
@@ -149,16 +155,16 @@ class Evidence:
     def _prior(self) -> BodiesPrior:
         return BodiesPrior.of(self.merged.phi)
 
-    def parts(self, reading: Reading) -> Parts:
-        """Return the regressors of a reading."""
-        key = reading.position, reading.position_factor
+    def parts(self, mapping: ColumnMapping) -> Parts:
+        """Return the regressors of a mapping."""
+        key = mapping.position, mapping.position_factor
         if key not in self._parts:
-            self._parts[key] = self._computed(reading)
+            self._parts[key] = self._computed(mapping)
         return self._parts[key]
 
-    def _computed(self, reading: Reading) -> Parts:
+    def _computed(self, mapping: ColumnMapping) -> Parts:
         others = [*range(self.n, self._whole[0].shape[1])]  # joints that move but have no effort
-        columns, factors = [*reading.position, *others], np.array([*reading.position_factor, *(1.0 for _ in others)])
+        columns, factors = [*mapping.position, *others], np.array([*mapping.position_factor, *(1.0 for _ in others)])
         q, dq, ddq = (x[:, columns] * factors for x in self._whole)
         robot, links, still = self.merged.robot, self.merged.links, np.zeros_like(q)
         weightless = regressor(replace(robot, gravity=np.zeros(3)), links, q, dq, ddq)
@@ -166,45 +172,46 @@ class Evidence:
         own, n = columns_of_every_joint(q, dq, ddq), self.n
         return Parts(weightless[:, :n], np.stack(weights, axis=-1)[:, :n], own[:, :n])
 
-    def effort(self, reading: Reading) -> Array:
-        """Return the efforts (rows, joints) of a reading."""
-        return np.asarray(self._effort[:, list(reading.effort)] * reading.effort_factor)
+    def effort(self, mapping: ColumnMapping) -> Array:
+        """Return the efforts (rows, joints) of a mapping."""
+        return np.asarray(self._effort[:, list(mapping.effort)] * mapping.effort_factor)
 
-    def errors(self, reading: Reading | None = None) -> Array:
+    def errors(self, mapping: ColumnMapping | None = None) -> Array:
         """Return the error of the fit (joints), RMSE over the standard deviation of the effort."""
-        return self._fit(reading or self.plain, None, self._bodies(SPREAD))[0]
+        return self._fit(mapping or self.plain, None, self._bodies(PRIOR_WIDTH))[0]
 
-    def error(self, reading: Reading | None = None) -> float:
+    def error(self, mapping: ColumnMapping | None = None) -> float:
         """Return the mean error over joints."""
-        return float(self.errors(reading).mean())
+        return float(self.errors(mapping).mean())
 
-    def stiff_error(self, reading: Reading, gravity: Array | None = None) -> float:
+    def stiff_error(self, mapping: ColumnMapping, gravity: Array | None = None) -> float:
         """Return the mean error over joints with the file's bodies."""
-        return float(self._fit(reading, gravity, self._bodies(FILE))[0].mean())
+        return float(self._fit(mapping, gravity, self._bodies(FILE_WIDTH))[0].mean())
 
-    def _bodies(self, spread: float) -> Array:
-        return np.asarray(self._prior.hessian / spread**2)
+    def _bodies(self, prior_width: float) -> Array:
+        """Return the prior precision of the bodies (10 links, 10 links)."""
+        return np.asarray(self._prior.hessian / prior_width**2)
 
-    def _fit(self, reading: Reading, gravity: Array | None, prior: Array) -> tuple[Array, Array]:
+    def _fit(self, mapping: ColumnMapping, gravity: Array | None, prior: Array) -> tuple[Array, Array]:
         """Return errors (joints), and the unknowns: bodies, then four factors of each joint."""
-        parts, effort = self.parts(reading), self.effort(reading)
+        parts, effort = self.parts(mapping), self.effort(mapping)
         Y = parts.inertial + parts.gravity @ (self.gravity if gravity is None else gravity)
-        spread = np.maximum(effort.std(axis=0), TINY)
+        effort_std = np.maximum(effort.std(axis=0), TINY)
         p, c = Y.shape[2], parts.own.shape[2]
-        weights = [self._independent_part / (ERROR * of_joint) ** 2 for of_joint in spread]
+        weights = [self._independent_part / (ERROR * of_joint) ** 2 for of_joint in effort_std]
         A, b = normal_equations(Y, parts.own, effort, weights, self._prior.phi, prior)
         for j in range(self.n):
             factors = unknowns_of(j, p, c)[p:]
             square = np.square(parts.own[:, j]).mean(axis=0)
-            A[factors, factors] += (square + TINY) / np.square(FACTOR_WIDTHS * spread[j])
+            A[factors, factors] += (square + TINY) / np.square(FACTOR_WIDTHS * effort_std[j])
         x = solution(A, b, np.array([False] * p + NOT_NEGATIVE * self.n))
         model = [Y[:, j] @ x[:p] + parts.own[:, j] @ x[p + c * j : p + c * j + c] for j in range(self.n)]
-        return np.sqrt(np.square(effort - np.stack(model, axis=1)).mean(axis=0)) / spread, x
+        return np.sqrt(np.square(effort - np.stack(model, axis=1)).mean(axis=0)) / effort_std, x
 
-    def slopes(self, reading: Reading | None = None, gravity: Array | None = None) -> Slope:
+    def slopes(self, mapping: ColumnMapping | None = None, gravity: Array | None = None) -> Slope:
         """Return the slope of each joint's effort on the torque of the file's bodies."""
-        reading = reading or self.plain
-        parts, effort = self.parts(reading), self.effort(reading)
+        mapping = mapping or self.plain
+        parts, effort = self.parts(mapping), self.effort(mapping)
         torque = (parts.inertial + parts.gravity @ (self.gravity if gravity is None else gravity)) @ self.merged.phi
         value, explained = np.zeros(self.n), np.zeros(self.n)
         for j in range(self.n):
@@ -215,38 +222,38 @@ class Evidence:
                 explained[j] = (left @ of_torque) ** 2 / ((of_torque @ of_torque) * (left @ left))
         return Slope(value, explained)
 
-    def fitted_gravity(self, reading: Reading | None = None) -> Array:
+    def fitted_gravity(self, mapping: ColumnMapping | None = None) -> Array:
         """Return gravity (3) fitted as three free numbers, with the file's bodies."""
-        reading = reading or self.plain
-        parts, effort = self.parts(reading), self.effort(reading)
+        mapping = mapping or self.plain
+        parts, effort = self.parts(mapping), self.effort(mapping)
         weight = np.einsum('rjpi,p->rji', parts.gravity, self.merged.phi)
         x, _ = shared_fit(weight, parts.own, effort - parts.inertial @ self.merged.phi)
         return np.asarray(x[:3])
 
-    def load(self) -> LoadFit:
+    def unmodelled_mass(self) -> UnmodelledMass:
         """Fit mass and first moment of the last link, with the file's bodies elsewhere."""
-        last, stiff = len(self.merged.links) - 1, self._bodies(FILE)
+        last, stiff = len(self.merged.links) - 1, self._bodies(FILE_WIDTH)
         at, free = slice(10 * last, 10 * last + 4), stiff.copy()
         whole = slice(10 * last, 10 * last + 10)
-        free[whole, whole] = np.diag([LOOSE_MASS**-2.0, *[LOOSE_MOMENT**-2.0] * 3, *[FILE**-4.0] * 6])
+        free[whole, whole] = np.diag([LOOSE_MASS**-2.0, *[LOOSE_MOMENT**-2.0] * 3, *[FILE_WIDTH**-4.0] * 6])
         without, _ = self._fit(self.plain, None, stiff)
         errors, x = self._fit(self.plain, None, free)
         mass, *moment = x[at] - self._prior.phi[at]
-        return LoadFit(float(mass), np.array(moment) / mass, float(errors.mean()), float(without.mean()))
+        return UnmodelledMass(float(mass), np.array(moment) / mass, float(errors.mean()), float(without.mean()))
 
 
 def shared_fit(shared: Array, own: Array, effort: Array) -> tuple[Array, float]:
     """Fit factors that all joints share (rows, joints, s) and factors of each joint (rows, joints, c).
 
-    Return the factors, the shared first, and the mean squared error relative to the spread of each effort.
+    Return the factors, the shared first, and the mean squared error relative to the variance of each effort.
     """
     n, s, c = effort.shape[1], shared.shape[2], own.shape[2]
     A, b, squares = np.zeros((s + c * n,) * 2), np.zeros(s + c * n), 0.0
-    for j, spread in enumerate(np.maximum(effort.std(axis=0), TINY)):
+    for j, effort_std in enumerate(np.maximum(effort.std(axis=0), TINY)):
         at, X, y = (
             unknowns_of(j, s, c),
-            np.concatenate([shared[:, j], own[:, j]], axis=1) / spread,
-            effort[:, j] / spread,
+            np.concatenate([shared[:, j], own[:, j]], axis=1) / effort_std,
+            effort[:, j] / effort_std,
         )
         A[np.ix_(at, at)] += X.T @ X
         b[at] += X.T @ y
@@ -254,14 +261,6 @@ def shared_fit(shared: Array, own: Array, effort: Array) -> tuple[Array, float]:
     A[np.diag_indices(len(A))] += 1e-9 * np.diag(A) + TINY
     x = np.linalg.solve(A, b)
     return x, (squares - float(b @ x)) / effort.size
-
-
-NOMINAL_RATE = 100.0  # rows per second, assumed while the time of a recording is not known
-BANDWIDTH = 0.99  # of the energy of the positions is below the bandwidth
-SMOOTHING = 6.0  # cut-off of the smoothing over the bandwidth
-MIN_GAIN = 0.005  # of the squared error, by the inertia
-OTHER_UNITS = 3.0  # times gravity: if the efforts fit so much, they have another unit
-G = 9.81  # m/s^2
 
 
 def with_time(recording: Recording, factor: float) -> Recording:
