@@ -141,7 +141,7 @@ def _print(found: Identified) -> None:
     say(f'{", ".join(found.sources)}: {len(found.samples.time)} rows of {found.duration:.1f} s of motion')
     say(f'model: {found.structure}')
     say('error on held-out data, over the standard deviation of the effort:\n')
-    print_errors(found.robot, found.joint_names, found, found.samples.spread)
+    print_errors(found.robot, found.joint_names, found, found.samples.effort_std)
     say(f'\n{found.combinations_text}; every body is physically possible')
     say(f'file and fit differ by {found.fit.difference:.1g} of the standard deviation')
     for warning in found.warnings:

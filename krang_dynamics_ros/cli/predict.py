@@ -68,7 +68,7 @@ def _print(robot: Robot, found: Prediction) -> None:
     names = found.recording.joint_names
     if not found.stands_still:
         _check_effort(found.recording)
-        print_errors(robot, names, found, found.spread)
+        print_errors(robot, names, found, found.effort_std)
         return
     width, units = max(len(name) for name in (*names, 'joint')), joint_units(robot)
     say('the robot is at rest: there is no relative error; errors are absolute\n')

@@ -16,8 +16,8 @@ from .structure import EVERY_JOINT, Structure, library
 
 CUTOFFS = (1.5, 2.1, 3.0, 4.2, 6.0, 12.0, 20.0)  # Hz
 MAX_CUTOFF = 0.25  # of the rate of a recording
-SPREADS = (0.1, 0.3, 1.0, 3.0, 10.0)  # of bodies about the known ones, relative
-NEARLY = 1.01  # times the least error: the smallest spread within it is chosen
+PRIOR_WIDTHS = (0.1, 0.3, 1.0, 3.0, 10.0)  # of bodies about the known ones, relative
+NEARLY = 1.01  # times the least error: the smallest prior width within it is chosen
 MIN_GROSS_IMPROVEMENT = 0.15  # of a joint's error, for couplings and springs
 MIN_IMPROVEMENT = 0.02  # of a joint's error, for other effects
 
@@ -37,14 +37,14 @@ class Trial:
 
 def held_out_errors(problem: Problem) -> Array:
     """Return the error (joints) of each fold's rows, predicted from the other folds."""
-    gram, squares = problem.gram, np.zeros(len(problem.gram.spread))
+    gram, squares = problem.gram, np.zeros(len(problem.gram.effort_std))
     for matrices in gram.matrices:
         squares += problem.squares(matrices, problem.ridge(gram.total - matrices))
-    return np.asarray(np.sqrt(squares / gram.rows.sum()) / gram.spread)
+    return np.asarray(np.sqrt(squares / gram.rows.sum()) / gram.effort_std)
 
 
 class Choice:
-    """The search: cut-off, couplings, effects and spread in turn, each by cross-validation."""
+    """The search: cut-off, couplings, effects and prior width in turn, each by cross-validation."""
 
     def __init__(
         self,
@@ -79,14 +79,14 @@ class Choice:
         others = [effect for effect in more if effect not in springs]
         chosen = self._with_effects(chosen, others, MIN_IMPROVEMENT, rounds=2)
         chosen = self._with_effects(chosen, springs, MIN_GROSS_IMPROVEMENT, rounds=1)
-        return self._best_spread(self._best_cutoff(chosen.structure))
+        return self._best_prior_width(self._best_cutoff(chosen.structure))
 
     def _best_cutoff(self, structure: Structure) -> Trial:
         return min((self.trial(replace(structure, cutoff=f)) for f in self._cutoffs), key=lambda trial: trial.error)
 
-    def _best_spread(self, chosen: Trial) -> Trial:
-        """Return the structure with the smallest spread of bodies whose held-out error is nearly the least."""
-        trials = [self.trial(replace(chosen.structure, spread=spread)) for spread in SPREADS]
+    def _best_prior_width(self, chosen: Trial) -> Trial:
+        """Return the structure with the smallest prior width of bodies whose held-out error is nearly the least."""
+        trials = [self.trial(replace(chosen.structure, prior_width=width)) for width in PRIOR_WIDTHS]
         least = min(trial.error for trial in trials)
         return next(trial for trial in trials if trial.error <= least * NEARLY)
 

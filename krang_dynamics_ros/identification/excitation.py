@@ -252,7 +252,7 @@ def run(
 ) -> Recording:
     """Record a simulated robot, with the excitation's joints alone, that follows it by computed torque.
 
-    `noise` of the efforts is relative to the spread of each; `rate` in Hz.
+    `noise` of the efforts is relative to the standard deviation of each; `rate` in Hz.
     """
     lead, between = round(LEAD * rate), max(1, math.ceil(1 / rate / STEP - 1e-6))
     h = 1 / rate / between  # s, a step; rows are at whole steps, at any rate

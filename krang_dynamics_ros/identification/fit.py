@@ -1,6 +1,6 @@
 """The fit of a structure: ridge regression for the search, and the last fit, whose bodies are all possible.
 
-    min  1/2 sum of w r^2 + 1/2 prior of the factors + sum over bodies of divergence / spread^2
+    min  1/2 sum of w r^2 + 1/2 prior of the factors + sum over bodies of divergence / prior width^2
 
 The search approximates the divergence by its second derivative at the known bodies. The last fit uses the whole
 divergence in a damped Newton method; its logarithm keeps every body possible.
@@ -16,13 +16,13 @@ from numpy.typing import NDArray
 
 from ..core.errors import KrangDynamicsError
 from ..core.spatial import Array
-from .gram import EMPTY, EMPTY_PRIOR, PRIOR_FLOOR, Columns, Gram, Layout
+from .gram import EMPTY, EMPTY_PRIOR, PRIOR_FLOOR, Columns, Gram, Unknowns
 from .ridge import PIN_ROUNDS, solution
 from .samples import ArmMotion, Samples
 from .structure import Structure
 
-FIRST_ERROR = 0.1  # of the spread: assumed residual before the first fit
-MIN_ERROR = 0.005  # of the spread: smallest residual that sets the weight of a joint
+FIRST_ERROR = 0.1  # of the standard deviation of the effort: assumed residual before the first fit
+MIN_ERROR = 0.005  # of the standard deviation of the effort: smallest residual that sets the weight of a joint
 WEIGHT_ROUNDS = 2
 JITTER = 1e-6  # of a factor's own information: similar columns then share their effect
 NEWTON_STEPS = 500  # recordings of real arms need 10 to 20
@@ -38,39 +38,39 @@ class Problem:
     def __init__(self, gram: Gram, structure: Structure) -> None:
         """Weight the joints by the residuals of two fits."""
         self.gram, self.structure = gram, structure
-        self.layout = Layout(structure, gram)
-        self._bodies = slice(0, self.layout.bodies)
-        self._no_prior = np.zeros(self.layout.size - self.layout.bodies)
+        self.unknowns = Unknowns(structure, gram)
+        self._bodies = slice(0, self.unknowns.bodies)
+        self._no_prior = np.zeros(self.unknowns.size - self.unknowns.bodies)
         self._precision = self._no_prior
         self.weight = self._weights()
         self._precision = self._factor_precision()
 
     def _weights(self) -> Array:
         gram, rows = self.gram, int(self.gram.rows.sum())
-        variance = np.square(FIRST_ERROR * gram.spread)
+        variance = np.square(FIRST_ERROR * gram.effort_std)
         for _ in range(WEIGHT_ROUNDS):
             self.weight = gram.independent_part / variance
             squares = self.squares(gram.total, self.ridge(gram.total)) / rows
-            variance = np.maximum(squares, np.square(MIN_ERROR * gram.spread))
+            variance = np.maximum(squares, np.square(MIN_ERROR * gram.effort_std))
         return np.asarray(gram.independent_part / variance)
 
     def _factor_precision(self) -> Array:
         """Return the prior precision of each factor; for a coupling the smaller of its two joints'."""
-        layout, gram = self.layout, self.gram
-        found = np.full(layout.size, np.inf)
-        for j, spread in enumerate(gram.spread):
-            square = np.diag(gram.total[j])[layout.columns[j]] / gram.rows.sum()
-            width = np.concatenate([np.ones(layout.bodies), layout.prior_width])[layout.unknowns[j]]
-            own = np.where(square < EMPTY, EMPTY_PRIOR, (square + PRIOR_FLOOR) / np.square(width * spread))
-            found[layout.unknowns[j]] = np.minimum(found[layout.unknowns[j]], own)
-        return found[layout.bodies :]
+        unknowns, gram = self.unknowns, self.gram
+        found = np.full(unknowns.size, np.inf)
+        for j, effort_std in enumerate(gram.effort_std):
+            square = np.diag(gram.total[j])[unknowns.columns[j]] / gram.rows.sum()
+            width = np.concatenate([np.ones(unknowns.bodies), unknowns.factor_width])[unknowns.indices[j]]
+            own = np.where(square < EMPTY, EMPTY_PRIOR, (square + PRIOR_FLOOR) / np.square(width * effort_std))
+            found[unknowns.indices[j]] = np.minimum(found[unknowns.indices[j]], own)
+        return found[unknowns.bodies :]
 
     def normal(self, total: Array, weight: Array | None = None) -> tuple[Array, Array]:
         """Return matrix and right side of the normal equations of Gram matrices (joints, ...)."""
-        layout = self.layout
-        M, b = np.zeros((layout.size, layout.size)), np.zeros(layout.size)
+        unknowns = self.unknowns
+        M, b = np.zeros((unknowns.size, unknowns.size)), np.zeros(unknowns.size)
         for j, w in enumerate(self.weight if weight is None else weight):
-            at, columns = layout.unknowns[j], layout.columns[j]
+            at, columns = unknowns.indices[j], unknowns.columns[j]
             M[np.ix_(at, at)] += w * total[j][np.ix_(columns, columns)]
             b[at] += w * total[j][columns, -1]
         return M, b
@@ -79,44 +79,44 @@ class Problem:
         """Return the sum of squared residuals (joints)."""
         found = np.empty(len(total))
         for j, G in enumerate(total):
-            columns, own = self.layout.columns[j], self.layout.of(j, x)
+            columns, own = self.unknowns.columns[j], self.unknowns.of(j, x)
             found[j] = G[-1, -1] - 2 * own @ G[columns, -1] + own @ G[np.ix_(columns, columns)] @ own
         return np.maximum(found, 0.0)
 
     def _factors(self, M: Array) -> Array:
         """Return the precision of the factors (size - bodies), jitter included."""
-        return self._precision + JITTER * (np.diag(M)[self.layout.bodies :] + 1e-9)
+        return self._precision + JITTER * (np.diag(M)[self.unknowns.bodies :] + 1e-9)
 
     def prior_at(self, phi: Array, M: Array) -> Array:
         """Return the prior's matrix with the divergence's second derivative at bodies phi."""
         P = np.zeros_like(M)
-        P[self._bodies, self._bodies] = self.gram.prior.hessian_at(phi) / self.structure.spread**2
-        at = np.arange(self.layout.bodies, self.layout.size)
+        P[self._bodies, self._bodies] = self.gram.prior.hessian_at(phi) / self.structure.prior_width**2
+        at = np.arange(self.unknowns.bodies, self.unknowns.size)
         P[at, at] = self._factors(M)
         return P
 
     def ridge(self, total: Array) -> Array:
-        """Return the unknowns of the ridge regression; guarded factors are pinned to zero where negative."""
+        """Return the unknowns of the ridge regression; factors that must not be negative are zero instead."""
         M, b = self.normal(total)
         P = self.prior_at(self.gram.prior.phi, M)
         b[self._bodies] += P[self._bodies, self._bodies] @ self.gram.prior.phi
-        return solution(M + P, b, self.layout.guarded)
+        return solution(M + P, b, self.unknowns.not_negative)
 
     def possible(self, total: Array) -> Array:
-        """Return the unknowns whose bodies are all possible and whose guarded factors are not negative."""
+        """Return the unknowns whose bodies are all possible; factors that must not be negative are not."""
         x = self.ridge(total)
-        pinned = self.layout.guarded & (x <= 0)
+        pinned = self.unknowns.not_negative & (x <= 0)
         x[pinned] = 0.0
         x[self._bodies] = self.gram.prior.phi
         for _ in range(PIN_ROUNDS):
             for stiffness in STIFFNESS:  # a larger weight keeps far from impossible bodies
                 x = self._newton(_Cost(self, total, stiffness), x, ~pinned)
-            below = self.layout.guarded & ~pinned & (x < 0)
+            below = self.unknowns.not_negative & ~pinned & (x < 0)
             if not below.any():
                 return x
             pinned |= below
             x[pinned] = 0.0
-        return np.where(self.layout.guarded, np.maximum(x, 0.0), x)
+        return np.where(self.unknowns.not_negative, np.maximum(x, 0.0), x)
 
     def _newton(self, cost: _Cost, x: Array, free: NDArray[np.bool_]) -> Array:
         for _ in range(NEWTON_STEPS):
@@ -144,8 +144,8 @@ class _Cost:
         """`stiffness` is the weight of the divergence."""
         self.stiffness = stiffness
         self._A, self._b = problem.normal(total)
-        self._prior, p = problem.gram.prior, problem.layout.bodies
-        self._divergence = stiffness / problem.structure.spread**2
+        self._prior, p = problem.gram.prior, problem.unknowns.bodies
+        self._divergence = stiffness / problem.structure.prior_width**2
         self._bodies = slice(0, p)
         at = np.arange(p, len(self._b))
         self._A[at, at] += problem._factors(self._A)
@@ -167,7 +167,7 @@ class _Cost:
 
 LOAD_ROUNDS = 20
 DAMPED_FROM = 5  # round from which the load moves half the way
-AGREED = 1e-3  # of the spread: largest RMS difference between the fit and a file with its bodies
+AGREED = 1e-3  # of the effort's standard deviation: largest RMS difference between the fit and a file with its bodies
 STD_FACTOR = 1.4  # on standard deviations of repeats, to cover other trajectories (measured)
 
 
@@ -176,28 +176,28 @@ class Fit:
     """The unknowns of the last fit, with their structure and load."""
 
     structure: Structure
-    layout: Layout = field(repr=False)
+    unknowns: Unknowns = field(repr=False)
     x: Array = field(repr=False)
     crossing: Array  # (joints), rad/s per N m
     load: Array = field(repr=False)  # (rows, joints), of the fitted bodies
     predicted: Array = field(repr=False)  # (rows, joints), by these bodies and their load, as a file does
     held_out: Array = field(repr=False)  # (rows, joints): each fold predicted from the other folds
     terms: Mapping[str, Array] = field(repr=False)  # (rows, joints) by name: their sum is `predicted`
-    difference: float  # RMS between fit and file, of the worst joint, relative to the spread
+    difference: float  # RMS between fit and file, of the worst joint, relative to the standard deviation of its effort
     certainty: Certainty = field(repr=False)
 
     @property
     def phi(self) -> Array:
         """The bodies' parameters (10 links)."""
-        return self.x[: self.layout.bodies]
+        return self.x[: self.unknowns.bodies]
 
     def factors(self, joint: int) -> Array:
         """Return the factors of a joint's own effects."""
-        return self.x[self.layout.factors[joint]]
+        return self.x[self.unknowns.factors[joint]]
 
     def coupling_factors(self, k: int) -> Array:
         """Return v and c of a coupling."""
-        return self.x[self.layout.coupling(k)]
+        return self.x[self.unknowns.coupling(k)]
 
 
 @dataclass(frozen=True, eq=False)
@@ -217,11 +217,11 @@ def last_fit(gram: Gram, samples: Samples, motions: Sequence[ArmMotion], structu
     problem, load = first, gram.load
     for k in range(LOAD_ROUNDS):
         x = problem.possible(problem.gram.total)
-        of_bodies = samples.load_torque(motions, x[: problem.layout.bodies])
+        of_bodies = samples.load_torque(motions, x[: problem.unknowns.bodies])
         X = Columns(samples, gram.pairs, of_bodies, gram.crossing).X
         of_file = _predicted(problem, X, x)
         fitted = _predicted(problem, Columns(samples, gram.pairs, load, gram.crossing).X, x)
-        difference = float((np.sqrt(np.square(of_file - fitted).mean(axis=0)) / samples.spread).max())
+        difference = float((np.sqrt(np.square(of_file - fitted).mean(axis=0)) / samples.effort_std).max())
         if difference < AGREED:
             break
         load = of_bodies if k < DAMPED_FROM else (load + of_bodies) / 2
@@ -230,23 +230,23 @@ def last_fit(gram: Gram, samples: Samples, motions: Sequence[ArmMotion], structu
     predicted = of_file + samples.known_effort
     certainty = _certainty(problem, samples, x, samples.effort - predicted)
     return Fit(
-        structure, problem.layout, x, gram.crossing, of_bodies, predicted, held_out + samples.known_effort,
+        structure, problem.unknowns, x, gram.crossing, of_bodies, predicted, held_out + samples.known_effort,
         _terms(problem, X, x, of_bodies), difference, certainty,
     )  # fmt: skip
 
 
 def _terms(problem: Problem, X: Array, x: Array, load: Array) -> dict[str, Array]:
     """Return the effort (rows, joints) of each part of the model, by name, without parts that are zero."""
-    layout = problem.layout
-    bodies = X[..., : layout.bodies] @ x[: layout.bodies]
+    unknowns = problem.unknowns
+    bodies = X[..., : unknowns.bodies] @ x[: unknowns.bodies]
     found = {'gravity and Coriolis': load, 'inertia': bodies - load}
     for j, effects in enumerate(problem.structure.joints):
-        at, columns, own = layout.factors[j].start, layout.columns[j], layout.unknowns[j]
+        at, columns, own = unknowns.factors[j].start, unknowns.columns[j], unknowns.indices[j]
         for effect in effects:
             which = (own >= at) & (own < at + len(effect.names))
             _add(found, effect.part, j, X[:, j][:, columns[which]] @ x[own[which]])
             at += len(effect.names)
-        coupled = (own >= layout.bodies) & (own < layout.factors[0].start)
+        coupled = (own >= unknowns.bodies) & (own < unknowns.factors[0].start)
         _add(found, 'coupling', j, X[:, j][:, columns[coupled]] @ x[own[coupled]])
     return {name: term for name, term in found.items() if term.any()}
 
@@ -258,8 +258,8 @@ def _add(terms: dict[str, Array], name: str, joint: int, torque: Array) -> None:
 
 def _predicted(problem: Problem, X: Array, x: Array) -> Array:
     """Return the effort (rows, joints) of the model."""
-    layout = problem.layout
-    return np.stack([X[:, j][:, columns] @ layout.of(j, x) for j, columns in enumerate(layout.columns)], axis=1)
+    unknowns = problem.unknowns
+    return np.stack([X[:, j][:, columns] @ unknowns.of(j, x) for j, columns in enumerate(unknowns.columns)], axis=1)
 
 
 def _held_out(problem: Problem, samples: Samples, X: Array) -> Array:
@@ -272,9 +272,9 @@ def _held_out(problem: Problem, samples: Samples, X: Array) -> Array:
 
 def _certainty(problem: Problem, samples: Samples, x: Array, residual: Array) -> Certainty:
     """Return the uncertainty of the unknowns over repeats of the recording, with autocorrelated residuals."""
-    p, total = problem.layout.bodies, problem.gram.total
+    p, total = problem.unknowns.bodies, problem.gram.total
     variance = np.maximum(np.square(residual).mean(axis=0), 1e-12)
-    correlated = np.array([_correlation_rows(column, samples.recording) for column in residual.T])
+    correlated = np.array([_correlation_rows(column, samples.recording_index) for column in residual.T])
     M, _ = problem.normal(total)
     P = problem.prior_at(x[:p], M)
     inverse = np.linalg.inv(M + P)

@@ -19,7 +19,7 @@ from .ridge import normal_equations
 from .samples import ArmMotion, Samples
 from .structure import Structure, columns_of_every_joint, library
 
-ERROR = 0.1  # of the spread of the effort: assumed residual of the preliminary fit
+ERROR = 0.1  # of the standard deviation of the effort: assumed residual of the preliminary fit
 SMALL = 1e-4  # prior precision of each joint's factors: they are free
 
 
@@ -70,7 +70,7 @@ class Gram:
     """X^T X (folds, joints, columns + 1, columns + 1) of the rows at a cut-off, and the other data of a fit."""
 
     independent_part: float  # of the rows
-    spread: Array  # (joints), N m
+    effort_std: Array  # (joints), N m
     rows: NDArray[np.intp]  # (folds)
     matrices: Array
     prior: BodiesPrior
@@ -102,7 +102,7 @@ class Gram:
         folds = range(int(samples.fold.max()) + 1)
         matrices = np.stack([_products(X[samples.fold == k]) for k in folds])
         rows = np.array([(samples.fold == k).sum() for k in folds])
-        return cls(samples.independent_part, samples.spread, rows, matrices, prior, tuple(pairs), load, crossing)
+        return cls(samples.independent_part, samples.effort_std, rows, matrices, prior, tuple(pairs), load, crossing)
 
     @cached_property
     def total(self) -> Array:
@@ -115,20 +115,20 @@ def _products(X: Array) -> Array:
     return np.asarray(joint_first.transpose(0, 2, 1) @ joint_first)
 
 
-class Layout:
-    """Indices of the unknowns of a structure, and the columns of each joint to which they belong.
+class Unknowns:
+    """The unknowns of a structure: their indices, and the columns of each joint to which they belong.
 
     The unknowns are the bodies (10 links), two factors of each coupling, then each joint's factors.
     """
 
     def __init__(self, structure: Structure, gram: Gram) -> None:
-        """Number the unknowns."""
+        """Number them."""
         self.bodies = len(gram.prior.phi)
         columns_of = _library_columns(self.bodies)
         coupled = self.bodies + sum(len(effect.names) for effect in library())
         self.size = self.bodies + 2 * len(structure.couplings)
-        self.columns, self.unknowns = [], []
-        guarded, priors = [True] * (2 * len(structure.couplings)), [1.0] * (2 * len(structure.couplings))
+        self.columns, self.indices = [], []
+        not_negative, priors = [True] * (2 * len(structure.couplings)), [1.0] * (2 * len(structure.couplings))
         self.factors: list[slice] = []
         for j, effects in enumerate(structure.joints):
             own = [column for effect in effects for column in columns_of[effect]]
@@ -138,12 +138,12 @@ class Layout:
             shared = [self.bodies + 2 * k + i for k in pairs for i in (0, 1)]
             self.factors.append(slice(self.size, self.size + len(own)))
             self.columns.append(np.array(columns))
-            self.unknowns.append(np.array([*range(self.bodies), *shared, *range(self.size, self.size + len(own))]))
+            self.indices.append(np.array([*range(self.bodies), *shared, *range(self.size, self.size + len(own))]))
             self.size += len(own)
-            guarded += [effect.not_negative for effect in effects for _ in effect.names]
+            not_negative += [effect.not_negative for effect in effects for _ in effect.names]
             priors += [effect.prior for effect in effects for _ in effect.names]
-        self.guarded = np.array([False] * self.bodies + guarded)
-        self.prior_width = np.array(priors)  # (size - bodies)
+        self.not_negative = np.array([False] * self.bodies + not_negative)
+        self.factor_width = np.array(priors)  # (size - bodies)
 
     def coupling(self, k: int) -> slice:
         """Return the slice of the two factors of a coupling."""
@@ -151,7 +151,7 @@ class Layout:
 
     def of(self, joint: int, x: Array) -> Array:
         """Return the factors of a joint's columns, in the order of `columns`."""
-        return np.asarray(x[self.unknowns[joint]])
+        return np.asarray(x[self.indices[joint]])
 
 
 def _library_columns(first: int) -> dict[Effect, list[int]]:

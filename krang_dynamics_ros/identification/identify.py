@@ -154,11 +154,11 @@ class Identified:
         return self.samples.floor
 
     def _relative(self, residual: Array) -> Array:
-        return np.asarray(np.sqrt(np.square(residual).mean(axis=0)) / self.samples.spread)
+        return np.asarray(np.sqrt(np.square(residual).mean(axis=0)) / self.samples.effort_std)
 
     def _smooth(self, values: Array) -> Array:
         s = self.samples
-        parts = [(s.time[s.recording == k], values[s.recording == k]) for k in np.unique(s.recording)]
+        parts = [(s.time[s.recording_index == k], values[s.recording_index == k]) for k in np.unique(s.recording_index)]
         return np.concatenate([smoothing_spline(t, x, s.cutoff)(t) for t, x in parts])
 
     @property
@@ -198,14 +198,14 @@ class Identified:
 
     def factors(self, joint: int) -> list[tuple[str, float, float]]:
         """Return name, value and standard deviation of each number of a joint's effects; shares as 1 + factor."""
-        names, at = self.structure.names(joint), self.fit.layout.factors[joint]
+        names, at = self.structure.names(joint), self.fit.unknowns.factors[joint]
         deviations = np.sqrt(np.diag(self.fit.certainty.covariance)[at])
         values = self.fit.x[at] + [name in ('pushing', 'braking') for name in names]
         return [(n, float(v), float(d)) for n, v, d in zip(names, values, deviations, strict=True)]
 
     def coupling_deviation(self, k: int) -> Array:
         """Return the standard deviations of v and c of a coupling."""
-        return np.asarray(np.sqrt(np.diag(self.fit.certainty.covariance)[self.fit.layout.coupling(k)]))
+        return np.asarray(np.sqrt(np.diag(self.fit.certainty.covariance)[self.fit.unknowns.coupling(k)]))
 
     def body_deviation(self, k: int) -> tuple[Array, Array]:
         """Return the standard deviations (10) of mass, centre of mass and inertia about it, and those of the prior."""

@@ -97,10 +97,10 @@ def identify_payload(robot: Robot, hand: str, recordings: Sequence[Recording], i
             'turn the hand more, move longer, or give more recordings'
         )
     alone = {part.source: _mass_by(part) for part in parts} if len(parts) > 1 else {}
-    spread = np.sqrt(np.mean([part.squares for part in parts], axis=0))
-    before = np.sqrt(np.square(np.concatenate([part.residual for part in parts])).mean(axis=0)) / spread
+    effort_std = np.sqrt(np.mean([part.squares for part in parts], axis=0))
+    before = np.sqrt(np.square(np.concatenate([part.residual for part in parts])).mean(axis=0)) / effort_std
     return Payload(
-        hand, links[hand], Inertia.from_parameters(fit.phi), fit.deviations, inertia, before, fit.rms / spread,
+        hand, links[hand], Inertia.from_parameters(fit.phi), fit.deviations, inertia, before, fit.rms / effort_std,
         sum(part.seconds for part in parts), alone,
     )  # fmt: skip
 

@@ -47,29 +47,29 @@ class Prediction:
 
     @property
     def stands_still(self) -> bool:
-        """Whether no joint moves: then an error relative to the spread of the effort has no meaning."""
+        """Whether no joint moves: then an error relative to the standard deviation of the effort has no meaning."""
         return stands_still(self.recording)
 
     @property
-    def spread(self) -> Array:
+    def effort_std(self) -> Array:
         """Standard deviation of the measured effort (joints)."""
         return np.asarray(self.recording.measured_effort.std(axis=0))
 
     @property
     def errors(self) -> Array:
         """RMSE over the standard deviation of the measured effort (joints)."""
-        return np.asarray(self.rmse / self.spread)
+        return np.asarray(self.rmse / self.effort_std)
 
     @property
     def smooth_errors(self) -> Array:
         """The same with both efforts smoothed as the motion is, over the standard deviation of the raw effort."""
-        return np.asarray(_rms(self._smooth(self.residual)) / self.spread)
+        return np.asarray(_rms(self._smooth(self.residual)) / self.effort_std)
 
     @cached_property
     def floor(self) -> Array:
         """The part of the effort (joints) that no smooth motion explains, over its standard deviation."""
         effort = self.recording.measured_effort[self.recording.is_new]
-        return np.asarray(_rms(effort - self._smooth(self.recording.measured_effort)) / self.spread)
+        return np.asarray(_rms(effort - self._smooth(self.recording.measured_effort)) / self.effort_std)
 
     def _smooth(self, values: Array) -> Array:
         """Return the new rows, smoothed."""

@@ -62,9 +62,9 @@ def _errors(page: HtmlReport, found: Identified) -> None:
     units = joint_units(found.robot)
     rows = []
     for j in np.argsort(-found.errors):
-        name, spread = found.joint_names[j], float(found.samples.spread[j])
+        name, effort_std = found.joint_names[j], float(found.samples.effort_std[j])
         numbers = (found.errors[j], found.smooth_errors[j], found.floor[j])
-        absolute = (number(found.errors[j] * spread, 3), number(spread, 3), units[name].effort)
+        absolute = (number(found.errors[j] * effort_std, 3), number(effort_std, 3), units[name].effort)
         rows.append((name, *(f'{x:.4f}' for x in numbers), *absolute))
     head = ('joint', 'raw', 'smoothed', 'floor', 'RMSE', 'std of the effort', 'unit')
     page.table(head, rows, [True])
@@ -102,9 +102,9 @@ def _lines(found: Identified, j: int) -> list[ChartLine]:
 def _one_after_the_other(found: Identified) -> Array:
     """Return the time (rows), s, of recordings that are drawn one after the other."""
     s, time, begin = found.samples, found.samples.time.copy(), 0.0
-    for k in np.unique(s.recording):
-        time[s.recording == k] += begin
-        begin = float(time[s.recording == k].max()) + 1.0
+    for k in np.unique(s.recording_index):
+        time[s.recording_index == k] += begin
+        begin = float(time[s.recording_index == k].max()) + 1.0
     return time
 
 

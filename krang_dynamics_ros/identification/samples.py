@@ -29,8 +29,8 @@ def period(recording: Recording) -> float:
     """Return the period (s) of the motion; the recording's duration if it is not periodic."""
     time = np.arange(recording.time[0], recording.time[-1], 1 / RATE)
     q = np.stack([np.interp(time, recording.time, column) for column in recording.position.T], axis=1)
-    spread = q.std(axis=0)
-    q = ((q - q.mean(axis=0)) / np.where(spread > 0, spread, 1.0))[:, spread > 0]
+    size = q.std(axis=0)
+    q = ((q - q.mean(axis=0)) / np.where(size > 0, size, 1.0))[:, size > 0]
     shortest = round(MIN_PERIOD * RATE)
     shifts = np.arange(shortest, int(len(q) / 1.5))
     alike = np.array([1 - _common(np.square(q[k:] - q[:-k]).mean(axis=1)) / 2 for k in shifts])
@@ -74,7 +74,7 @@ class Samples:
     cutoff: float  # Hz
     rate: float  # rows per second
     time: Array  # s, since each recording's first row
-    recording: NDArray[np.intp]  # (rows): index of the recording
+    recording_index: NDArray[np.intp]  # (rows)
     fold: NDArray[np.intp]  # (rows)
     whole: tuple[Array, Array, Array]  # q, dq, ddq (rows, all joints of the arm)
     counted: tuple[int, ...]
@@ -83,7 +83,7 @@ class Samples:
     known_effort: Array  # of bodies whose fixed joints differ from those in the first recording
     Y: Array
     z: dict[float, Array]
-    spread: Array  # standard deviation of the raw effort (counted joints), over all rows of motion
+    effort_std: Array  # standard deviation of the raw effort (counted joints), over all rows of motion
 
     @property
     def dq(self) -> Array:
@@ -97,14 +97,14 @@ class Samples:
 
     @property
     def floor(self) -> Array:
-        """The part of the efforts (joints) that no smooth motion explains, relative to their spread."""
+        """The part of the efforts (joints) that no smooth motion explains, over their standard deviation."""
         rough = np.square(self.effort - self.smooth_effort).mean(axis=0)
-        return np.asarray(np.sqrt(rough) / self.spread)
+        return np.asarray(np.sqrt(rough) / self.effort_std)
 
     def load_torque(self, motions: Sequence[ArmMotion], phi: Array) -> Array:
         """Return gravity and Coriolis torque (rows, counted joints) of bodies phi (10 links)."""
         q, dq, _ = self.whole
-        rows = [self.recording == k for k in range(len(motions))]
+        rows = [self.recording_index == k for k in range(len(motions))]
         parts = [x.merged.load_torque(q[own], dq[own], phi) for x, own in zip(motions, rows, strict=True)]
         return np.concatenate(parts)[:, self.counted]
 
@@ -143,11 +143,11 @@ def samples_of(motions: Sequence[ArmMotion], cutoff: float) -> Samples:
     }
     return Samples(
         cutoff, float(1 / np.median(spacing)), **joined,
-        recording=np.concatenate([np.full(len(part.time), k) for k, part in enumerate(parts)]),
+        recording_index=np.concatenate([np.full(len(part.time), k) for k, part in enumerate(parts)]),
         whole=tuple(np.concatenate(x) for x in zip(*(part.whole for part in parts), strict=True)),  # type: ignore[arg-type]
         counted=motions[0].counted,
         z={d: np.concatenate([part.z[..., k] for part in parts]) for k, d in enumerate(DISTANCES)},
-        spread=np.concatenate([_counted(motion) for motion in motions]).std(axis=0),
+        effort_std=np.concatenate([_counted(motion) for motion in motions]).std(axis=0),
     )  # fmt: skip
 
 

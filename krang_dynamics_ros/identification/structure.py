@@ -48,7 +48,7 @@ class Structure:
     joints: tuple[tuple[Effect, ...], ...]  # of each joint that counts
     couplings: tuple[CouplingEffect, ...] = ()
     cutoff: float = 3.0  # Hz, of the smoothing spline
-    spread: float = 1.0  # how far bodies may be from the file's, relative: the prior's standard deviation
+    prior_width: float = 1.0  # of bodies about those of the file: standard deviation, relative
 
     @classmethod
     def plain(cls, joints: int) -> Structure:
@@ -66,7 +66,7 @@ class Structure:
         return tuple(name for effect in self.joints[joint] for name in effect.names)
 
     def __str__(self) -> str:
-        parts = [f'cut-off {self.cutoff:g} Hz', f'spread {self.spread:g}']
+        parts = [f'cut-off {self.cutoff:g} Hz', f'spread {self.prior_width:g}']
         for effect in library():
             which = [str(j + 1) for j, own in enumerate(self.joints) if effect in own]
             if which and not (effect in EVERY_JOINT and len(which) == len(self.joints)):

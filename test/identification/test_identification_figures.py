@@ -86,7 +86,7 @@ def test_friction_and_rotors_are_within_three_per_cent() -> None:
 def base_scores(result: Identified) -> list[float]:
     """Return how many standard deviations the base parameters are off."""
     V = base_combinations(result.links)
-    rotors = [result.fit.layout.factors[j].start for j in range(len(ARM))]
+    rotors = [result.fit.unknowns.factors[j].start for j in range(len(ARM))]
     which = [*range(10 * len(result.links)), *rotors]
     off = np.concatenate([result.fit.phi - MergedRobot.of(truth(), ARM, {}).phi, result.fit.x[rotors] - 0.4])
     C = result.fit.certainty.covariance[np.ix_(which, which)]

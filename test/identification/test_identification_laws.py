@@ -86,7 +86,7 @@ def every_effect() -> Structure:
     for effect in library():
         structure = structure.with_effect(effect)
     structure = structure.with_effect(Coulomb(coulomb_velocity=0.02))
-    return replace(structure, couplings=(CouplingEffect(1, 2, 1),), cutoff=6.0, spread=0.3)
+    return replace(structure, couplings=(CouplingEffect(1, 2, 1),), cutoff=6.0, prior_width=0.3)
 
 
 def test_the_gradient_and_the_second_derivative_of_the_divergence_are_its_differences(rng: np.random.Generator) -> None:
@@ -133,19 +133,19 @@ def test_known_bodies_that_are_none_are_made_possible() -> None:
 @settings(max_examples=10)
 def test_any_fit_ends_at_possible_bodies_and_friction_that_is_not_negative(seed: int) -> None:
     rng = np.random.default_rng(seed)
-    wild = samples().effort * rng.uniform(-2, 2, 3) + samples().spread * rng.normal(size=samples().effort.shape)
+    wild = samples().effort * rng.uniform(-2, 2, 3) + samples().effort_std * rng.normal(size=samples().effort.shape)
     known = gram()
     changed = Gram.of(replace(samples(), effort=wild), [motion()], known.prior, known.pairs)
-    problem = Problem(changed, replace(every_effect(), spread=float(rng.choice([0.1, 1.0, 10.0]))))
+    problem = Problem(changed, replace(every_effect(), prior_width=float(rng.choice([0.1, 1.0, 10.0]))))
     x = problem.possible(changed.total)
-    assert all(is_possible(body) for body in x[: problem.layout.bodies].reshape(-1, 10))
-    assert (x[problem.layout.guarded] >= 0).all()
+    assert all(is_possible(body) for body in x[: problem.unknowns.bodies].reshape(-1, 10))
+    assert (x[problem.unknowns.not_negative] >= 0).all()
 
 
 def test_the_last_fit_is_a_minimum(rng: np.random.Generator) -> None:
     problem = Problem(gram(), every_effect())
     cost, x = _Cost(problem, gram().total), problem.possible(gram().total)
-    free = ~problem.layout.guarded | (x > 0)
+    free = ~problem.unknowns.not_negative | (x > 0)
     for _ in range(20):
         direction = np.where(free, rng.normal(size=len(x)) * np.maximum(np.abs(x), 1e-3), 0.0)
         assert cost(x + 1e-3 * direction) > cost(x) - 1e-6
@@ -168,7 +168,7 @@ def test_the_written_robot_predicts_what_the_fit_does(tmp_path: object) -> None:
         again = predict(robot, recorded())
         rows = np.searchsorted(TIME, found.samples.time - 0.5 * (TIME[1] - TIME[0]))
         difference = np.sqrt(np.square(again.predicted[rows] - found.fit.predicted).mean(axis=0))
-        assert (difference / found.samples.spread).max() < 2 * AGREED
+        assert (difference / found.samples.effort_std).max() < 2 * AGREED
 
 
 def test_a_robot_with_every_effect_predicts_what_its_columns_say() -> None:
@@ -176,12 +176,12 @@ def test_a_robot_with_every_effect_predicts_what_its_columns_say() -> None:
     robot = with_bodies(krang(), ARM, {}, fit.phi)
     robot = replace(_with_effects(robot, ARM, fit), cutoff=6.0)
     difference = predict(robot, recorded()).predicted - fit.predicted
-    assert np.abs(difference).max() < 1e-2 * samples().spread.max()
+    assert np.abs(difference).max() < 1e-2 * samples().effort_std.max()
 
 
 def test_efforts_of_every_effect_are_explained() -> None:
     residual = samples().effort - fitted().predicted
-    assert (np.sqrt(np.square(residual).mean(axis=0)) / samples().spread).max() < 0.06  # the crossing is not fitted
+    assert (np.sqrt(np.square(residual).mean(axis=0)) / samples().effort_std).max() < 0.06  # the crossing is not fitted
 
 
 def test_folds_do_not_leak(rng: np.random.Generator) -> None:
@@ -198,7 +198,7 @@ def test_folds_do_not_leak(rng: np.random.Generator) -> None:
 
 
 def test_efforts_that_are_noise_are_not_predicted(rng: np.random.Generator) -> None:
-    noise = replace(samples(), effort=rng.normal(size=samples().effort.shape), spread=np.ones(3))
+    noise = replace(samples(), effort=rng.normal(size=samples().effort.shape), effort_std=np.ones(3))
     noise = replace(noise, known_effort=samples().load_torque([motion()], motion().merged.phi) * 0)
     of_noise = Gram.of(noise, [motion()], gram().prior, gram().pairs)
     assert held_out_errors(Problem(of_noise, every_effect())).min() > 0.95
@@ -339,9 +339,9 @@ def test_fixed_joints_may_differ_between_recordings() -> None:
         motions.append(ArmMotion.of(robot, recording))
     s = samples_of(motions, 6.0)
     first = s.effort - s.known_effort
-    assert np.abs(s.effort[s.recording == 0] - s.effort[s.recording == 1]).max() > 1
+    assert np.abs(s.effort[s.recording_index == 0] - s.effort[s.recording_index == 1]).max() > 1
     rotor = robot.rotor_inertia[0] * s.whole[2]
-    np.testing.assert_allclose(s.Y @ motions[0].merged.phi + rotor, first, atol=0.1 * s.spread[0])
+    np.testing.assert_allclose(s.Y @ motions[0].merged.phi + rotor, first, atol=0.1 * s.effort_std[0])
 
 
 def test_a_spring_is_found_where_there_is_one(rng: np.random.Generator) -> None:
