@@ -97,7 +97,7 @@ class ArmFile:
                 q[:, k] = recording.position[:, at]
                 dq[:, k] = np.nan if recording.velocity is None else recording.velocity[:, at]
             else:
-                q[:, k] = recording.moved.get(name, recording.resting.get(name, 0.0))
+                q[:, k] = recording.moving_uncounted.get(name, recording.resting.get(name, 0.0))
         return q, dq
 
     @property

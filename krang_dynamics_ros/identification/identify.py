@@ -67,8 +67,8 @@ def identify(
 
 def _motions(robot: Robot, recordings: Sequence[Recording]) -> list[ArmMotion]:
     """Return the motion of each recording; all have the same joints."""
-    moved = dict.fromkeys(name for recording in recordings for name in recording.moved)
-    return [ArmMotion.of(robot, _checked(motion_only(recording)), [*moved]) for recording in recordings]
+    moving = dict.fromkeys(name for recording in recordings for name in recording.moving_uncounted)
+    return [ArmMotion.of(robot, _checked(motion_only(recording)), [*moving]) for recording in recordings]
 
 
 def _checked(motion: Recording) -> Recording:
@@ -105,12 +105,13 @@ def neighbours(robot: Robot, names: Sequence[str]) -> tuple[CouplingEffect, ...]
 
 @dataclass(frozen=True, eq=False)
 class Identified:
-    """Result of an identification. Joints are those whose efforts count, in their order."""
+    """Result of an identification, for the counted joints in their order."""
 
     robot: Robot  # the whole robot, with new numbers
     joint_names: tuple[str, ...]
     links: tuple[str, ...]  # one for each joint that moved; its body includes the links fixed to it
-    changed_links: tuple[str, ...]  # `links`, and links that are lighter now so that these are possible
+    # `links`, and links fixed to them whose mass was reduced so that the bodies of `links` stay physically possible
+    changed_links: tuple[str, ...]
     fit: Fit
     samples: Samples
     base_rank: int  # number of base parameters

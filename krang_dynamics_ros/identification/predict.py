@@ -19,7 +19,7 @@ from ..equations.regressor import with_fixed_joints
 from ..recordings.derivatives import Smoothed, smoothing_spline
 from ..recordings.recording import Recording, stands_still
 from ..robot.robot import Robot
-from .samples import with_moved
+from .samples import with_moving_uncounted
 
 CUTOFF = 5.0  # Hz, for a robot that was not identified
 MAX_CUTOFF = 1 / 3  # of the recording's rate
@@ -84,7 +84,7 @@ def _rms(values: Array) -> Array:
 
 
 class Prepared(NamedTuple):
-    """A robot whose other joints are fixed, and the smooth motion of a recording of it: first the joints that count."""
+    """A robot whose other joints are fixed, and the smooth motion of a recording of it: first the counted joints."""
 
     robot: Robot
     whole: Recording
@@ -93,7 +93,7 @@ class Prepared(NamedTuple):
 
 def prepare(robot: Robot, recording: Recording) -> Prepared:
     """Fix joints that did not move at their resting positions, and smooth the others at the robot's cut-off."""
-    whole = with_moved(recording, [*recording.moved])
+    whole = with_moving_uncounted(recording, [*recording.moving_uncounted])
     resting = {name: q for name, q in recording.resting.items() if name not in whole.joint_names}
     cutoff = min(robot.cutoff or CUTOFF, MAX_CUTOFF * recording.rate)
     return Prepared(with_fixed_joints(robot, resting, whole.joint_names), whole, Smoothed(whole, cutoff))

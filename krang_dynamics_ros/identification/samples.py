@@ -52,19 +52,19 @@ DISTANCES = (1e-3, 1e-2, 1e-4)  # of presliding, rad
 
 @dataclass(frozen=True, eq=False)
 class ArmMotion:
-    """One recording of all joints of an arm; `counted` are those whose efforts count."""
+    """The motion of one recording: first the counted joints, whose efforts are used, then those that only move."""
 
     merged: MergedRobot
     recording: Recording
-    counted: tuple[int, ...]
+    counted: tuple[int, ...]  # columns
 
     @classmethod
-    def of(cls, robot: Robot, recording: Recording, moved: Sequence[str] = ()) -> ArmMotion:
-        """Return the motion of an arm whose recorded joints all move; joints that do not count but moved come last."""
-        names = dict.fromkeys((*recording.joint_names, *recording.moved, *moved))
+    def of(cls, robot: Robot, recording: Recording, moving: Sequence[str] = ()) -> ArmMotion:
+        """Return the motion of the recorded joints; `moving` are uncounted joints that move in other recordings."""
+        names = dict.fromkeys((*recording.joint_names, *recording.moving_uncounted, *moving))
         resting = {name: q for name, q in recording.resting.items() if name not in names}
         merged, counted = MergedRobot.of(robot, [*names], resting), len(recording.joint_names)
-        return cls(merged, with_moved(recording, [*names][counted:]), tuple(range(counted)))
+        return cls(merged, with_moving_uncounted(recording, [*names][counted:]), tuple(range(counted)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,7 +87,7 @@ class Samples:
 
     @property
     def dq(self) -> Array:
-        """Velocities of the joints that count."""
+        """Velocities of the counted joints."""
         return self.whole[1][:, self.counted]
 
     @property
@@ -109,25 +109,24 @@ class Samples:
         return np.concatenate(parts)[:, self.counted]
 
     def joint_motion(self, load: Array, crossing: Array) -> JointMotion:
-        """Return the motion of the joints that count, as effects need it."""
+        """Return the motion of the counted joints, as effects need it."""
         q, dq, ddq = (x[:, self.counted] for x in self.whole)
         return JointMotion(q, dq, ddq, load, crossing, self.z)
 
 
-def with_moved(motion: Recording, moved: Sequence[str]) -> Recording:
-    """Return a recording with columns for joints that moved and do not count; their effort is set to zero."""
-    if not moved:
+def with_moving_uncounted(motion: Recording, names: Sequence[str]) -> Recording:
+    """Return a recording with columns for moving, uncounted joints too; their effort is set to zero."""
+    if not names:
         return motion
-    others = np.stack(
-        [motion.moved.get(name, np.full(len(motion), motion.resting.get(name, 0.0))) for name in moved], axis=1
-    )
+    at_rest = {name: np.full(len(motion), motion.resting.get(name, 0.0)) for name in names}
+    others = np.stack([motion.moving_uncounted.get(name, at_rest[name]) for name in names], axis=1)
     return replace(
         motion,
-        joint_names=(*motion.joint_names, *moved),
+        joint_names=(*motion.joint_names, *names),
         position=np.concatenate([motion.position, others], axis=1),
         velocity=None,
         effort=None if motion.effort is None else np.concatenate([motion.effort, np.zeros_like(others)], axis=1),
-        moved={},
+        moving_uncounted={},
     )
 
 

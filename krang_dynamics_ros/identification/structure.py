@@ -45,7 +45,7 @@ def library() -> tuple[Effect, ...]:
 class Structure:
     """The structure of the model. With a given load of the joints, the model is linear in its unknowns."""
 
-    joints: tuple[tuple[Effect, ...], ...]  # of each joint that counts
+    joints: tuple[tuple[Effect, ...], ...]  # of each counted joint
     couplings: tuple[CouplingEffect, ...] = ()
     cutoff: float = 3.0  # Hz, of the smoothing spline
     prior_width: float = 1.0  # of bodies about those of the file: standard deviation, relative

@@ -12,7 +12,7 @@ from .table import SUFFIXES, TableFile
 
 
 def open_source(path: Path, layout: Path | None = None) -> Source:
-    """Return the recording at a path, for use in a `with`; a `layout` file has priority over all others."""
+    """Return the source at a path, for use in a `with`; a `layout` file has priority over all others."""
     if not path.exists():
         raise RecordingError(f'{path}: no such file or folder; must be a recording')
     if known := _layout_of(path, layout):

@@ -31,7 +31,7 @@ Runs = Sequence[JointStateRun]
 
 
 class JointRecording(NamedTuple):
-    """Used joints of a recording, all other joints, and the number of rows left out."""
+    """Counted joints of a recording, all other joints, and the number of rows left out."""
 
     recording: Recording
     others: Mapping[str, JointTrack]
@@ -53,9 +53,9 @@ def read_joints(
 ) -> JointRecording:
     """Return the joints of a recording that move, out of `names` (all, if there are none), and all other joints.
 
-    With `chosen`, or if none moves, all of them are used. A row is a message that has all used joints; joints of
-    several messages are aligned to common instants, as in the node. `joint_states` is the topic in a bag, by default
-    the most likely one by the names of the robot's parameters.
+    If `chosen`, or if no joint moves, every joint of `names` is used. A row is a message that has all used joints;
+    joints of several messages are aligned to common instants, as in the node. `joint_states` is the topic in a bag, by
+    default the most likely one by the names of the robot's parameters.
     """
     with open_source(path, layout) as source:
         topics = source.topics((), joint_states, names=topic_names)
@@ -64,11 +64,11 @@ def read_joints(
         seen = _tracks(runs)
         there = _recorded(source, topics.joint_states, names or [*seen], seen, chosen)
     moving = [name for name in there if np.ptp(seen[name].position) >= STILL]
-    counting = there if chosen or not moving else moving
-    table = _table(path, counting, runs)
-    recording, zero = table.recording(path, counting, origin)
+    counted = there if chosen or not moving else moving
+    table = _table(path, counted, runs)
+    recording, zero = table.recording(path, counted, origin)
     notes += _notes(there, table, recording)
-    others = {name: track.since(zero) for name, track in seen.items() if name not in counting}
+    others = {name: track.since(zero) for name, track in seen.items() if name not in counted}
     return JointRecording(replace(recording, notes=tuple(notes)), others, table.left_out)
 
 

@@ -45,7 +45,7 @@ def words_of(error: Exception) -> str:
 class Recording:
     """Raw recording of some joints: rows may repeat, and nothing is smoothed.
 
-    Units: s, rad (m), rad/s (m/s), N m (N); effort is the motor torque at the joint.
+    Units: s, rad (m), rad/s (m/s); effort as recorded; after `ArmFile.with_torques` in N m (N).
     """
 
     source: str
@@ -56,7 +56,7 @@ class Recording:
     effort: Array | None = None  # (rows, joints)
     resting: Mapping[str, float] = field(default_factory=dict)  # resting positions of joints without a column, rad or m
     notes: tuple[str, ...] = ()  # warnings about the file
-    moved: Mapping[str, Array] = field(default_factory=dict)  # positions (rows) of joints that move but are not used
+    moving_uncounted: Mapping[str, Array] = field(default_factory=dict)  # positions (rows) of such joints that move
 
     def __post_init__(self) -> None:
         shape = (len(self.time), len(self.joint_names))
@@ -103,10 +103,9 @@ class Recording:
         """Return some of the rows."""
         velocity = None if self.velocity is None else self.velocity[which]
         effort = None if self.effort is None else self.effort[which]
-        moved = {name: position[which] for name, position in self.moved.items()}
-        return replace(
-            self, time=self.time[which], position=self.position[which], velocity=velocity, effort=effort, moved=moved
-        )
+        moving = {name: position[which] for name, position in self.moving_uncounted.items()}
+        time, position = self.time[which], self.position[which]
+        return replace(self, time=time, position=position, velocity=velocity, effort=effort, moving_uncounted=moving)
 
     def joints(self, names: Sequence[str]) -> Recording:
         """Return the columns of these joints, in this order."""
@@ -226,9 +225,9 @@ def resting_positions(motion: Recording, others: Mapping[str, JointTrack]) -> di
 def with_others(recording: Recording, motion: Recording, others: Mapping[str, JointTrack]) -> Recording:
     """Return a recording with other joints: their resting positions, or their positions row by row."""
     resting = resting_positions(motion, others)
-    moved = {
+    moving = {
         name: np.interp(recording.time, track.time, track.position)
         for name, track in others.items()
         if name not in resting
     }
-    return replace(recording, resting=resting, moved=moved)
+    return replace(recording, resting=resting, moving_uncounted=moving)
