@@ -33,15 +33,15 @@ class CompiledDynamics(Dynamics):
 
     base_may_turn = False
 
-    def __init__(self, robot: Robot, urdf: str, **settings: Any) -> None:
-        """Build the functions of the robot, or load them if they are built. `settings` are those of `Dynamics`."""
+    def __init__(self, robot: Robot, urdf: str, **arguments: Any) -> None:
+        """Build the functions of the robot, or load them if they are built. `arguments` are those of `Dynamics`."""
         self._library, slices = load_library(robot), array_slices(robot)
         self._work = np.zeros(slices['output'].stop)
         p = self._work[slices['p']]
         p[:] = setting_values(robot)
         self._settings = {name: p[of] for name, of in setting_slices(robot).items()}
         self._hand_links = tuple(robot.hands.values())
-        super().__init__(urdf, **settings)
+        super().__init__(urdf, **arguments)
         self._set_views(slices)
         self._no_wrench = np.zeros(6)
         self._stored: tuple[Wrench, ...] | None = None  # in the input array, unless they depend on q

@@ -40,22 +40,22 @@ def dynamics_of(robot: Robot, urdf: str | None = None, backend: str = PINOCCHIO)
     if backend not in BACKENDS:
         raise unknown_name('backend', backend, BACKENDS)
     rotors = dict(zip(robot.joint_names, robot.rotor_inertia.tolist(), strict=True))
-    settings: dict[str, Any] = {'gravity': robot.gravity, 'joint_names': robot.joint_names, 'rotor_inertia': rotors}
-    dynamics = _dynamics(robot, urdf, backend, settings)
+    arguments: dict[str, Any] = {'gravity': robot.gravity, 'joint_names': robot.joint_names, 'rotor_inertia': rotors}
+    dynamics = _dynamics(robot, urdf, backend, arguments)
     dynamics.friction.set_coefficients(robot.moving_joints)
     dynamics.springs_and_couplings.set_coefficients(robot)
     dynamics.effort_offset = [joint.motor.effort_offset for joint in robot.moving_joints]
     return dynamics
 
 
-def _dynamics(robot: Robot, urdf: str | None, backend: str, settings: dict[str, Any]) -> Dynamics:
+def _dynamics(robot: Robot, urdf: str | None, backend: str, arguments: dict[str, Any]) -> Dynamics:
     if backend == PINOCCHIO:  # from the URDF text, so that what nodes publish of a robot file is what is computed
-        return Dynamics(urdf_text(robot) if urdf is None else urdf, **settings)
+        return Dynamics(urdf_text(robot) if urdf is None else urdf, **arguments)
     if urdf is not None:
         raise ArgumentError("backend 'compiled' is built from the robot file, must be 'pinocchio' with a URDF")
     from .compiled import CompiledDynamics  # noqa: PLC0415 (it loads all exporters)
 
-    return CompiledDynamics(robot, urdf_text(robot), **settings)
+    return CompiledDynamics(robot, urdf_text(robot), **arguments)
 
 
 @dataclass(frozen=True)

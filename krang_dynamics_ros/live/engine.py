@@ -34,7 +34,7 @@ class Engine:
         `clock` is a steady clock (s) for the ramps of the commands.
         """
         self._settings, self.model, self.dynamics = settings, model, model.dynamics
-        settings.declare(parameters.settings(model))
+        settings.declare(parameters.node_specs(model))
         settings.declare(parameters.of_joints(model.dynamics))
         settings.require(parameters.check_presliding)
         self.inputs = RobotInputs(settings, model)
@@ -57,7 +57,7 @@ class Engine:
 
     @property
     def settings(self) -> Settings:
-        """The parameters."""
+        """Values of the parameters, by name."""
         return self._settings
 
     def _apply(self) -> None:

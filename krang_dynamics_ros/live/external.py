@@ -19,7 +19,7 @@ from ..dynamics.state import State
 from ..dynamics.terms import Torques
 from .wrenches import WrenchInput
 
-SETTINGS = (
+SPECS = (
     ParameterSpec(
         'effort_source', 'motor', 'meaning of `effort` in `joint_states`: torque behind the gear, torque of the motor '
         '(times the gear ratio), or external torque', settable=True, choices=EFFORT_SOURCES,
@@ -56,7 +56,7 @@ THRESHOLDS = ('contact_threshold', 'contact_threshold_accelerating')
 
 
 def of_hand(name: str) -> list[ParameterSpec]:
-    """Return the parameters of a hand."""
+    """Return the specs of the parameters of a hand."""
     return [
         ParameterSpec(
             f'{name}.sensor.subtract_from_external', False,
@@ -66,7 +66,7 @@ def of_hand(name: str) -> list[ParameterSpec]:
 
 
 def of_joint(name: str) -> list[ParameterSpec]:
-    """Return the parameters of a joint."""
+    """Return the specs of the parameters of a joint."""
     return [
         ParameterSpec(
             f'joints.{name}.effort_scale', 1.0,
@@ -87,7 +87,7 @@ def of_joint(name: str) -> list[ParameterSpec]:
 
 def documented() -> list[ParameterSpec]:
     """Return every parameter once for docs/external.md, with placeholders for hand and joint."""
-    return [*SETTINGS, *of_hand('<hand>'), *of_joint('<joint>')]
+    return [*SPECS, *of_hand('<hand>'), *of_joint('<joint>')]
 
 
 class ExternalTorques:
@@ -98,7 +98,7 @@ class ExternalTorques:
     ) -> None:
         self._settings, self._dynamics, self.observer, self._hands = settings, dynamics, observer, hands
         self.efforts = observer.efforts
-        settings.declare(SETTINGS)
+        settings.declare(SPECS)
         settings.require(lambda values: check_without(named(values['effort_without']), values['effort_source']))
         settings.declare([spec for name in hands for spec in of_hand(name)])
         settings.declare([spec for name in dynamics.joint_names for spec in of_joint(name)])

@@ -21,7 +21,7 @@ from .wrenches import RemovedWeight
 
 EARTH = (0.0, 0.0, -9.81)  # m/s^2, upright
 UNSURE_SHARE = 0.1  # of a joint's effort limit: a larger difference of two gravity torques is reported
-SETTINGS = (
+SPECS = (
     ParameterSpec(
         'robot.adds', NONE, "terms that the robot's own firmware adds to every command", choices=MAY_ADD, once=True,
     ),
@@ -41,7 +41,7 @@ SETTINGS = (
 
 
 def of_hand(name: str) -> list[ParameterSpec]:
-    """Return the parameters of a hand in the configuration of the firmware."""
+    """Return the specs of the parameters of a hand in the configuration of the firmware."""
     return [
         ParameterSpec(
             f'{name}.robot_flange', '', "last link of the firmware's own model; empty: it has all links",
@@ -61,7 +61,7 @@ def of_hand(name: str) -> list[ParameterSpec]:
 
 def documented() -> list[ParameterSpec]:
     """Return every parameter once, as the documents list them."""
-    return [*SETTINGS, *of_hand('<hand>')]
+    return [*SPECS, *of_hand('<hand>')]
 
 
 def is_of_firmware(name: str) -> bool:
@@ -115,7 +115,7 @@ class FirmwareTorque:
         The parameters of the hands (`of_hand`) are declared already.
         """
         self._settings, self._hands, self._n = settings, hands, len(joint_names)
-        settings.declare(SETTINGS)
+        settings.declare(SPECS)
         self.adds = tuple(named(settings['robot.adds']))
         self._flanges = {name: settings[f'{name}.robot_flange'] for name in hands}
         self._firmware = self._model(urdf, joint_names) if self.adds else None

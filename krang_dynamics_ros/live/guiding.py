@@ -30,7 +30,7 @@ MAX_GAIN = (
 )
 HOLD_TIMEOUT = 0.2  # s without a message of the switch, by the steady clock
 
-SETTINGS = (
+SPECS = (
     ParameterSpec(
         'stops.margin', 0.15, 'how far before its position limits a joint meets its stop, rad (a tenth of it in m); at '
         "most a quarter of the joint's range", settable=True, least=0.001, most=3.0,
@@ -57,7 +57,7 @@ class JointDefaults(NamedTuple):
 
 
 def of_joint(name: str, defaults: JointDefaults) -> list[ParameterSpec]:
-    """Return the parameters of one joint."""
+    """Return the specs of the parameters of one joint."""
     return [
         ParameterSpec(
             f'joints.{name}.damping', defaults.damping, 'damping coefficient B of `torque/damping`, N m s/rad (N s/m)',
@@ -78,7 +78,7 @@ def of_joint(name: str, defaults: JointDefaults) -> list[ParameterSpec]:
 
 def documented() -> list[ParameterSpec]:
     """Return every parameter once, as docs/guiding.md lists them."""
-    return [*SETTINGS, *of_joint('<joint>', JointDefaults())]
+    return [*SPECS, *of_joint('<joint>', JointDefaults())]
 
 
 def joint_defaults(model: Model) -> list[JointDefaults]:
@@ -128,7 +128,7 @@ class Guiding:
         self._effort = np.array([(x.effort if x else None) or 0.0 for x in limits])
         self._speed = np.array([(x.velocity if x else None) or np.inf for x in limits])
         self._rate, self._fastest = np.full(len(limits), np.inf), self._speed  # of commands: rate and velocity limits
-        settings.declare(SETTINGS)
+        settings.declare(SPECS)
         for name, defaults in zip(self._names, joint_defaults(model), strict=True):
             settings.declare(of_joint(name, defaults))
         settings.on_change(self._apply)

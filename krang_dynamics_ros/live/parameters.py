@@ -1,4 +1,4 @@
-"""The parameters of `dynamics_node` and its commands, also for programs without ROS.
+"""Specs of the parameters of `dynamics_node` and its commands, also for programs without ROS.
 
 `external.py`, `guiding.py`, `firmware.py`, `base.py`, `position_velocity.py` and `robot/adapted.py` declare more.
 """
@@ -42,7 +42,7 @@ def is_fixed_while_on(name: str) -> bool:
 
 
 def of_commands(joints: Sequence[str], limits: Array) -> list[ParameterSpec]:
-    """Return the parameters of the commands of joints with these effort limits (k; 0: not known)."""
+    """Return the specs of the parameters of the commands of joints with these effort limits (k; 0: not known)."""
     count = len(joints) or None
     return [
         ParameterSpec('command_allowed', True, 'whether commands may be enabled'),
@@ -147,8 +147,8 @@ MODEL = (
 JOINT_STATES_TOPIC = ParameterSpec('joint_states_topic', 'joint_states', 'topic of the joint states')
 
 
-def settings(model: Model) -> list[ParameterSpec]:
-    """Return the parameters that hold for the node as a whole."""
+def node_specs(model: Model) -> list[ParameterSpec]:
+    """Return the specs of the parameters that hold for the node as a whole."""
     hands, dynamics = model.end_effectors, model.dynamics
     return [
         ParameterSpec(
@@ -200,7 +200,7 @@ def settings(model: Model) -> list[ParameterSpec]:
 
 
 def of_hand(name: str, link: str, sense: str = SENSES[0]) -> list[ParameterSpec]:
-    """Return the parameters of a hand."""
+    """Return the specs of the parameters of a hand."""
     return [
         ParameterSpec(
             f'{name}.link', link, 'link on which the wrench acts', default_text='`R10l` for left, `R10r` for right',
@@ -225,7 +225,7 @@ def of_hand(name: str, link: str, sense: str = SENSES[0]) -> list[ParameterSpec]
 
 
 def _of_sensor(name: str) -> list[ParameterSpec]:
-    """Return the parameters of a wrist sensor: bias, dead band and tool."""
+    """Return the specs of the parameters of a wrist sensor: bias, dead band and tool."""
     return [
         ParameterSpec(
             f'{name}.sensor.bias', [0.0] * 6, 'reading without any load, force and moment in the axes of the reading, '
@@ -248,7 +248,7 @@ def _of_sensor(name: str) -> list[ParameterSpec]:
 
 
 def of_tool(name: str) -> list[ParameterSpec]:
-    """Return the parameters of the tool: the part of the hand's link beyond the wrist sensor."""
+    """Return the specs of the parameters of the tool: the part of the hand's link beyond the wrist sensor."""
     return [
         ParameterSpec(
             f'{name}.tool.mass', 0.0,
@@ -263,7 +263,7 @@ def of_tool(name: str) -> list[ParameterSpec]:
 
 
 def of_payload(name: str) -> list[ParameterSpec]:
-    """Return the parameters of the payload of a hand; they must be changed together."""
+    """Return the specs of the parameters of the payload of a hand; they must be changed together."""
     return [
         ParameterSpec(
             f'{name}.payload.mass', 0.0, 'mass that the hand holds, kg, in addition to the model; 0: nothing',
@@ -298,7 +298,7 @@ def command_scales(values: Mapping[str, Any] | Settings, joints: Sequence[str]) 
 
 
 def of_joint(name: str, defaults: Mapping[str, float], presliding: Sequence[Presliding] = ()) -> list[ParameterSpec]:
-    """Return the parameters of a joint; `defaults` are numbers of friction, rotor inertia and offset, by name."""
+    """Return the specs of the parameters of a joint; `defaults` are friction, rotor inertia and offset, by name."""
     pairs = [number for part in presliding for number in (part.torque, part.distance)]
     return [
         ParameterSpec(
@@ -333,7 +333,7 @@ def _of_number(joint: str, number: Number, default: float) -> ParameterSpec:
 
 
 def of_joints(dynamics: Dynamics) -> list[ParameterSpec]:
-    """Return the parameters of all joints."""
+    """Return the specs of the parameters of all joints."""
     friction = dynamics.friction
     vectors = {'rotor_inertia': dynamics.rotor_inertia, 'effort_offset': dynamics.effort_offset}
     vectors |= {name: friction.sliding[name] for name in friction.sliding.names}
@@ -385,4 +385,4 @@ def documented() -> list[ParameterSpec]:
     model = load_model()
     hand = of_hand('<hand>', '')
     joint = of_joint('<joint>', {})
-    return [*MODEL, *settings(model), *of_commands((), np.empty(0)), *hand, *joint]
+    return [*MODEL, *node_specs(model), *of_commands((), np.empty(0)), *hand, *joint]

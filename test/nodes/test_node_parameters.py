@@ -144,7 +144,7 @@ def test_parameters_out_of_range_or_fixed_are_refused_with_the_reason(client: Cl
 
 def test_every_parameter_is_described(client: Client) -> None:
     model = load_model()
-    names = [spec.name for spec in parameters.settings(model)] + ['left.sense', 'joints.q_w.viscous', 'robot_file']
+    names = [spec.name for spec in parameters.node_specs(model)] + ['left.sense', 'joints.q_w.viscous', 'robot_file']
     request = DescribeParameters.Request(names=names)
     for described in client.call('describe_parameters', DescribeParameters, request).descriptors:
         assert described.description

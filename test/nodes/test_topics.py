@@ -33,7 +33,7 @@ def test_parameters_that_a_node_was_started_with_reach_its_settings() -> None:
         given = [Parameter('gravity', value=[0.0, 0.0, -1.6])]
         node = rclpy.create_node('moon', context=context, parameter_overrides=given)
         settings = NodeSettings(node)
-        settings.declare(parameters.settings(load_model('arm_2r')))
+        settings.declare(parameters.node_specs(load_model('arm_2r')))
         settings.follow()
         assert settings['gravity'] == [0.0, 0.0, -1.6]
         node.set_parameters([Parameter('gravity', value=[0.0, 0.0, -3.7])])

@@ -67,7 +67,7 @@ def end_effectors_of(robot: Robot) -> ParameterSpec:
 
 
 def of_hand(name: str, link: str) -> list[ParameterSpec]:
-    """Return the parameters of a hand and of its wrist sensor."""
+    """Return the specs of the parameters of a hand and of its wrist sensor."""
     return [
         ParameterSpec(
             f'{name}.link', link, 'its link', default_text='`R10l` for left, `R10r` for right; or the link of this name'
@@ -112,7 +112,7 @@ def effort_scale(name: str) -> ParameterSpec:
 def shared(arm: Mapping[str, Any]) -> dict[str, Any]:
     """Return the simulator's parameters from an arm's parameters of the dynamics node: hands, firmware, efforts."""
     names = named(arm.get('end_effectors', ()))
-    specs = [*firmware.SETTINGS, *(spec for name in names for spec in of_hand(name, ''))]
+    specs = [*firmware.SPECS, *(spec for name in names for spec in of_hand(name, ''))]
     ours = {'end_effectors', *(spec.name for spec in specs)}
     found = {name: value for name, value in arm.items() if name in ours or name.endswith('.effort_scale')}
     source = arm.get('effort_source')
