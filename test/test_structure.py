@@ -156,7 +156,7 @@ def test_setup_and_package_xml_have_one_version() -> None:
 
 def test_every_command_and_node_runs_by_krang_and_by_ros2_run() -> None:
     main = importlib.import_module('krang_dynamics_ros.__main__')
-    shared = {'__init__', 'arm_option', 'common', 'error_table', 'record_beside', 'recorded', 'sending'}
+    shared = {'__init__', 'arm_option', 'common', 'error_table', 'playing', 'record_beside', 'recorded'}
     folders = {'cli': {path.stem for path in (PACKAGE / 'cli').glob('*.py')} - shared}
     folders['nodes'] = {path.stem for path in (PACKAGE / 'nodes').glob('*_node.py')}
     assert (set(main.COMMANDS), set(main.NODES)) == (folders['cli'], folders['nodes'])

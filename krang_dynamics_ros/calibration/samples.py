@@ -17,8 +17,7 @@ from ..core.wrench import Load
 from ..live.engine import Engine
 from ..live.standstill import Average, Standstill
 from ..live.wrenches import Reading, WrenchInput
-from . import fit as orientations
-from .fit import Sample
+from .fit import Sample, is_new
 
 NUMBERS = ('fx', 'fy', 'fz', 'mx', 'my', 'mz')
 COLUMNS = ('axes', 'about', 'readings', *NUMBERS, *(f'deviation_{name}' for name in NUMBERS))
@@ -121,7 +120,7 @@ class Sampler:
             return None
         average = self._still.average()
         sample = self._sample(average)
-        if not orientations.is_new(sample.direction, [known.direction for known in self.samples]):
+        if not is_new(sample.direction, [known.direction for known in self.samples]):
             self.status = 'standing still where a sample was taken; turn the hand'
             return None
         self.samples.append(sample)

@@ -10,9 +10,8 @@ from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Any
 
-from ..calibration import fit as orientations
 from ..calibration import results
-from ..calibration.fit import Calibration, fit
+from ..calibration.fit import Calibration, best_next, fit, summary_text
 from ..calibration.lifting import Lifting
 from ..calibration.samples import Sampler, read_samples, write_samples
 from ..calibration.stands import StandSampler, read_stands, write_stands
@@ -214,8 +213,8 @@ class _SensorCalibration:
     def _table(self) -> list[str]:
         sampler = self._sampler
         title = f'{sampler.hand.name} ({sampler.hand.link}), {"payload" if self._arguments.payload else "tool"}'
-        best = orientations.best_next([sample.direction for sample in sampler.samples])
-        words = orientations.summary_text(best, sampler.hand.link, sampler.direction)
+        best = best_next([sample.direction for sample in sampler.samples])
+        words = summary_text(best, sampler.hand.link, sampler.direction)
         return results.table(self._calibration(), title, sampler.status, words)
 
     def _conclude(self, node: Any) -> int:

@@ -38,9 +38,9 @@ from .common import (
     say,
     whole_number,
 )
+from .playing import NEAR, add_playing, follower_of, play, player_of, write_steps
 from .record_beside import RecordBeside
 from .recorded import add_joints, moving_joints
-from .sending import NEAR, add_sending, follower_of, play, player_of, write_steps
 
 if TYPE_CHECKING:
     from ..nodes.trajectory_player import Player
@@ -80,7 +80,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     )
     add_overwrite(parser)
     _add_clearance(parser)
-    add_sending(parser)
+    add_playing(parser)
     words = list(sys.argv[1:] if argv is None else argv)
     at = words.index('--ros-args') if '--ros-args' in words else len(words)
     arguments = parser.parse_args(words[:at])
@@ -187,16 +187,16 @@ def _plan_and_play(
     motion = read_trajectory(arguments.motion) if arguments.motion else None
     moving = motion.joint_names if motion else moving
     follower = follower_of(player, robot, arguments.send) if player else None
-    arm = with_fixed_joints(robot, _fixed(robot, moving, arguments, player), moving)
-    shapes, clearance = _clearance_of(arm, arguments)
+    reduced = with_fixed_joints(robot, _fixed(robot, moving, arguments, player), moving)
+    shapes, clearance = _clearance_of(reduced, arguments)
     if motion:
         _check(motion, clearance)
     else:
-        motion = _plan(arm, shapes, clearance, arguments)
+        motion = _plan(reduced, shapes, clearance, arguments)
     if follower and player:
-        return play(player, follower, arm, clearance, motion, arguments, recording)
+        return play(player, follower, reduced, clearance, motion, arguments, recording)
     if player:
-        write_steps(player, arm, clearance, motion, arguments)
+        write_steps(player, reduced, clearance, motion, arguments)
     return 0
 
 
@@ -219,19 +219,19 @@ def _check(motion: Trajectory, clearance: Clearance) -> None:
         raise ArgumentError(f'the motion brings {" and ".join(near.names)} too near: {_distance(near)}; plan it again')
 
 
-def _plan(arm: Robot, shapes: Shapes, clearance: Clearance, arguments: argparse.Namespace) -> Trajectory:
+def _plan(robot: Robot, shapes: Shapes, clearance: Clearance, arguments: argparse.Namespace) -> Trajectory:
     """Plan a motion, write it, and simulate it if requested."""
-    with progress_bar(arm.name) as show:
-        found = Search(arm, arguments.period, arguments.seed, clearance).best(show)
+    with progress_bar(robot.name) as show:
+        found = Search(robot, arguments.period, arguments.seed, clearance).best(show)
     kept = clearance_lines(clearance, shapes, found)
     motion = trajectory_of(found, arguments.duration, arguments.rate)
     write_trajectory(arguments.output, motion, [f'{first_point(found)}.', *kept])
-    say(f'{arm.name}: {arm.n} joints, condition number {found.condition:.1f} (base regressor, normalised columns)')
+    say(f'{robot.name}: {robot.n} joints, condition number {found.condition:.1f} (base regressor, normalised columns)')
     say(f'written: {arguments.output}, {arguments.duration:g} s')
     say(*kept, *([] if arguments.send else [f'{first_point(found)}.']))
     if arguments.run:
-        with progress_bar(arm.name) as show:
-            recording = run(arm, found, arguments.duration, arguments.rate, arguments.noise, arguments.seed, show)
+        with progress_bar(robot.name) as show:
+            recording = run(robot, found, arguments.duration, arguments.rate, arguments.noise, arguments.seed, show)
         with whole_file(arguments.run) as stream:
             write_csv(recording, stream)
         say(f'simulated and recorded: {arguments.run}')

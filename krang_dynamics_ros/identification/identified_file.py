@@ -175,7 +175,7 @@ def factor_unit(factor: str, joint: Units) -> str:
     """Return the unit of a factor of a joint; shares of the load have none."""
     units = {'rotor_inertia': joint.inertia, 'pushing': '', 'braking': '', 'load friction': ''}
     for kind in JOINT_EFFECTS:
-        units |= {number.label: number.unit_of(joint is PRISMATIC) for number in kind.factors()}
+        units |= {declared.label: declared.unit_of(joint is PRISMATIC) for declared in kind.factors()}
     return units.get(factor, joint.effort)
 
 

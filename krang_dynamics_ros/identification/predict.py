@@ -101,8 +101,8 @@ def prepare(robot: Robot, recording: Recording) -> Prepared:
 
 def predict(robot: Robot, recording: Recording, prepared: Prepared | None = None) -> Prediction:
     """Predict the effort in every row; a row that a logger repeated gets the value of the row before it."""
-    fixed, whole, smoothed = prepared or prepare(robot, recording)
-    torque = _torque(fixed, whole, smoothed)[:, : len(recording.joint_names)]
+    reduced, whole, smoothed = prepared or prepare(robot, recording)
+    torque = _torque(reduced, whole, smoothed)[:, : len(recording.joint_names)]
     row = np.cumsum(smoothed.new) - 1  # of the motion, by row of the recording
     dq = smoothed.motion.dq[:, : len(recording.joint_names)]
     return Prediction(recording, torque[row], dq[row], smoothed.cutoff)

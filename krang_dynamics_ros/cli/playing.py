@@ -29,7 +29,7 @@ SIMULATOR = 'simulator'
 NEAR = 0.02  # rad or m: a joint this near to a position counts as at this position
 
 
-def add_sending(parser: argparse.ArgumentParser) -> None:
+def add_playing(parser: argparse.ArgumentParser) -> None:
     """Add the options of playing a motion on a robot."""
     group = parser.add_argument_group('playing it on a robot (docs/excitation.md)')
     group.add_argument(
@@ -65,7 +65,7 @@ def add_sending(parser: argparse.ArgumentParser) -> None:
 def play(
     player: Player,
     follower: TrajectoryFollower,
-    arm: Robot,
+    robot: Robot,
     clearance: Clearance,
     motion: Trajectory,
     args: argparse.Namespace,
@@ -77,7 +77,7 @@ def play(
     with Keys() as keys, ExitStack() as until_played:
         for speed in args.speeds:
             slow = at_speed(motion, speed)
-            way = _way(player, arm, clearance, motion, args)
+            way = _way(player, robot, clearance, motion, args)
             if recording and not recording.running:  # the way to the start was found: the robot will move
                 until_played.enter_context(recording)
             steps = [('move to the start of the motion', way)] if way else []
@@ -104,24 +104,24 @@ def _played(player: Player, follower: TrajectoryFollower, keys: Keys, trajectory
 
 
 def _way(
-    player: Player, arm: Robot, clearance: Clearance, motion: Trajectory, args: argparse.Namespace
+    player: Player, robot: Robot, clearance: Clearance, motion: Trajectory, args: argparse.Namespace
 ) -> Trajectory | None:
     """Return a checked motion from the present pose to the start of the motion; None if the robot is there."""
     pose = player.pose()
-    present = np.array([pose[name] for name in arm.joint_names])
+    present = np.array([pose[name] for name in robot.joint_names])
     if np.abs(present - motion.position[0]).max() < NEAR:
         return None
-    with progress_bar(arm.name) as show:
-        way = Approach(arm, clearance, args.seed).path(present, motion.position[0], show)
-    return slow_motion(arm, way)
+    with progress_bar(robot.name) as show:
+        way = Approach(robot, clearance, args.seed).path(present, motion.position[0], show)
+    return slow_motion(robot, way)
 
 
 def write_steps(
-    player: Player | None, arm: Robot, clearance: Clearance, motion: Trajectory, args: argparse.Namespace
+    player: Player | None, robot: Robot, clearance: Clearance, motion: Trajectory, args: argparse.Namespace
 ) -> None:
     """Write trajectories for a ROS command: the way to the start, and the motion at each speed."""
     files = []
-    way = _way(player, arm, clearance, motion, args) if player else None
+    way = _way(player, robot, clearance, motion, args) if player else None
     if way:
         files.append((args.output.with_stem(f'{args.output.stem}_approach'), way))
     files += [
