@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from ..core.errors import KrangDynamicsError
 from ..core.spatial import Array
-from .gram import EMPTY, EMPTY_PRIOR, PRIOR_FLOOR, Columns, Gram, Unknowns
+from .gram import EMPTY, EMPTY_PRIOR, PRIOR_FLOOR, Gram, Unknowns, all_columns
 from .ridge import PIN_ROUNDS, solution
 from .samples import ArmMotion, Samples
 from .structure import Structure
@@ -212,26 +212,26 @@ class Certainty:
 
 def last_fit(gram: Gram, samples: Samples, motions: Sequence[ArmMotion], structure: Structure) -> Fit:
     """Fit with the load of the preliminary fit, compute the load of the fitted bodies, and repeat until both agree."""
-    first = Problem(gram, structure)
-    held_out = _held_out(first, samples, Columns(samples, gram.pairs, gram.load, gram.crossing).X)
-    problem, load = first, gram.load
+    problem, load = Problem(gram, structure), gram.load
+    X = all_columns(samples, gram.pairs, load, gram.crossing)
+    held_out = _held_out(problem, samples, X)
     for k in range(LOAD_ROUNDS):
         x = problem.possible(problem.gram.total)
         of_bodies = samples.load_torque(motions, x[: problem.unknowns.bodies])
-        X = Columns(samples, gram.pairs, of_bodies, gram.crossing).X
-        of_file = _predicted(problem, X, x)
-        fitted = _predicted(problem, Columns(samples, gram.pairs, load, gram.crossing).X, x)
-        difference = float((np.sqrt(np.square(of_file - fitted).mean(axis=0)) / samples.effort_std).max())
+        X_of_file = all_columns(samples, gram.pairs, of_bodies, gram.crossing)
+        of_file = _predicted(problem, X_of_file, x)
+        residual = of_file - _predicted(problem, X, x)
+        difference = float((np.sqrt(np.square(residual).mean(axis=0)) / samples.effort_std).max())
         if difference < AGREED:
             break
         load = of_bodies if k < DAMPED_FROM else (load + of_bodies) / 2
-        X_next = Columns(samples, gram.pairs, load, gram.crossing).X
-        problem = Problem(Gram.of_columns(X_next, samples, gram.prior, gram.pairs, load, gram.crossing), structure)
+        X = all_columns(samples, gram.pairs, load, gram.crossing)
+        problem = Problem(Gram.of_columns(X, samples, gram.prior, gram.pairs, load, gram.crossing), structure)
     predicted = of_file + samples.known_effort
     certainty = _certainty(problem, samples, x, samples.effort - predicted)
     return Fit(
         structure, problem.unknowns, x, gram.crossing, of_bodies, predicted, held_out + samples.known_effort,
-        _terms(problem, X, x, of_bodies), difference, certainty,
+        _terms(problem, X_of_file, x, of_bodies), difference, certainty,
     )  # fmt: skip
 
 

@@ -48,21 +48,21 @@ EMPTY = 1e-10  # a column with a smaller mean square counts as zero
 EMPTY_PRIOR = 1e6  # prior precision that keeps the factor of such a column at zero
 
 
-class Columns:
-    """All columns of the rows: bodies, library, couplings, and last the effort."""
+def all_columns(samples: Samples, pairs: Sequence[CouplingEffect], load: Array, crossing: Array) -> Array:
+    """Return all columns (rows, joints, columns + 1) for a load (rows, joints).
 
-    def __init__(self, samples: Samples, pairs: Sequence[CouplingEffect], load: Array, crossing: Array) -> None:
-        """Compute the columns for a load (rows, joints)."""
-        x = samples.joint_motion(load, crossing)
-        own = np.concatenate([effect.columns(x) for effect in library()], axis=-1)
-        rows, joints = samples.effort.shape
-        coupled = np.zeros((rows, joints, 2 * len(pairs)))
-        for k, pair in enumerate(pairs):
-            first, second = pair.columns(samples.dq)
-            coupled[:, pair.first, 2 * k : 2 * k + 2] = first
-            coupled[:, pair.second, 2 * k : 2 * k + 2] = second
-        effort = (samples.effort - samples.known_effort)[..., None]
-        self.X = np.concatenate([samples.Y, own, coupled, effort], axis=-1)  # (rows, joints, columns + 1)
+    They are those of the bodies, the library, the couplings, and last the effort.
+    """
+    x = samples.joint_motion(load, crossing)
+    own = np.concatenate([effect.columns(x) for effect in library()], axis=-1)
+    rows, joints = samples.effort.shape
+    coupled = np.zeros((rows, joints, 2 * len(pairs)))
+    for k, pair in enumerate(pairs):
+        first, second = pair.columns(samples.dq)
+        coupled[:, pair.first, 2 * k : 2 * k + 2] = first
+        coupled[:, pair.second, 2 * k : 2 * k + 2] = second
+    effort = (samples.effort - samples.known_effort)[..., None]
+    return np.concatenate([samples.Y, own, coupled, effort], axis=-1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,7 +85,7 @@ class Gram:
         """Compute them with the load of a preliminary fit."""
         first = preliminary_fit(samples, prior)
         load, crossing = samples.load_torque(motions, first.phi), crossing_of(first.viscous)
-        X = Columns(samples, pairs, load, crossing).X
+        X = all_columns(samples, pairs, load, crossing)
         return cls.of_columns(X, samples, prior, pairs, load, crossing)
 
     @classmethod

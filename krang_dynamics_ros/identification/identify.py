@@ -130,7 +130,7 @@ class Identified:
         changed = [link.name for link in found.links if link.inertia is not robot.link_of[link.name].inertia]
         return cls(
             replace(_with_effects(found, names, fit), cutoff=fit.structure.cutoff), names, first.merged.links,
-            tuple(changed), fit, samples, base_rank(first), sum(motion.recording.duration for motion in motions),
+            tuple(changed), fit, samples, _base_rank(first), sum(motion.recording.duration for motion in motions),
             tuple(trials), tuple(motion.recording.source for motion in motions),
         )  # fmt: skip
 
@@ -236,7 +236,7 @@ class Identified:
         )
 
 
-def base_rank(motion: ArmMotion) -> int:
+def _base_rank(motion: ArmMotion) -> int:
     """Return the rank of the bodies' regressor over random states: the number of base parameters."""
     rng = np.random.default_rng(0)
     q, dq, ddq = rng.normal(size=(3, RANDOM_STATES, motion.merged.robot.n))

@@ -21,7 +21,7 @@ from krang_dynamics_ros.effects.spring import Spring
 from krang_dynamics_ros.identification.bodies_prior import BodiesPrior, parameters_of_pseudo_inertia, pseudo_inertia
 from krang_dynamics_ros.identification.choice import Choice, held_out_errors
 from krang_dynamics_ros.identification.fit import AGREED, Fit, Problem, _Cost, last_fit
-from krang_dynamics_ros.identification.gram import Columns, Gram
+from krang_dynamics_ros.identification.gram import Gram, all_columns
 from krang_dynamics_ros.identification.identified_file import robot_file_text
 from krang_dynamics_ros.identification.identify import _with_effects, identify, neighbours
 from krang_dynamics_ros.identification.merged_robot import MergedRobot, is_possible, with_bodies
@@ -189,7 +189,7 @@ def test_folds_do_not_leak(rng: np.random.Generator) -> None:
     fold, known = 2, gram()
     inside = samples().fold == fold
     effort = samples().effort + 5.0 * inside[:, None] * rng.normal(size=samples().effort.shape)
-    X = Columns(replace(samples(), effort=effort), known.pairs, known.load, known.crossing).X
+    X = all_columns(replace(samples(), effort=effort), known.pairs, known.load, known.crossing)
     changed = Gram.of_columns(X, samples(), known.prior, known.pairs, known.load, known.crossing)
     problem = Problem(known, Structure.plain(3))
     x, again = (problem.ridge(g.total - g.matrices[fold]) for g in (known, changed))
