@@ -18,10 +18,9 @@ from ..identification.report import identification_report
 from ..recordings.recording import Recording
 from ..robot.file_text import is_xml, text_of
 from ..robot.robot import Robot
-from ..robot.robot_file import load_robot
 from .common import add_overwrite, check_outputs, command_parser, guarded, note, progress_bar, say
 from .error_table import print_errors
-from .recorded import add_recordings, arm_of, recordings_of, robot_file_of
+from .recorded import add_recordings, given_robot, recordings_of
 
 _DESCRIPTION = """\
 Identifies friction, rotor inertias and bodies of a robot from recordings of its positions and efforts. All bodies are
@@ -73,9 +72,7 @@ def _pair(text: str) -> tuple[str, str]:
 
 def _identify(arguments: argparse.Namespace) -> int:
     started = time.monotonic()
-    arm = arm_of(arguments)
-    path = robot_file_of(arguments, arm)
-    robot = arm.robot if arm else load_robot(path)
+    robot, path, arm = given_robot(arguments)
     output = arguments.output or Path(f'{robot.name}_identified.yaml')
     page = arguments.report or output.with_suffix('.html')
     check_outputs([output, page], [path, arguments.layout, *arguments.recordings], arguments.overwrite)
@@ -105,9 +102,7 @@ def _note_mistakes(robot: Robot, recordings: Sequence[Recording]) -> None:
 
 
 def _payload(arguments: argparse.Namespace) -> int:
-    arm = arm_of(arguments)
-    path = robot_file_of(arguments, arm)
-    robot = arm.robot if arm else load_robot(path)
+    robot, path, arm = given_robot(arguments)
     output = arguments.output or Path(f'{Path(arguments.payload).name}_payload.yaml')
     check_outputs([output], [path, arguments.layout, *arguments.recordings], arguments.overwrite)
     recordings = recordings_of(arguments, robot, arm)

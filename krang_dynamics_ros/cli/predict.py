@@ -19,7 +19,7 @@ from ..robot.robot import Robot, joint_units
 from ..robot.robot_file import load_robot
 from .common import add_overwrite, check_outputs, command_parser, guarded, say
 from .error_table import print_errors
-from .recorded import add_recordings, arm_of, recordings_of, robot_file_of
+from .recorded import add_recordings, given_robot, recordings_of
 
 _DESCRIPTION = """\
 Predicts the efforts of a recording with a robot file, for example of `krang identify`, and prints the error by joint:
@@ -42,9 +42,7 @@ def _predict(arguments: argparse.Namespace) -> int:
         raise ArgumentError(
             f'{arguments.output}: a single file, must be for a single recording; run predict once for each'
         )
-    arm = arm_of(arguments)
-    path = robot_file_of(arguments, arm)
-    robot = arm.robot if arm else load_robot(path)
+    robot, path, arm = given_robot(arguments)
     identified = Path(f'{robot.name}_identified.yaml')
     if not arguments.robot and identified.is_file():
         path, robot = identified, arm.robot_of(identified) if arm else load_robot(identified)

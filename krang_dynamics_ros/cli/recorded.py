@@ -15,7 +15,7 @@ from ..recordings.joint_recording import read_joints
 from ..recordings.recording import JointTrack, Recording, RecordingError, motion_or_rest, with_others
 from ..recordings.source import USUAL_TOPICS
 from ..robot.robot import Robot
-from ..robot.robot_file import located
+from ..robot.robot_file import load_robot, located
 from .arm_option import ArmFile, add_arm, arm_beside, read_arm_file
 from .common import note
 
@@ -91,10 +91,15 @@ def joint_angle(text: str) -> tuple[str, float]:
     return name, value
 
 
-def arm_of(arguments: argparse.Namespace) -> ArmFile | None:
-    """Return the arm file of `--arm`, or that in the folder of the first recording if there is no `--robot`."""
+def given_robot(arguments: argparse.Namespace) -> tuple[Robot, Path, ArmFile | None]:
+    """Return the robot, its file, and the arm file, if there is one.
+
+    The arm file is that of `--arm`, or that in the folder of the first recording if there is no `--robot`.
+    """
     beside = None if arguments.robot else arm_beside(arguments.recordings)
-    return read_arm_file(arguments.arm or beside, robot_file=arguments.robot)
+    arm = read_arm_file(arguments.arm or beside, robot_file=arguments.robot)
+    path = robot_file_of(arguments, arm)
+    return arm.robot if arm else load_robot(path), path, arm
 
 
 def recordings_of(arguments: argparse.Namespace, robot: Robot, arm: ArmFile | None = None) -> list[Recording]:

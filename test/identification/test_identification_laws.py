@@ -26,6 +26,7 @@ from krang_dynamics_ros.identification.identified_file import robot_file_text
 from krang_dynamics_ros.identification.identify import _with_effects, identify, neighbours
 from krang_dynamics_ros.identification.merged_robot import MergedRobot, is_possible, with_bodies
 from krang_dynamics_ros.identification.predict import predict
+from krang_dynamics_ros.identification.ridge import solution
 from krang_dynamics_ros.identification.samples import FOLDS, ArmMotion, Samples, folds, samples_of
 from krang_dynamics_ros.identification.structure import Structure, library
 from krang_dynamics_ros.recordings.recording import Recording
@@ -182,6 +183,15 @@ def test_a_robot_with_every_effect_predicts_what_its_columns_say() -> None:
 def test_efforts_of_every_effect_are_explained() -> None:
     residual = samples().effort - fitted().predicted
     assert (np.sqrt(np.square(residual).mean(axis=0)) / samples().effort_std).max() < 0.06  # the crossing is not fitted
+
+
+def test_unknowns_that_must_not_be_negative_are_pinned_to_zero(rng: np.random.Generator) -> None:
+    X = rng.normal(size=(50, 6))
+    A, b = X.T @ X, X.T @ X @ [1.0, -1.0, 2.0, -2.0, 1.0, 1.0]
+    x = solution(A, b, np.array([False, False, True, True, True, False]))
+    assert x[3] == 0
+    assert (x[2:5] >= 0).all()
+    np.testing.assert_allclose((A @ x - b)[x != 0], 0, atol=1e-9)
 
 
 def test_folds_do_not_leak(rng: np.random.Generator) -> None:
