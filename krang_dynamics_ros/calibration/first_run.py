@@ -1,6 +1,6 @@
-"""Checks of the first run on an arm: meaning of efforts, wrenches and commands, from samples, without ROS.
+"""Checks of the first run on an arm: what its efforts and wrenches mean, from samples, without ROS.
 
-`effort_at_rest.py` checks efforts at rest; all other checks are here.
+`effort_at_rest.py` checks efforts at rest, `first_commands.py` the first commands.
 """
 
 from __future__ import annotations
@@ -15,24 +15,18 @@ import numpy as np
 from ..core.spatial import Array
 from ..live.engine import Engine
 
-Verdict = Literal[
-    'right', 'change', 'wrong', 'unclear'
-]  # change: set parameters; wrong: correct the robot, not the node
+# change: set parameters; wrong: correct the robot, not the node
+Verdict = Literal['right', 'change', 'wrong', 'unclear']
 
 EARTH = 9.81  # m/s^2
 NEAR_ONE = 0.3  # a measured share of an expected torque is within this of 1, of -1 or of 0
-SLOW = (
-    0.01,
-    0.3,
-)  # rad/s (m/s): between these speeds friction is steady, and inertia and Coriolis torques are negligible
+SLOW = (0.01, 0.3)  # rad/s (m/s): between, friction is steady, and inertia and Coriolis torques are negligible
 FRICTION_SHARE = 0.01  # of a joint's effort limit: less friction is negligible
 FEW_ROWS = 20  # in each direction
 PUSH = 3.0  # N: a weaker push may be noise
 MIN_LEVER = 0.05  # m: with a shorter lever, a push causes too little torque
 SINGULAR = 0.05  # of the largest singular value: smaller values count as zero
 STILL = 0.01  # rad (m): an arm that moves less is at rest
-MOVED = 0.005  # rad (m): motion by a test torque that counts as a response
-ANSWERED = 0.3  # of a test torque: change of effort that counts as a response
 
 
 @dataclass(frozen=True)
@@ -337,127 +331,3 @@ def _largest(values: Array) -> float:
 def _axis_name(axis: Array) -> str:
     k = int(np.abs(axis).argmax())
     return f'{"+" if axis[k] > 0 else "-"}{"xyz"[k]}'
-
-
-# Commands ------------------------------------------------------------------------------------------------------------
-
-
-def terms_of_zero(model: ArmModel) -> list[str]:
-    """Return the `total_terms` of zero commands at rest: the terms that the firmware adds, or none."""
-    return [name for name in model.adds if name != 'friction'] or ['']
-
-
-def judge_zero_command(model: ArmModel, rows: Sequence[MotionRow]) -> Finding:
-    """Judge by the motion under commands of zero whether the robot's firmware holds the arm up."""
-    check = 'zero command'
-    if len(rows) < 2:
-        return Finding(
-            check, 'unclear', f'{len(rows)} joint states while commands were zero, must be 2 or more; check their topic'
-        )
-    moved = model.commanded * (rows[-1].q - rows[0].q)
-    needed = model.commanded * model.gravity_torque(rows[0].q)
-    k, loaded = int(np.abs(moved).argmax()), int(np.abs(needed).argmax())
-    words = f'with zero commands {model.names[k]} moved by {moved[k]:.3g}: the arm '
-    if abs(moved[k]) > STILL and moved @ needed < 0:
-        words += 'sinks; its firmware adds no gravity torque, or that of another mounting or payload'
-        return _adds_gravity(model, check, words, False)
-    if abs(moved[k]) > STILL:
-        words += 'rises; its firmware adds gravity for another mounting, payload or tool: correct the firmware first'
-        return Finding(check, 'wrong', words)
-    if abs(needed[loaded]) < max(FRICTION_SHARE * model.limits[loaded], 0.5):
-        words = 'with zero commands the arm does not move, but gravity loads no joint; take another pose'
-        return Finding(check, 'unclear', words)
-    words = (
-        f'with zero commands the arm does not move, though {model.names[loaded]} needs {needed[loaded]:.3g} N m: '
-        'its firmware adds gravity, unless brakes or friction hold it'
-    )
-    return _adds_gravity(model, check, words, True)
-
-
-def _adds_gravity(model: ArmModel, check: str, words: str, adds: bool) -> Finding:
-    others = [name for name in model.adds if name != 'gravity']
-    changes: dict[str, Any] = {'robot.adds': ['gravity', *others] if adds else others or ['']}
-    if adds == ('gravity' in model.adds):
-        changes = {}
-    total = [name for name in model.values.get('total_terms', ['gravity']) if name]
-    if 'gravity' not in total:
-        changes['total_terms'] = ['gravity', *total]
-    return Finding(check, 'change' if changes else 'right', words, changes)
-
-
-class TorqueAnswer(NamedTuple):
-    """Response to a test torque: positions and efforts (n) before it and at its end."""
-
-    torque: float  # N m (N)
-    q: tuple[Array, Array]
-    effort: tuple[Array, Array]
-
-
-def judge_test_torque(model: ArmModel, joint: str, answers: Sequence[TorqueAnswer]) -> Finding:
-    """Judge by test torques of both signs on a commanded joint whether this joint moves, and in which direction."""
-    check, k = 'test torque', model.names.index(joint)
-    moved = _per_torque([answer.q for answer in answers], answers)
-    effort = _per_torque([answer.effort for answer in answers], answers) * model.scale
-    most = max(abs(answer.torque) for answer in answers)
-    fastest = int(np.nan_to_num(np.abs(moved)).argmax())
-    details = [
-        f'{name}: {m * most:.3g} rad (m) by {most:g} N m'
-        for name, m in zip(model.names, moved, strict=True) if name == joint or abs(m) * most > MOVED / 2
-    ]  # fmt: skip
-    if abs(moved[fastest]) * most > MOVED:
-        return _moved(model, check, k, fastest, moved * most, details)
-    if np.isfinite(effort[k]) and abs(effort[k]) > ANSWERED:
-        if effort[k] > 0:
-            words = f'friction holds {joint}, but its effort follows: the sign is right'
-            return Finding(check, 'right', words, {}, details)
-        words = f'friction holds {joint}, and its effort goes the other way: commands or efforts have the opposite sign'
-        return Finding(check, 'wrong', words, {}, details)
-    return Finding(
-        check,
-        'unclear',
-        f'no joint moved by {most:g} N m: friction or brakes hold {joint}; release brakes, or raise the torque',
-        {},
-        details,
-    )
-
-
-def _per_torque(pairs: Sequence[tuple[Array, Array]], answers: Sequence[TorqueAnswer]) -> Array:
-    """Return the change (n) per N m, from torques of both signs, so that a steady drift cancels."""
-    changes = [(end - start) / answer.torque for (start, end), answer in zip(pairs, answers, strict=True)]
-    return np.asarray(np.mean(changes, axis=0))
-
-
-def _moved(model: ArmModel, check: str, k: int, fastest: int, moved: Array, details: Sequence[str]) -> Finding:
-    joint, other = model.names[k], model.names[fastest]
-    if fastest == k:
-        if moved[k] > 0:
-            words = f'{joint} moves along with its command: joint and sign are right'
-            return Finding(check, 'right', words, {}, details)
-        scale = f'joints.{joint}.command_scale'
-        words = f'{joint} moves against its command: the sign of commands is inverted'
-        return Finding(check, 'change', words, {scale: -float(model.values.get(scale, 1.0))}, details)
-    order = [name for name in model.values.get('command_joints', []) if name]
-    words = f'{other} moves instead of {joint}: the order of command_joints is not that of the controller'
-    if joint not in order or other not in order:
-        return Finding(check, 'unclear', words, {}, details)
-    swapped = [other if name == joint else joint if name == other else name for name in order]
-    return Finding(check, 'change', words, {'command_joints': swapped}, details)
-
-
-def judge_killed(model: ArmModel, commands: Sequence[tuple[float, Array]], rows: Sequence[MotionRow]) -> Finding:
-    """Judge the last commands (s, N m) after the node was killed, and the motion of the arm since then."""
-    check = 'killed node'
-    if not commands:
-        return Finding(check, 'unclear', 'no command was received; kill the node while commands are sent')
-    last_time, last = commands[-1]
-    words = f'the last command is [{", ".join(f"{x + 0.0:.3g}" for x in last)}]'
-    if np.any(last):
-        return Finding(check, 'wrong', f'{words}, must be zero: the controller applies it for ever')
-    on = [time for time, command in commands if np.any(command)]
-    if on:
-        words += f', {last_time - on[-1]:.2g} s after the last nonzero one; commands fell for {last_time - on[0]:.2g} s'
-    if len(rows) > 1:
-        moved = rows[-1].q - rows[0].q
-        k = int(np.abs(moved).argmax())
-        words += f'; {model.names[k]} moved most, by {moved[k]:.3g}'
-    return Finding(check, 'right', words)

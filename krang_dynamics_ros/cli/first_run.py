@@ -13,9 +13,15 @@ from typing import Any
 
 import numpy as np
 
-from ..calibration import first_run as judge
 from ..calibration.effort_at_rest import POSES, is_new_pose, judge_rest
-from ..calibration.first_run import ArmModel, Finding, HungMass, RestSample, TorqueAnswer
+from ..calibration.first_commands import (
+    TorqueAnswer,
+    judge_killed,
+    judge_test_torque,
+    judge_zero_command,
+    terms_of_zero,
+)
+from ..calibration.first_run import ArmModel, Finding, HungMass, RestSample, judge_friction, judge_mass, judge_push
 from ..core.errors import ArgumentError, KrangDynamicsError, MissingError, did_you_mean, unknown_name
 from ..core.files import write_whole
 from ..core.spatial import Array
@@ -218,7 +224,7 @@ class _FirstRun:
         say('Move joints one by one, slowly (0.05 rad/s) and both ways: by teach pendant or trajectory, not by hand.')
         self._keys.line('Press Enter when they begin to move; then press Enter again after the last joint')
         rows = self._client.motion_until_key(SECONDS['motion'])
-        yield judge.judge_friction(self._model, rows)
+        yield judge_friction(self._model, rows)
 
     def _mass(self) -> Iterator[Finding]:
         hung = self._ask_mass()
@@ -234,7 +240,7 @@ class _FirstRun:
         if self._keys.yes('Does the robot have a payload setting of its own?'):
             self._keys.line(f'Set it to {hung.mass:g} kg, and press Enter')
             configured = self._client.rest()
-        yield judge.judge_mass(self._model, hung, before, loaded, configured)
+        yield judge_mass(self._model, hung, before, loaded, configured)
         say('Remove the mass, and reset the payload setting of the robot.')
 
     def _ask_mass(self) -> HungMass | None:
@@ -262,7 +268,7 @@ class _FirstRun:
         base = self._model.base
         self._keys.line(f'Press Enter, wait two seconds, then push {self._hand} along +x of {base}, 10 N or more')
         rows = self._client.push(self._hand, SECONDS['push'])
-        yield from judge.judge_push(self._model, self._hand, rows)
+        yield from judge_push(self._model, self._hand, rows)
 
     # Commands -------------------------------------------------------------------------------------------------------
 
@@ -272,7 +278,7 @@ class _FirstRun:
             return
         self._client.rest()
         before = {name: self._model.values[name] for name in ('total_terms', 'command_start')}
-        self._client.set({'total_terms': judge.terms_of_zero(self._model), 'command_start': 'zero'})
+        self._client.set({'total_terms': terms_of_zero(self._model), 'command_start': 'zero'})
         rows: list[Any] = []
         try:
             with self._client.enabled() as answer:
@@ -280,7 +286,7 @@ class _FirstRun:
                 rows = self._client.run(SECONDS['zero'], lambda rows: _moved(rows) > self._arguments.travel)
         finally:
             self._client.set(before)
-        yield judge.judge_zero_command(self._model, rows)
+        yield judge_zero_command(self._model, rows)
 
     def _test(self) -> Iterator[Finding]:
         joints = self._commanded()
@@ -292,7 +298,7 @@ class _FirstRun:
             say(f'  {answer}')
             self._client.run(SECONDS['settle'])
             answers = self._answers(len(joints))
-        yield judge.judge_test_torque(self._model, joints[-1], answers)
+        yield judge_test_torque(self._model, joints[-1], answers)
 
     @property
     def _total(self) -> str:
@@ -339,7 +345,7 @@ class _FirstRun:
             rows = self._client.until_dead(SECONDS['kill'])
             commands = list(self._client.commands)
             say('  The node has ended. Restart it later: commands stay off until they are enabled.')
-        yield judge.judge_killed(self._model, commands, rows)
+        yield judge_killed(self._model, commands, rows)
 
 
 def _moved(rows: Sequence[Any]) -> float:

@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from krang_dynamics_ros.calibration import first_run
+from krang_dynamics_ros.calibration import first_commands, first_run
 from krang_dynamics_ros.calibration.effort_at_rest import angle, is_new_pose, judge_rest
+from krang_dynamics_ros.calibration.first_commands import TorqueAnswer
 from krang_dynamics_ros.calibration.first_run import (
     ArmModel,
     Finding,
@@ -19,7 +20,6 @@ from krang_dynamics_ros.calibration.first_run import (
     MotionRow,
     PushRow,
     RestSample,
-    TorqueAnswer,
 )
 from krang_dynamics_ros.live.engine import Engine, engine_of
 
@@ -348,7 +348,7 @@ def moving(way: float, q: np.ndarray = POSES[0]) -> list[MotionRow]:
 
 
 def test_zero_commands_show_whether_the_firmware_adds_gravity() -> None:
-    judge = first_run.judge_zero_command
+    judge = first_commands.judge_zero_command
     stands = judge(model_of(), moving(0.0))
     assert stands.parameters == {'robot.adds': ['gravity']}
     assert 'adds gravity' in stands.text
@@ -361,14 +361,14 @@ def test_zero_commands_show_whether_the_firmware_adds_gravity() -> None:
     assert rises.verdict == 'wrong'
     assert 'rises' in rises.text
     assert judge(model_of(), []).verdict == 'unclear'
-    assert first_run.terms_of_zero(model_of()) == ['']
+    assert first_commands.terms_of_zero(model_of()) == ['']
 
 
 def test_a_firmware_that_is_declared_is_held_against_the_motion() -> None:
     model = model_of(robot__adds=['gravity', 'coriolis'])
-    assert first_run.terms_of_zero(model) == ['gravity', 'coriolis']
-    assert first_run.judge_zero_command(model, moving(0.0)).verdict == 'right'
-    assert first_run.judge_zero_command(model, moving(-0.05)).parameters == {'robot.adds': ['coriolis']}
+    assert first_commands.terms_of_zero(model) == ['gravity', 'coriolis']
+    assert first_commands.judge_zero_command(model, moving(0.0)).verdict == 'right'
+    assert first_commands.judge_zero_command(model, moving(-0.05)).parameters == {'robot.adds': ['coriolis']}
 
 
 def answers(sign: float, joint: int = 6, moved: float = 0.02, effort: float = 0.0) -> list[TorqueAnswer]:
@@ -381,7 +381,7 @@ def answers(sign: float, joint: int = 6, moved: float = 0.02, effort: float = 0.
 
 def test_a_test_torque_shows_sign_and_order() -> None:
     model = model_of(command_joints=['joint5', 'joint6', 'joint7'], command_limits=[5.0, 5.0, 5.0])
-    judge = first_run.judge_test_torque
+    judge = first_commands.judge_test_torque
     assert judge(model, 'joint7', answers(1)).verdict == 'right'
     assert judge(model, 'joint7', answers(-1)).parameters == {'joints.joint7.command_scale': -1.0}
     other = judge(model, 'joint7', answers(1, joint=4))
@@ -394,10 +394,10 @@ def test_a_test_torque_shows_sign_and_order() -> None:
 
 def test_the_last_command_of_a_killed_node_must_be_zero() -> None:
     fall = [(0.1 * k, np.array([2.0 * max(0, 5 - k), 0.0])) for k in range(10)]
-    good = first_run.judge_killed(model_of(), fall, moving(0.0))
+    good = first_commands.judge_killed(model_of(), fall, moving(0.0))
     assert good.verdict == 'right'
     assert 'commands fell for 0.9 s' in good.text
-    bad = first_run.judge_killed(model_of(), fall[:3], moving(0.0))
+    bad = first_commands.judge_killed(model_of(), fall[:3], moving(0.0))
     assert bad.verdict == 'wrong'
     assert 'must be zero' in bad.text
-    assert first_run.judge_killed(model_of(), [], []).verdict == 'unclear'
+    assert first_commands.judge_killed(model_of(), [], []).verdict == 'unclear'
