@@ -83,30 +83,30 @@ def loaded(columns: Array) -> NDArray[np.bool_]:
 def poses_of(empty: Sequence[Stand], full: Sequence[Stand], columns: Columns) -> list[Pose]:
     """Return the poses of all stands; stands whose joints in the hand's chain are near are one pose."""
     groups: list[list[tuple[int, Stand, Array]]] = []
-    for condition, stands in enumerate((empty, full)):
+    for load, stands in enumerate((empty, full)):  # 0: empty hand, 1: loaded hand
         for stand in stands:
             Y = columns(stand.q)
             away = [np.abs(stand.q - group[0][1].q)[loaded(Y)].max(initial=0.0) for group in groups]
             if away and min(away) <= SAME_POSE:
-                groups[int(np.argmin(away))].append((condition, stand, Y))
+                groups[int(np.argmin(away))].append((load, stand, Y))
             else:
-                groups.append([(condition, stand, Y)])
+                groups.append([(load, stand, Y)])
     return [_pose(group) for group in groups]
 
 
 def _pose(group: Sequence[tuple[int, Stand, Array]]) -> Pose:
     n = len(group[0][1].q)
     residual, variance = np.full((2, 2, n), np.nan), np.full((2, 2, n), np.nan)
-    conditions = np.array([condition for condition, _, _ in group])
+    loads = np.array([load for load, _, _ in group])
     values, noise, sides = (np.array([stand[key] for _, stand, _ in group]) for key in (1, 2, 3))
-    for condition in range(2):
+    for load in range(2):
         for k, side in enumerate((1, -1)):
-            which = (conditions == condition)[:, None] & (sides == side) & np.isfinite(values)
+            which = (loads == load)[:, None] & (sides == side) & np.isfinite(values)
             count = np.where(which.any(axis=0), which.sum(axis=0), np.nan)
-            residual[condition, k] = np.where(which, values, 0.0).sum(axis=0) / count
-            variance[condition, k] = np.where(which, noise**2, 0.0).sum(axis=0) / count**2
+            residual[load, k] = np.where(which, values, 0.0).sum(axis=0) / count
+            variance[load, k] = np.where(which, noise**2, 0.0).sum(axis=0) / count**2
     q = np.mean([stand.q for _, stand, _ in group], axis=0)
-    full = [Y for condition, _, Y in group if condition] or [Y for _, _, Y in group]
+    full = [Y for load, _, Y in group if load] or [Y for _, _, Y in group]
     return Pose(q, np.mean(full, axis=0), residual, variance)
 
 

@@ -59,13 +59,13 @@ def _horizontal(vector: Array, up: Array) -> Array:
     return np.asarray(flat / np.linalg.norm(flat))
 
 
-def framed(points: Array, to_camera: Array, up: Array, window: Window) -> tuple[Array, Array]:
+def framed(points: Array, direction: Array, up: Array, window: Window) -> tuple[Array, Array]:
     """Return position (3) and target (3) of a camera that sees all points (m, 3) from a direction (3).
 
     A point is in the picture if |a - x| <= t (c + d): a its coordinate to the right (or up), c its depth, x and d the
     camera's, t the tangent of half the field. So d is at least A - x/t and B + x/t for two numbers A and B.
     """
-    forward = -to_camera / np.linalg.norm(to_camera)
+    forward = -direction / np.linalg.norm(direction)
     right = np.cross(forward, up)
     right /= np.linalg.norm(right)
     above = np.cross(right, forward)
@@ -150,11 +150,11 @@ class Views:
         server.on_client_connect(self._on_connect)
         server.on_client_disconnect(self._on_disconnect)
 
-    def look(self, points: Array, to_camera: Array, up: Array) -> None:
+    def look(self, points: Array, direction: Array, up: Array) -> None:
         """Set all cameras to show points (m, 3) from a direction (3)."""
-        self._points, self._to_camera, self._up = points, to_camera, up
+        self._points, self._to_camera, self._up = points, direction, up
         first = self._server.initial_camera
-        first.fov, (first.position, first.look_at) = FIELD, framed(points, to_camera, up, Window())
+        first.fov, (first.position, first.look_at) = FIELD, framed(points, direction, up, Window())
         for viewer in self._viewers.values():  # a browser that had no first camera takes it later, in place of ours
             viewer.add(first.position, first.look_at)
         for client in self._server.get_clients().values():
@@ -209,11 +209,11 @@ class Views:
         )
         client.gui._websock_interface.queue_message(message)
 
-    def _frame(self, client: viser.ClientHandle, to_camera: Array | None = None) -> None:
+    def _frame(self, client: viser.ClientHandle, direction: Array | None = None) -> None:
         viewer = self._viewers.get(client.client_id)
         if viewer is None:
             return
-        direction = self._to_camera if to_camera is None else to_camera
+        direction = self._to_camera if direction is None else direction
         position, target = framed(self._points, direction, self._up, viewer.window)
         viewer.add(position, target)
         camera = client.camera

@@ -113,10 +113,7 @@ def effects_data(joint: Joint, digits: int | None = None) -> dict[str, Data]:
 
 def effect_data(effect: JointEffect, digits: int | None = None) -> Data:
     """Return the numbers of an effect; factors have `digits` significant digits."""
-    return {
-        number.name: rounded(getattr(effect, number.name), digits if number.is_factor else None)
-        for number in effect.numbers()
-    }
+    return {x.name: rounded(getattr(effect, x.name), digits if x.is_factor else None) for x in effect.numbers()}
 
 
 def _beyond_sliding(friction: Friction, digits: int | None) -> Data:

@@ -135,8 +135,8 @@ class Symbols:
     def calls(self) -> tuple[str, ...]:
         """Mathematical functions that the quantities call: sine and cosine, and those of effects of the drives."""
         drives = casadi.vertcat(self.friction_torque, self.spring_torque, self.coupling_torque)
-        function = casadi.Function('drives', [self.q, self.dq, self.p], [drives])
-        operations = {function.instruction_id(k) for k in range(function.n_instructions())}
+        called = casadi.Function('drives', [self.q, self.dq, self.p], [drives])
+        operations = {called.instruction_id(k) for k in range(called.n_instructions())}
         return tuple(x for x in CALLS if x in ('cos', 'sin') or getattr(casadi, f'OP_{x.upper()}') in operations)
 
     @cached_property

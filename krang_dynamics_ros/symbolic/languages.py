@@ -32,22 +32,22 @@ OPERATIONS = {  # our names by CasADi's
 
 
 def evaluate(
-    function: Any, inputs: Sequence[Sequence[T]], number: Callable[[float], T], operate: Callable[[str, list[T]], T]
+    function: Any, inputs: Sequence[Sequence[T]], constant: Callable[[float], T], operate: Callable[[str, list[T]], T]
 ) -> list[list[T]]:
     """Evaluate a function with one dense output on values of any type; return the rows of the output.
 
-    `number` turns a constant into such a value; `operate` applies one of `OPERATIONS` to one or two values.
+    `constant` turns a constant into such a value; `operate` applies one of `OPERATIONS` to one or two values.
     """
     words = {getattr(casadi, name): word for name, word in OPERATIONS.items()}
     rows, columns = function.size_out(0)
-    output = [[number(0.0)] * columns for _ in range(rows)]
+    output = [[constant(0.0)] * columns for _ in range(rows)]
     work: dict[int, T] = {}
     for k in range(function.n_instructions()):
         operation, into, of = function.instruction_id(k), function.instruction_output(k), function.instruction_input(k)
         if operation == casadi.OP_INPUT:
             work[into[0]] = inputs[of[0]][of[1]]
         elif operation == casadi.OP_CONST:
-            work[into[0]] = number(function.instruction_constant(k))
+            work[into[0]] = constant(function.instruction_constant(k))
         elif operation == casadi.OP_OUTPUT:
             column, row = divmod(into[1], rows)  # CasADi stores by columns
             output[row][column] = work[of[0]]
