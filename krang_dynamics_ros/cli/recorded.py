@@ -120,7 +120,7 @@ def recordings_of(arguments: argparse.Namespace, robot: Robot, arm: ArmFile | No
 def _with_others(
     recording: Recording, others: Mapping[str, JointTrack], arguments: argparse.Namespace, robot: Robot
 ) -> Recording:
-    """Return the requested rows, with the positions of the other joints of the robot."""
+    """Return the requested rows, with the other joints of the robot: at rest during the motion, or moving."""
     given = dict(arguments.fixed)
     recorded = {name: others[name] for name in others if name in robot.joint_names and name not in given}
     if arguments.rows is not None:

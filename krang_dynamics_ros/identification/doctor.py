@@ -64,7 +64,7 @@ class Diagnosis:
     findings: tuple[Finding, ...]
     timing: Timing
     joint_names: tuple[str, ...]
-    errors: Array = field(repr=False)  # (joints) of the fit to the repaired recording, over the std of the effort
+    errors: Array = field(repr=False)  # (joints) of the repaired recording, over the standard deviation of the effort
 
 
 def examine(robot: Robot, recording: Recording, quick: bool = False) -> Diagnosis:

@@ -109,7 +109,7 @@ class Identified:
 
     robot: Robot  # the whole robot, with new numbers
     joint_names: tuple[str, ...]
-    links: tuple[str, ...]  # one for each joint that moved; its body includes the links fixed to it
+    links: tuple[str, ...]  # the child of each moving joint; its body includes the links fixed to it
     # `links`, and links fixed to them whose mass was reduced so that the bodies of `links` stay physically possible
     changed_links: tuple[str, ...]
     fit: Fit

@@ -56,7 +56,7 @@ class ArmMotion:
 
     merged: MergedRobot
     recording: Recording
-    counted: tuple[int, ...]  # columns
+    counted: tuple[int, ...]  # columns of the recording
 
     @classmethod
     def of(cls, robot: Robot, recording: Recording, moving: Sequence[str] = ()) -> ArmMotion:
@@ -76,13 +76,13 @@ class Samples:
     time: Array  # s, since each recording's first row
     recording_index: NDArray[np.intp]  # (rows)
     fold: NDArray[np.intp]  # (rows)
-    whole: tuple[Array, Array, Array]  # q, dq, ddq (rows, all joints of the arm)
-    counted: tuple[int, ...]
+    whole: tuple[Array, Array, Array]  # q, dq, ddq (rows, all moving joints)
+    counted: tuple[int, ...]  # columns of `whole`
     effort: Array  # as recorded
     smooth_effort: Array  # smoothed as the motion is
     known_effort: Array  # of bodies whose fixed joints differ from those in the first recording
     Y: Array
-    z: dict[float, Array]
+    z: dict[float, Array]  # presliding states by distance, rad
     effort_std: Array  # standard deviation of the raw effort (counted joints), over all rows of motion
 
     @property

@@ -195,7 +195,7 @@ def test_unknowns_that_must_not_be_negative_are_pinned_to_zero(rng: np.random.Ge
 
 
 def test_folds_do_not_leak(rng: np.random.Generator) -> None:
-    """Efforts of a fold do not change the model that predicts it, its weights and its pilot aside."""
+    """Efforts of a fold do not change the model that predicts it, except its weights and its preliminary fit."""
     fold, known = 2, gram()
     inside = samples().fold == fold
     effort = samples().effort + 5.0 * inside[:, None] * rng.normal(size=samples().effort.shape)
@@ -372,7 +372,7 @@ def heavy(inertia: Inertia) -> Inertia:
     return inertia + Inertia.about_com(0.0, np.zeros(3), 0.01 * np.eye(3)) if inertia.m else inertia
 
 
-def test_the_order_of_questions_offers_nothing_that_is_there_already() -> None:
+def test_the_search_tries_no_structure_twice() -> None:
     choice = Choice(lambda _: gram(), (6.0,), lambda _: None)
     best = choice.best(3)
     assert len({trial.structure for trial in choice.trials}) == len(choice.trials)
