@@ -3,30 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol
 
 from ..core.spatial import Array
+from ..identification.identify import Identified
+from ..identification.predict import Prediction
 from ..robot.robot import Robot, joint_units
 from .common import say
 
 
-class Errors(Protocol):
-    """Errors by joint, relative to the standard deviation of the raw effort."""
-
-    @property
-    def errors(self) -> Array:
-        """Errors of the raw efforts."""
-
-    @property
-    def smooth_errors(self) -> Array:
-        """Errors with effort and model smoothed."""
-
-    @property
-    def floor(self) -> Array:
-        """Part of the effort that no smooth motion explains."""
-
-
-def print_errors(robot: Robot, names: Sequence[str], found: Errors, effort_std: Array) -> None:
+def print_errors(robot: Robot, names: Sequence[str], found: Identified | Prediction, effort_std: Array) -> None:
     """Print errors by joint, each RMSE in its unit; `effort_std` is the standard deviation of the efforts (joints)."""
     width, units = max(len(name) for name in (*names, 'joint')), joint_units(robot)
     columns = found.errors, found.smooth_errors, found.floor

@@ -40,8 +40,7 @@ class Problem:
         self.gram, self.structure = gram, structure
         self.unknowns = Unknowns(structure, gram)
         self._bodies = slice(0, self.unknowns.bodies)
-        self._no_prior = np.zeros(self.unknowns.size - self.unknowns.bodies)
-        self._precision = self._no_prior
+        self._precision = np.zeros(self.unknowns.size - self.unknowns.bodies)  # none, while the weights are found
         self.weight = self._weights()
         self._precision = self._factor_precision()
 
