@@ -111,8 +111,8 @@ SMOOTH = (
 )
 INERTIA = Column('inertia', 'N m', 'N', 'A(q) ddq, on the smooth motion')
 SOURCES = {
-    'motor': 'Gamma = A ddq + C dq + Q + friction + springs + J^T f, on the smooth motion',
-    'joint': 'reading of a sensor behind the gear: Gamma without friction and rotors, on the smooth motion',
+    'motor': 'tau = A ddq + C dq + Q + friction + springs + J^T f, on the smooth motion',
+    'joint': 'reading of a sensor behind the gear: tau without friction and rotors, on the smooth motion',
 }
 SOURCES['external'] = SOURCES['motor']
 
