@@ -11,9 +11,8 @@ from typing import Any
 
 from ..core.optional import optional
 from ..identification.doctor import ASSUMED, Diagnosis, examine
-from ..robot.robot_file import load_robot
 from .common import command_parser, guarded, say
-from .recorded import add_recordings, recordings_of, robot_file_of
+from .recorded import add_recordings, given_robot, recordings_of
 
 threadpools = optional('threadpoolctl', 'identification')
 _DESCRIPTION = """\
@@ -32,9 +31,8 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _doctor(arguments: argparse.Namespace) -> int:
-    path = robot_file_of(arguments)
-    robot = load_robot(path)
-    (recording,) = recordings_of(arguments, robot)
+    robot, path, arm = given_robot(arguments)
+    (recording,) = recordings_of(arguments, robot, arm)
     with threadpools.threadpool_limits(1):  # the matrices are small: threads would wait for each other
         found = examine(robot, recording)
     if arguments.json:

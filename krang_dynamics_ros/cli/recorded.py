@@ -98,7 +98,7 @@ def given_robot(arguments: argparse.Namespace) -> tuple[Robot, Path, ArmFile | N
     """
     beside = None if arguments.robot else arm_beside(arguments.recordings)
     arm = read_arm_file(arguments.arm or beside, robot_file=arguments.robot)
-    path = robot_file_of(arguments, arm)
+    path = _robot_file_of(arguments, arm)
     return arm.robot if arm else load_robot(path), path, arm
 
 
@@ -145,7 +145,7 @@ def _read(
     return found.recording, found.others
 
 
-def robot_file_of(arguments: argparse.Namespace, arm: ArmFile | None = None) -> Path:
+def _robot_file_of(arguments: argparse.Namespace, arm: ArmFile | None = None) -> Path:
     """Return the robot file of the arm file, of `--robot`, of the layout of the recording, or that of Krang."""
     if arm is not None:
         return located(arm.values.get('robot_file', ''))

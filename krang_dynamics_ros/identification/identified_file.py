@@ -121,12 +121,11 @@ def _head(found: Identified, like: Mapping[str, str], shared: Sequence[str], why
     lines = [
         f'Identified from {sources}: {len(found.samples.time)} rows of {", ".join(found.joint_names)}.',
         f'Model: {found.structure}.',
-        f'Error on held-out data: {found.errors.mean():.3f} of the spread of the effort, mean over joints; by joint '
-        + ', '.join(f'{error:.3f}' for error in found.errors)
-        + '.',
+        f'Error on held-out data: {found.errors.mean():.3f} of the standard deviation of the effort, mean over joints; '
+        'by joint ' + ', '.join(f'{error:.3f}' for error in found.errors) + '.',
         f'Both smoothed: {found.smooth_errors.mean():.3f}. No smooth motion explains less than '
         f'{found.floor.mean():.3f} of the raw efforts.',
-        f'This file and the fit differ by {found.fit.difference:.1g} of the spread.',
+        f'This file and the fit differ by {found.fit.difference:.1g} of the standard deviation of the effort.',
         '+-: a standard deviation over repeats; it does not include model error.',
         '(prior): the recording hardly determines it; it is the value of the old file.',
         *found.warnings,

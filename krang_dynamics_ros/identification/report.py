@@ -31,7 +31,7 @@ WORDS = {
     'load': 'Gravity and Coriolis torque of the bodies.',
     'pushing, braking': 'The part of its load that the effort of a drive shows, while it pushes and while it brakes.',
     'presliding': 'Friction before a joint slides: it begins like a spring.',
-    'spread': 'How far bodies may be from those of the robot file: the prior standard deviation, relative.',
+    'prior width': 'How far bodies may be from those of the robot file: the prior standard deviation, relative.',
 }
 
 

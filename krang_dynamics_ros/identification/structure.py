@@ -66,7 +66,7 @@ class Structure:
         return tuple(name for effect in self.joints[joint] for name in effect.names)
 
     def __str__(self) -> str:
-        parts = [f'cut-off {self.cutoff:g} Hz', f'spread {self.prior_width:g}']
+        parts = [f'cut-off {self.cutoff:g} Hz', f'prior width {self.prior_width:g}']
         for effect in library():
             which = [str(j + 1) for j, own in enumerate(self.joints) if effect in own]
             if which and not (effect in EVERY_JOINT and len(which) == len(self.joints)):

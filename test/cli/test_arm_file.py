@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from krang_dynamics_ros import dynamics_of
-from krang_dynamics_ros.cli import check, excite, new_arm, predict, process
+from krang_dynamics_ros.cli import check, doctor, excite, new_arm, predict, process
 from krang_dynamics_ros.cli.arm_option import ArmFile, arm_beside, read_arm_file, write_arm_beside
 from krang_dynamics_ros.core.errors import ArgumentError
 from krang_dynamics_ros.live.parameter_file import read_arm, unknown_parameters
@@ -193,6 +193,19 @@ class TestCommands:
         assert process.main(['drive', '--arm', 'my_arm.yaml', '--workers', '1']) == 0
         errors = [line.split() for line in capsys.readouterr().out.splitlines() if line.startswith('  left_theta')]
         assert all(float(relative) < 0.05 for *_, relative in errors)
+
+    def test_doctor_reads_efforts_by_the_arm_file(self, capsys: pytest.CaptureFixture[str]) -> None:
+        """A driver with the other sign: a finding, unless the arm file says so."""
+        recorded(scale=-1.0)
+        made(ARM)
+        assert doctor.main(['drive', '--arm', 'my_arm.yaml']) == 1
+        assert 'sign: ' in capsys.readouterr().out
+        text = Path('my_arm.yaml').read_text()
+        Path('my_arm.yaml').write_text(text.replace('effort_scale: 1.0', 'effort_scale: -1.0'))
+        doctor.main(['drive', '--arm', 'my_arm.yaml'])
+        assert 'sign: ' not in capsys.readouterr().out
+        assert doctor.main(['drive', '--arm', 'no_such.yaml']) == 2
+        assert 'no_such.yaml' in capsys.readouterr().err
 
     def test_gravity_that_a_driver_has_subtracted_is_added(self, capsys: pytest.CaptureFixture[str]) -> None:
         recorded(gravity=False)
