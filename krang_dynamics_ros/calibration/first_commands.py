@@ -15,7 +15,7 @@ ANSWERED = 0.3  # of a test torque: change of effort that counts as a response
 
 
 def terms_of_zero(model: ArmModel) -> list[str]:
-    """Return the `total_terms` of zero commands at rest: the terms that the firmware adds, or none."""
+    """Return the `total_terms` that make commands zero at rest: those the firmware adds, which the node subtracts."""
     return [name for name in model.adds if name != 'friction'] or ['']
 
 

@@ -1,6 +1,7 @@
 """Comparison of a backend with the report's Lagrangian and with Newton-Euler, at random states, term by term.
 
-The two witnesses use neither the URDF nor Pinocchio. The laws (symmetry, skew symmetry, inversion) need no witness.
+The two witnesses use neither the URDF nor Pinocchio. The laws (symmetry, skew symmetry,
+inversion) need no witness, except for dA/dt, which is the Lagrangian's.
 """
 
 from __future__ import annotations
@@ -146,7 +147,7 @@ def _pairs(
 
 
 def _laws(dynamics: Dynamics, s: States, ours: dict[str, Array], dA_dt: Array) -> Iterator[Compared]:
-    """Yield the laws that our numbers must satisfy without a witness."""
+    """Yield the laws that our numbers must satisfy, with dA/dt from a witness."""
     A, N = ours['A'], dA_dt - 2 * ours['C']
     yield 'law', 'A - A^T', A, np.swapaxes(A, 1, 2)
     yield 'law', 'dA/dt - 2C', N, -np.swapaxes(N, 1, 2)

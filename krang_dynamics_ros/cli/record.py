@@ -24,13 +24,13 @@ Records joint states, wrenches, IMU, robot description, payloads, torques and ef
 process, identify, predict and calibrate read. Shows the recorded topics with duration and rate, and what is missing.
 Ctrl-C or --seconds ends it. For other topics, use `ros2 bag record` at the same time. ROS arguments follow --ros-args,
 for example: krang record -o drive --ros-args -r joint_states:=franka/joint_states."""
-# s: without joint states until then, they count as missing. A publisher may send nothing to a new subscriber in place
-# of one that was killed until DDS forgets that one, after 20 s.
+# s: with --seconds, the command ends if no joint state came until then. After a subscriber was killed, a publisher may
+# send nothing to the next one until DDS forgets the first, 20 s later.
 FIRST_STATE_TIMEOUT = 25.0
 JOINT_STATE = 'sensor_msgs/msg/JointState'
 LONGEST = 1e6  # s
 SHOW_PERIOD = 0.2  # s, of the table
-SETTLED = 1.0  # s from the first joint state: all parts of the joint states have come, as far as they come
+SETTLED = 1.0  # s from the first joint state: until then, every publisher of joint states has sent
 RUNNING = 'the recording runs'  # printed without a terminal, once the missing parts are known
 
 

@@ -32,7 +32,10 @@ class FrictionModel:
 
     def set_coefficients(self, joints: Sequence[Joint]) -> None:
         """Set what a URDF cannot contain: smoothing and other effects, presliding, load share and load friction."""
-        viscous, coulomb = self.viscous, self.coulomb  # with those of motors and mimic joints
+        viscous, coulomb = (
+            self.viscous,
+            self.coulomb,
+        )  # kept: they include motors and mimic joints, the effects of a joint do not
         self.sliding.set_joints([joint.effects for joint in joints])
         self.viscous, self.coulomb = viscous, coulomb
         self.set_presliding([joint.friction.presliding for joint in joints])
@@ -99,14 +102,19 @@ class FrictionModel:
         shares = [share or LoadShare() for share in joints]
         rows = np.array([(x.pushing, x.braking, x.crossing, x.velocity) for x in shares], dtype=float)
         self._pushing, self._braking, self._crossing, self._load_velocity_width = rows.reshape(self.n, 4).T
-        self.depends_on_load = any(share is not None for share in joints)
+        self._has_load_share = any(share is not None for share in joints)
 
     def set_load_friction(self, joints: Sequence[LoadFriction | None]) -> None:
         """Set the friction of each joint that is proportional to its load."""
         parts = [part or LoadFriction() for part in joints]
         rows = np.array([(x.factor, x.velocity) for x in parts], dtype=float)
         self._load_friction, self._load_velocity = rows.reshape(self.n, 2).T
-        self.depends_on_load |= any(part is not None for part in joints)
+        self._has_load_friction = any(part is not None for part in joints)
+
+    @property
+    def depends_on_load(self) -> bool:
+        """Whether the reading of a motor depends on its load."""
+        return self._has_load_share or self._has_load_friction
 
     def load_effect_on_reading(self, dq: Array, load: Array) -> Array:
         """Return the torque (n) that load share and load friction add to the reading of a motor, from its load (n).

@@ -176,7 +176,7 @@ class Dynamics(Kinematics):
         return np.asarray(WEIGHTS @ [self.inverse_dynamics(*point) for point in zip(*step.points(), strict=True)])
 
     def mean_on_moving_base(self, step: Step, before: BaseMotion, after: BaseMotion) -> Array:
-        """Return the mean over a step of A ddq + C dq + Q (n), on a base that moves so before and after the step."""
+        """Return the mean over a step of A ddq + C dq + Q (n), with the base's motion before and after it."""
         now, torques = self.base_motion, []
         for share, point in zip(POINTS.tolist(), zip(*step.points(), strict=True), strict=True):
             self.base_motion = before.towards(after, share)

@@ -49,7 +49,7 @@ class LowPass:
         return self._value
 
 
-SETTLED = 5.0  # time constants 1 / K, after which a step appears to 0.7 %
+SETTLED = 5.0  # time constants 1 / K, after which 0.7 % of a step is missing
 NO_STAMP = -1
 
 

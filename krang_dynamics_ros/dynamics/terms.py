@@ -1,8 +1,8 @@
 """The torque terms: name, meaning and computation of each, in one list.
 
 A term in `ALL` gets its topic `torque/<name>`, and a column and colour on the page. Unless its fields say otherwise, it
-can be part of `total_terms`, and is part of `model` and `residual` of `krang process`. Two modules compute some terms
-only, and name these: `efforts.py` those that efforts may lack, `firmware.py` those that an arm's firmware may add.
+can be part of `total_terms`, and is part of `model` and `residual` of `krang process`. Two modules handle some of the
+terms and list these by name: `efforts.py` those that efforts may lack, `firmware.py` those that firmware may add.
 """
 
 from __future__ import annotations
@@ -52,10 +52,10 @@ ComputeRows = Callable[[StateRows], Array]
 class Term:
     """A torque term (n), N m (N).
 
-    `start` is called once for a robot. It returns a function that computes the term at a state, or None where unknown;
-    the function may depend on earlier states. `start_rows` returns a function for many states at once, with the same
-    numbers, NaN where unknown; or None if the states must be computed in sequence. `in_robot` returns whether the term
-    can be other than zero.
+    `start` is called once for a robot. It returns a function, which returns the term at a state, or None if the term is
+    unknown there, and may depend on earlier states. `start_rows` returns a function for many states at once, with the
+    same numbers, NaN where unknown; or None if the states must be computed in sequence. `in_robot` returns whether the
+    term can be other than zero.
     """
 
     name: str
@@ -67,10 +67,10 @@ class Term:
     in_robot: Callable[[Robot], bool] = lambda robot: True
     needs_velocity: bool = False
     summed: bool = True  # whether it can be part of the total
-    in_model: bool = True  # whether tau (dynamics.py) contains it, besides A ddq: `model` of `krang process`
+    in_model: bool = True  # whether `model` of `krang process` contains it; A ddq always is in it
     is_friction: bool = False  # whether a sensor behind the gear misses it, and `friction_gain` scales it in the total
     partial: bool = False  # whether it may be NaN for some joints
-    never_held: bool = False  # whether commands use it only from the latest state: dropped, not held, when states stop
+    never_held: bool = False  # whether commands drop it when joint states stop, instead of holding its last value
 
 
 class _Friction:
@@ -144,7 +144,7 @@ ALL = (
 )  # fmt: skip
 TERMS: dict[str, Term] = {term.name: term for term in ALL}
 SUMMED = tuple(term.name for term in ALL if term.summed)  # names allowed in `total_terms`
-MODEL_TERMS = tuple(term.name for term in ALL if term.in_model)  # tau is their sum and A ddq
+MODEL_TERMS = tuple(term.name for term in ALL if term.in_model)  # `model` of `krang process` is their sum and A ddq
 COMMON = tuple(term.name for term in ALL if term.in_robot is Term.in_robot)  # of every robot
 _READING = 'is a property of measured efforts, and no torque that the robot needs'
 NEVER_SUMMED = {  # names that `total_terms` must not contain, and why
@@ -192,7 +192,7 @@ class Terms:
 class Torques:
     """Torques (n) of one state by term, in the order of the dynamics' joints.
 
-    A term that is first accessed after a reset is None: its history is gone.
+    After a reset that follows this state, terms that were not accessed before are None: their history is gone.
     """
 
     def __init__(self, terms: Terms, state: State) -> None:

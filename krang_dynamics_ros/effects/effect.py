@@ -18,7 +18,7 @@ import numpy as np
 from ..core.spatial import Array
 
 EffectTerm = Literal['friction', 'spring']  # torque terms that consist of effects on single joints
-NAMES = ('name', 'label', 'symbol', 'letter')  # of a number: that of its field, unless it says something else
+NAMES = ('name', 'label', 'symbol', 'letter')  # names of a number: that of its field, unless `factor` gives another
 PART_OF_EFFORT = {'friction': 'sliding friction', 'spring': 'spring'}  # names in reports
 
 

@@ -27,7 +27,7 @@ WEIGHT_ROUNDS = 2
 JITTER = 1e-6  # of a factor's own information: similar columns then share their effect
 NEWTON_STEPS = 500  # recordings of real arms need 10 to 20
 STIFFNESS = (1e6, 1e5, 1e4, 1e3, 100.0, 10.0, 1.0)  # weights of the divergence, from fit to fit
-CONVERGED = 1e-6  # decrement, in units of the cost: a standard deviation is 1/2
+CONVERGED = 1e-6  # Newton decrement at which the fit ends; one standard deviation costs 1/2
 MIN_STEP = 1e-10
 SUFFICIENT = 0.1  # of the decrease that a step promises
 
@@ -82,7 +82,7 @@ class Problem:
             found[j] = G[-1, -1] - 2 * own @ G[columns, -1] + own @ G[np.ix_(columns, columns)] @ own
         return np.maximum(found, 0.0)
 
-    def _factors(self, M: Array) -> Array:
+    def precision_with_jitter(self, M: Array) -> Array:
         """Return the precision of the factors (size - bodies), jitter included."""
         return self._precision + JITTER * (np.diag(M)[self.unknowns.bodies :] + 1e-9)
 
@@ -91,7 +91,7 @@ class Problem:
         P = np.zeros_like(M)
         P[self._bodies, self._bodies] = self.gram.prior.hessian_at(phi) / self.structure.prior_width**2
         at = np.arange(self.unknowns.bodies, self.unknowns.size)
-        P[at, at] = self._factors(M)
+        P[at, at] = self.precision_with_jitter(M)
         return P
 
     def ridge(self, total: Array) -> Array:
@@ -102,7 +102,7 @@ class Problem:
         return solution(M + P, b, self.unknowns.not_negative)
 
     def possible(self, total: Array) -> Array:
-        """Return the unknowns whose bodies are all possible; factors that must not be negative are not."""
+        """Return the unknowns, with possible bodies and no negative value of a factor that must not be negative."""
         x = self.ridge(total)
         pinned = self.unknowns.not_negative & (x <= 0)
         x[pinned] = 0.0
@@ -147,7 +147,7 @@ class _Cost:
         self._divergence = stiffness / problem.structure.prior_width**2
         self._bodies = slice(0, p)
         at = np.arange(p, len(self._b))
-        self._A[at, at] += problem._factors(self._A)
+        self._A[at, at] += problem.precision_with_jitter(self._A)
 
     def __call__(self, x: Array) -> float:
         divergence = self._prior.divergence(x[self._bodies])
@@ -179,7 +179,7 @@ class Fit:
     x: Array = field(repr=False)
     crossing: Array  # (joints), rad/s per N m
     load: Array = field(repr=False)  # (rows, joints), of the fitted bodies
-    predicted: Array = field(repr=False)  # (rows, joints), by these bodies and their load, as a file does
+    predicted: Array = field(repr=False)  # (rows, joints), by these bodies and their load, as the robot file predicts
     held_out: Array = field(repr=False)  # (rows, joints): each fold predicted from the other folds
     terms: Mapping[str, Array] = field(repr=False)  # (rows, joints) by name: their sum is `predicted`
     difference: float  # RMS between fit and file, of the worst joint, relative to the standard deviation of its effort
@@ -187,7 +187,7 @@ class Fit:
 
     @property
     def phi(self) -> Array:
-        """The bodies' parameters (10 links)."""
+        """The bodies' parameters (10 x links)."""
         return self.x[: self.unknowns.bodies]
 
     def factors(self, joint: int) -> Array:

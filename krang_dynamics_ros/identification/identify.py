@@ -93,7 +93,7 @@ def _cutoffs(motions: Sequence[ArmMotion]) -> list[float]:
 
 
 def neighbours(robot: Robot, names: Sequence[str]) -> tuple[CouplingEffect, ...]:
-    """Return the possible couplings: of counted joints, the first carries the second with no counted joint between."""
+    """Return the possible couplings: of a counted joint and the next counted one that carries it, lower index first."""
     above = {}
     for joint in robot.outward:
         if joint.name in names:
@@ -109,7 +109,9 @@ class Identified:
 
     robot: Robot  # the whole robot, with new numbers
     joint_names: tuple[str, ...]
-    links: tuple[str, ...]  # the child of each moving joint; its body includes the links fixed to it
+    links: tuple[
+        str, ...
+    ]  # the child of each joint that moves in the recordings; its body includes the links fixed to it
     # `links`, and links fixed to them whose mass was reduced so that the bodies of `links` stay physically possible
     changed_links: tuple[str, ...]
     fit: Fit
@@ -172,9 +174,13 @@ class Identified:
         ]
         lighter = [link for link in self.changed_links if link not in self.links]
         return [
-            *([f'not explained: {", ".join(bad)}; a constant predicts as well. The mean includes it'] if bad else []),
             *(
-                [f'{self.duration:.1f} s of motion, less than {SHORT:g} s: expect much of it from the robot file']
+                [f'not explained: {", ".join(bad)}; a constant predicts as well. The mean error includes them']
+                if bad
+                else []
+            ),
+            *(
+                [f'{self.duration:.1f} s of motion, less than {SHORT:g} s: many numbers stay those of the robot file']
                 if self.duration < SHORT
                 else []
             ),
@@ -231,8 +237,8 @@ class Identified:
     def combinations_text(self) -> str:
         """Return, as text, how many combinations the recording determines."""
         return (
-            f'{self.combinations} of {self.base_rank} combinations that any motion could show are known better than '
-            'before'
+            f'{self.combinations} of {self.base_rank} identifiable combinations of masses and inertias are known '
+            'better than before'
         )
 
 

@@ -69,7 +69,7 @@ class ArmMotion:
 
 @dataclass(frozen=True, eq=False)
 class Samples:
-    """Rows of recordings, one after the other: arrays (rows, counted joints); Y (rows, counted joints, 10 links)."""
+    """Rows of recordings, one after the other: arrays (rows, counted joints); Y (rows, counted joints, 10 x links)."""
 
     cutoff: float  # Hz
     rate: float  # rows per second
@@ -80,7 +80,7 @@ class Samples:
     counted: tuple[int, ...]  # columns of `whole`
     effort: Array  # as recorded
     smooth_effort: Array  # smoothed as the motion is
-    known_effort: Array  # of bodies whose fixed joints differ from those in the first recording
+    known_effort: Array  # effort by which bodies differ from the first recording's, as other joints rest elsewhere
     Y: Array
     z: dict[float, Array]  # presliding states by distance, rad
     effort_std: Array  # standard deviation of the raw effort (counted joints), over all rows of motion
@@ -102,7 +102,7 @@ class Samples:
         return np.asarray(np.sqrt(rough) / self.effort_std)
 
     def load_torque(self, motions: Sequence[ArmMotion], phi: Array) -> Array:
-        """Return gravity and Coriolis torque (rows, counted joints) of bodies phi (10 links)."""
+        """Return gravity and Coriolis torque (rows, counted joints) of bodies phi (10 x links)."""
         q, dq, _ = self.whole
         rows = [self.recording_index == k for k in range(len(motions))]
         parts = [x.merged.load_torque(q[own], dq[own], phi) for x, own in zip(motions, rows, strict=True)]

@@ -83,7 +83,10 @@ class JointTable:
         return MessageJoints(*indices, whole, len(ours) > 0, unknown, Delay(names))
 
     def within(self, quantity: str, values: Array, joints: MessageJoints, *, may_be_unknown: bool = False) -> bool:
-        """Return whether numbers of a message are finite and not too large; note a refusal if not. NaN is unknown."""
+        """Return whether numbers of a message are finite and not too large; note a refusal if not.
+
+        With `may_be_unknown`, NaN is allowed.
+        """
         if values.dot(values) <= MAX_SQUARES:  # fast test of all; the tests below find the fault
             return True
         good = np.abs(values) <= MAX_QUANTITY
@@ -271,7 +274,7 @@ class JointTracker(JointStates):
                 return False
         if not self._follows(joints, columns, stamp, now):
             return False
-        if self.velocity_cutoff > 0 and self._derives(joints):  # the first test spares a call
+        if self.velocity_cutoff > 0 and self._uses_position_velocities(joints):  # the first test spares a call
             columns = columns[0], self._velocities(joints, columns[0], stamp, now), columns[2]
         self._put(joints, columns, stamp, now)
         if stamp:
@@ -280,7 +283,7 @@ class JointTracker(JointStates):
             self.alignment.add(joints.ours, columns, stamp, now)
         return True
 
-    def _derives(self, joints: MessageJoints) -> bool:
+    def _uses_position_velocities(self, joints: MessageJoints) -> bool:
         """Return whether the velocities of a message are computed from positions."""
         return self.velocity_cutoff > 0 and self.joint_names[joints.ours[0]] not in self._excluded
 
@@ -322,16 +325,16 @@ class JointTracker(JointStates):
         seconds = seconds_between((self._stamp[ours], self._arrival[ours]), stamp, now)
         moved = self._bounds.moved(ours, self.position[ours], columns[0])
         far = np.abs(moved) > self._bounds.reach(ours, seconds)  # NaN: no sample before
-        if far.any() and not self._refuse(ours[far], columns[0][far], seconds[far], stamp, now):
+        if far.any() and not self._accepts_far(ours[far], columns[0][far], seconds[far], stamp, now):
             return False
         if self._refused.any:
             self._refused.end(ours[~far])
-        if self.checks.compares and not far.any() and not self._derives(joints):
+        if self.checks.compares and not far.any() and not self._uses_position_velocities(joints):
             self.checks.observe(ours, moved, columns[1], seconds)
         return True
 
-    def _refuse(self, joints: NDArray[np.intp], samples: Array, seconds: Array, stamp: int, now: int) -> bool:
-        """Refuse samples and return False; if consistent ones persist, reset, accept them and return True."""
+    def _accepts_far(self, joints: NDArray[np.intp], samples: Array, seconds: Array, stamp: int, now: int) -> bool:
+        """Return whether far samples are accepted: after a reset, if consistent ones persist; else note a refusal."""
         if self._refused.has(joints, stamp):
             self.repeated += 1
             return False
@@ -367,12 +370,12 @@ class JointTracker(JointStates):
         good = (np.abs(q) <= MAX_QUANTITY).all(axis=1) & ~(np.abs(dq) > MAX_QUANTITY).any(axis=1)
         moved, seconds = self._steps(q, stamp, now)
         far = np.abs(moved) > self._bounds.reach(slice(None), seconds)
-        good &= self._advance(stamp, now) & ~far.any(axis=1)
+        good &= self._is_newer(stamp, now) & ~far.any(axis=1)
         rows = len(good) if good.all() else int(np.argmin(good))
         if not rows:
             return None
-        if self._derives(joints):
-            self._derive(dq[:rows], moved, seconds)
+        if self._uses_position_velocities(joints):
+            self._write_position_velocities(dq[:rows], moved, seconds)
         self._refused.forget()
         self.timeline.advance(int(stamp[:rows].max()), int(now[:rows].max()))
         ours = joints.ours
@@ -388,13 +391,13 @@ class JointTracker(JointStates):
                 column[:, joints.ours] = values[:, joints.theirs]
         return numbers
 
-    def _derive(self, dq: Array, moved: Array, seconds: Array) -> None:
+    def _write_position_velocities(self, dq: Array, moved: Array, seconds: Array) -> None:
         """Write the velocities that positions give into dq (m, n), from the steps to them and their duration (s)."""
         velocity = self.velocity
         for k in range(len(dq)):
             velocity = dq[k] = next_velocity(velocity, moved[k], seconds[k], self.velocity_cutoff, self.timeout)
 
-    def _advance(self, stamp: Times, now: Times) -> NDArray[np.bool_]:
+    def _is_newer(self, stamp: Times, now: Times) -> NDArray[np.bool_]:
         """Return for each message (m) whether its stamp advances and its arrival is not far back."""
         newest = np.maximum.accumulate(np.concatenate([[self.timeline.newest], np.where(stamp == 0, NEVER, stamp)]))
         latest = np.maximum.accumulate(np.concatenate([[self.timeline.latest], now]))

@@ -54,7 +54,7 @@ class DynamicsNode(Node):
         given = [Parameter(name, value=value) for name, value in (values or {}).items()]
         super().__init__('krang_dynamics', parameter_overrides=given)
         self._described, self._restarted = described, values is not None
-        self.replacement: Callable[[], Node] | None = None  # creates the node that replaces this one, for another robot
+        self.replacement: Callable[[], Node] | None = None  # creates the node for another robot or hands
         self._outputs: DynamicsOutputs | None = None
         settings = NodeSettings(self)
         chosen = settings.declare(MODEL)
@@ -131,7 +131,7 @@ class DynamicsNode(Node):
         self._health.computed(stamp, time.perf_counter() - start)
 
     def destroy_node(self) -> None:
-        """Destroy the node; the sender process reduces commands that are still sent to zero."""
+        """Destroy the node; if commands are still on, the sender process takes them to zero."""
         if self._outputs is not None:
             self._outputs.commands.close()
         super().destroy_node()

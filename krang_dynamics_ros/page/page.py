@@ -26,7 +26,7 @@ from .figure import LIT, TRIPPED, Figure
 from .guiding import GuideFolder, tripped
 from .hands import Hand, ball_radius
 from .overlays import Overlays
-from .panel import Controls, HandMaker, LoadFolder, Panel, groups_of, leaves, limits_of, movers
+from .panel import Controls, HandFolder, HandMaker, Panel, groups_of, leaves, limits_of, movers
 from .pulls import Pulls, Touch
 from .server import Access, Said, guarded_server, quietly_stop
 from .snapshot import Snapshot
@@ -167,7 +167,7 @@ class Page:
         self._health, self._card = gui.add_html(''), gui.add_html('')
         self._panel = Panel(gui, self._asked.put)
         self._guide = GuideFolder(gui, self._asked.put)
-        self._loads = [LoadFolder(gui, hand, link, self._asked.put) for hand, link in hands.items()]
+        self._loads = [HandFolder(gui, hand, link, self._asked.put) for hand, link in hands.items()]
         links = [link for link in self._mover if link not in hands.values()]
         self._maker = HandMaker(gui, links, plotted, self._asked.put)
         self._shown = Overlays(self._server, robot, self._dynamics, figure)

@@ -20,7 +20,7 @@ from .snapshot import Load, Snapshot
 
 
 class Controls(Protocol):
-    """Requests of the page; called on the thread that calls `Page.act`."""
+    """What the page can ask for; called on the thread that calls `Page.act`."""
 
     def command(self, name: str) -> None:
         """Call `pause`, `resume` or `reset`."""
@@ -56,8 +56,8 @@ Ask = Callable[[Callable[[Controls], None]], None]  # queues a request
 BAG = 2.0  # kg
 
 
-class LoadFolder:
-    """The folder of a hand."""
+class HandFolder:
+    """The folder of a hand: its bag, payload and sensor."""
 
     def __init__(self, gui: viser.GuiApi, hand: str, link: str, ask: Ask) -> None:
         """A hand that is named after its link, as those that are made on the page, can be removed."""

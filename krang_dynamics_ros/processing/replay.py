@@ -41,7 +41,7 @@ class States:
     payload: Sequence[Mapping[str, Inertia]]  # (m), by link; the same object while it is constant
     resets: NDArray[np.int64]  # (m), number of resets before
     torques: dict[str, Array] = field(default_factory=dict)  # (m, n), of terms that depend on earlier states
-    base: Sequence[BaseMotion] | None = None  # (m) motion of the base; None: it is fixed
+    base: Sequence[BaseMotion] | None = None  # (m) motion of the base; None: that of the dynamics
 
     def __len__(self) -> int:
         return len(self.stamp)
@@ -74,7 +74,7 @@ def joined(parts: Sequence[States]) -> States:
 
 
 def blocks(parts: Iterable[States]) -> Iterator[States]:
-    """Yield the same states in parts of at least `BLOCK`."""
+    """Yield the same states in parts of at least `BLOCK`, except the last."""
     waiting: list[States] = []
     for part in parts:
         waiting.append(part)
@@ -91,8 +91,8 @@ MAX_SINGLE = 64  # joint states that are processed one by one before the next at
 def states(engine: Engine, messages: Iterable[Message | JointStateRun], terms: Sequence[str] = ()) -> Iterator[States]:
     """Yield the states that a node would compute, in blocks, with those `terms` that depend on earlier states.
 
-    The arrival times are those of the recording. Joint states without faults are processed in batches. They are
-    processed one by one, as in the node, if a term depends on earlier states or a payload changes.
+    The arrival times are those of the recording. Joint states are processed in batches; one by one, as in the node, if
+    they have a fault or come in parts, a term depends on earlier states, a payload changes or the base moves.
     """
     stateful = [term for term in terms if TERMS[term].start_rows(engine.dynamics) is None]
     return blocks(_Replay(engine, stateful).states(messages))

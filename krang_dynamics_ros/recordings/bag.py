@@ -1,4 +1,4 @@
-"""Messages of a bag in order of arrival; consecutive joint states of the same layout come as runs."""
+"""Messages of a bag in order of arrival; consecutive joint states of the same form (names, sizes) come as runs."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ MAX_RUN = 1024  # joint states
 
 
 class RunCollector:
-    """Collects consecutive joint states of the same layout, and the wrenches between them, into runs."""
+    """Collects consecutive joint states of the same form (frame, names, sizes), and the wrenches between, into runs."""
 
     def __init__(self, reader: JointStateReader) -> None:
         self._reader = reader
@@ -43,7 +43,7 @@ class RunCollector:
             yield message
 
     def flush(self) -> Iterator[Message | JointStateRun]:
-        """Yield the collected messages: as a run, or one by one if some are unreadable."""
+        """Yield the collected messages: as a run, or one by one if one is unreadable or has another form."""
         raws, arrivals, wrenches = self._raws, self._arrivals, self._wrenches
         self._raws, self._arrivals, self._wrenches = [], [], []
         if not raws:
@@ -57,7 +57,7 @@ class RunCollector:
             yield from (message for before, message in wrenches if before == k + 1)
 
     def _run(self, raws: Sequence[bytes], arrivals: Sequence[int]) -> JointStateRun | None:
-        """Return the messages as a run; None if a message is unreadable or has another layout."""
+        """Return the messages as a run; None if a message is unreadable or has another form."""
         try:
             return self._reader.read_run(raws, arrivals)
         except Exception:  # the messages are then read one by one, and an unreadable one is refused with its reason

@@ -33,7 +33,7 @@ ShapeKind = Literal['box', 'cylinder', 'capsule', 'sphere', 'mesh']
 
 @dataclass(frozen=True)
 class Limits:
-    """Limits of a joint; None where unknown. Without `lower` and `upper` the joint is continuous."""
+    """Limits of a joint; None where unknown. Without `lower` and `upper`, a revolute joint turns without end."""
 
     effort: float | None
     velocity: float | None
@@ -71,7 +71,7 @@ class Joint:
     limits: Limits | None = None
     motor: Motor = field(default_factory=Motor)
     friction: Friction = field(default_factory=Friction)
-    other_effects: tuple[JointEffect, ...] = ()  # springs and all else that is not eq. (17)
+    other_effects: tuple[JointEffect, ...] = ()  # of `JOINT_EFFECTS`, besides eq. (17)
     position_as: tuple[str, ...] = ('', '', '')  # names of the lengths in `position`, with their sign; '' for a number
     mimic: Mimic | None = None  # relation to the joint that it follows; None: it has a coordinate
 
@@ -92,7 +92,7 @@ class Joint:
 
     @property
     def effects(self) -> tuple[JointEffect, ...]:
-        """All effects on the joint alone: the friction of eq. (17), without that of the motor, and the others."""
+        """Effects of `JOINT_EFFECTS` on the joint: friction of eq. (17) without that of the motor, and the others."""
         friction = self.friction
         sliding = Viscous(friction.viscous), Coulomb(friction.coulomb, friction.coulomb_velocity)
         return (*sliding, *self.other_effects)
@@ -109,7 +109,7 @@ class Joint:
         elif isinstance(effect, LoadFriction):
             friction = replace(friction, load_friction=effect)
         elif isinstance(effect, Rotor):
-            motor = replace(motor, rotor_inertia=effect.inertia / motor.gear_ratio**2)
+            motor = replace(motor, rotor_inertia=effect.inertia / motor.gear_ratio**2)  # J_m, on the motor side
         elif isinstance(effect, Offset):
             motor = replace(motor, effort_offset=effect.effort)
         elif isinstance(effect, JointEffect):
@@ -198,7 +198,7 @@ class Robot:
 
     @cached_property
     def base(self) -> str:
-        """Name of the link that does not move."""
+        """Name of the link without a parent."""
         return next(link.name for link in self.links if link.name not in self.joint_above)
 
     @cached_property

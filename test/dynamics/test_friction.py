@@ -11,7 +11,7 @@ import pytest
 from krang_dynamics_ros import Lagrangian, Robot, dynamics_of, load_robot
 from krang_dynamics_ros.core.errors import ArgumentError, KrangDynamicsError
 from krang_dynamics_ros.dynamics.drives import FrictionModel, PreslidingState
-from krang_dynamics_ros.effects.load import LoadShare
+from krang_dynamics_ros.effects.load import LoadFriction, LoadShare
 from krang_dynamics_ros.effects.presliding import Presliding, presliding
 from krang_dynamics_ros.effects.sliding import coulomb
 from krang_dynamics_ros.live.parameters import presliding_of
@@ -187,6 +187,16 @@ def test_an_export_says_that_it_has_eq_17_alone(tmp_path: Path, where: str) -> N
     text = ''.join(path.read_text() for path in (tmp_path / 'out').iterdir())
     assert 'Coulomb friction of elbow, N; this joint has friction beyond eq. (17), which is NOT in here' in text
     assert 'of shoulder, N m; this' not in text
+
+
+def test_load_share_and_load_friction_are_set_in_any_order_and_end() -> None:
+    model, moving, load = FrictionModel([0.0], [0.0]), np.array([1.0]), np.array([10.0])
+    model.set_load_friction([LoadFriction(factor=0.1, velocity=0.05)])
+    model.set_load_share([None])
+    np.testing.assert_allclose(model.load_effect_on_reading(moving, load), [1.0])
+    model.set_load_friction([None])
+    assert not model.depends_on_load
+    assert not model.load_effect_on_reading(moving, load).any()
 
 
 def test_a_drive_shows_less_of_its_load_while_it_pushes_than_while_it_brakes() -> None:

@@ -42,7 +42,7 @@ class ExternalTopics:
         """Compute the outputs that have subscribers."""
         wrenches, contact = self._wrenches_subscribed, self._contact_subscribed
         observes = wrenches or contact or self._torque.has_subscriber or self._external.learner is not None
-        if observes and not self._observes:  # states that passed without a subscriber are no gap in the stamps
+        if observes and not self._observes:  # else the time without a subscriber would be reported as a gap
             self._external.observer.forget()
         self._observes = observes
         if observes:
@@ -72,7 +72,10 @@ class ExternalTopics:
     def _on_learn(self, request: SetBool.Request, response: SetBool.Response) -> SetBool.Response:
         if request.data:
             self._external.begin_learning()
-            response.success, response.message = True, 'move the robot, without contact until the free run ends'
+            response.success, response.message = (
+                True,
+                'move the robot without contact; then call contact/learn with data: false',
+            )
             return response
         try:
             thresholds = self._external.end_learning()
@@ -171,7 +174,7 @@ class DynamicsOutputs:
     def publish(self, torques: Torques, stamp: int) -> None:
         """Publish the results that have subscribers and are known, with the stamp (ns) of their joint state.
 
-        All results are computed first: messages published close together wake a subscriber only once.
+        Torques and estimates are computed first: messages published close together wake a subscriber only once.
         """
         self.external.compute(torques)
         known = [(topic, torques.term(term)) for term, topic in self._torques if topic.has_subscriber]
