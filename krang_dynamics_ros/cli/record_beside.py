@@ -27,7 +27,7 @@ class RecordBeside:
         self._folder, self._arm = folder, arm
         words = ['-o', str(folder), *(['--arm', str(topics)] if topics else []), *ros_arguments]
         self._command = [sys.executable, '-m', 'krang_dynamics_ros', 'record', *words]
-        self._running = threading.Event()
+        self._running, self._started = threading.Event(), False
         self._errors = tempfile.TemporaryFile('w+')  # noqa: SIM115 (closed in __exit__)
 
     def __enter__(self) -> RecordBeside:
@@ -62,6 +62,7 @@ class RecordBeside:
 
     def _print_output(self) -> None:
         for line in self._process.stdout or ():
+            self._started = True
             say(line.rstrip('\n'), flush=True)
             if line.startswith(RUNNING):
                 self._running.set()
@@ -70,7 +71,8 @@ class RecordBeside:
     def _wait(self) -> None:
         """Wait until the recording runs."""
         if not self._running.wait(START + FIRST_STATE_TIMEOUT):
-            raise KrangDynamicsError(f'no joint states were recorded within {START + FIRST_STATE_TIMEOUT:g} s')
+            late = 'no joint states were recorded' if self._started else 'krang record did not start'
+            raise KrangDynamicsError(f'{late} within {START + FIRST_STATE_TIMEOUT:g} s')
         self.check()
 
     def _end(self) -> int:
