@@ -42,6 +42,7 @@ def twice(folder: Path, tests: str, *words: str) -> tuple[int, str]:
     return done.returncode, done.stdout + done.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize('words', [(), ('-n', '2', '--dist', 'loadfile')])
 @pytest.mark.parametrize(
     ('tests', 'code', 'said', 'unsaid'),

@@ -103,6 +103,7 @@ HANDS = (
 )
 
 
+@pytest.mark.slow
 def test_the_simulated_arm_has_the_hands_sensors_and_units_of_its_arm_file(tmp_path: Path) -> None:
     """A pull of the ball on the page is read on the topic, with the sign, that the arm file names."""
     output = tmp_path / 'output'

@@ -79,6 +79,7 @@ def test_later_mistakes_are_found_once_earlier_ones_are_repaired() -> None:
     assert (time.kind, sign.kind, sign.names) == ('time', 'sign', ('q_2l',))
 
 
+@pytest.mark.slow
 def test_units_of_efforts_and_positions_are_found() -> None:
     assert first(replace(intact(), effort=intact().measured_effort * 1e3)).text.endswith('repaired)')
     assert first(replace(intact(), effort=intact().measured_effort * 1e3)).value == pytest.approx(1e3, rel=0.1)

@@ -152,6 +152,7 @@ def test_without_the_number_of_seconds_a_signal_ends_it(number: int, folder: Pat
     client.close()
 
 
+@pytest.mark.slow
 def test_no_joint_states_is_said_with_those_that_there_are(number: int, folder: Path) -> None:
     client, recording = Client(number), Recording(number, folder, '-o', 'drive', '--seconds', '1')
     publisher = client.node.create_publisher(type(_joint_state()), 'other/joint_states', 1)

@@ -229,6 +229,7 @@ def unheard(robot: Robot) -> Iterator[Driven]:
         assert started.process.end() == 0, started.process.output
 
 
+@pytest.mark.slow
 def test_a_recorder_is_no_controller_and_a_controller_killed_and_back_begins_with_a_ramp(unheard: Driven) -> None:
     client = unheard.client
     recorder = rclpy.create_node('rosbag2_recorder', context=client.context, use_global_arguments=False)

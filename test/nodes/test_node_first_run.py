@@ -108,6 +108,7 @@ def number() -> Iterator[int]:
         yield taken
 
 
+@pytest.mark.slow
 def test_an_arm_with_faults_is_checked_and_its_file_corrected(
     number: int, robot: Robot, dynamics: Dynamics, tmp_path: Path
 ) -> None:

@@ -436,6 +436,7 @@ def test_a_second_dynamics_node_that_must_be_alone_publishes_nothing(number: int
     client.close()
 
 
+@pytest.mark.slow
 def test_a_second_robot_is_found_at_the_pace_of_discovery(number: int) -> None:
     """Without the tests' quick discovery it takes up to three seconds."""
     ours = environment(number)

@@ -23,6 +23,7 @@ const bottom = words => [...document.querySelectorAll('button, label')].find(e =
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ('gravity', 'up'),
     [((0.0, 0.0, -9.81), (0, 0, 1)), ((0.0, 4.0, 0.0), (0, -1, 0)), ((0.0,) * 3, (0, 0, 1)), ((), (0, 0, 1))],
@@ -57,6 +58,7 @@ def test_the_bars_are_the_nodes_numbers(world: World, robot: Robot) -> None:
     assert '±1200' in world.page.text
 
 
+@pytest.mark.slow
 def test_rings_of_torque_are_there_from_the_start_and_can_be_switched_off(world: World) -> None:
     def blue() -> int:
         r, _, b = np.moveaxis(world.page.picture(), -1, 0)
@@ -81,6 +83,7 @@ def test_parameters_set_by_another_node_show_on_the_page(world: World) -> None:
     world.page.until(lambda: world.page.ticked('friction'), 'friction ticked')
 
 
+@pytest.mark.slow
 def test_the_page_recovers_when_the_dynamics_node_comes_back(world: World) -> None:
     assert world.dynamics.end() == 0
     world.page.until(lambda: set(world.page.numbers('gravity').values()) == {UNKNOWN}, 'no numbers')
@@ -93,6 +96,7 @@ def test_the_page_recovers_when_the_dynamics_node_comes_back(world: World) -> No
     world.page.until(lambda: not world.page.grey('gravity'), 'the switches')
 
 
+@pytest.mark.slow
 def test_a_page_left_open_recovers_when_the_viewer_comes_back(world: World) -> None:
     world.page.forget()
     assert world.viewer.end() == 0
@@ -114,10 +118,8 @@ def test_a_page_left_open_recovers_when_the_viewer_comes_back(world: World) -> N
         world.client.until(lambda: 'wrench' in world.terms(), why='the new viewer to listen')
 
 
-SLOW = [pytest.param(size, marks=pytest.mark.slow) for size in ((1024, 768), (800, 600))]
-
-
-@pytest.mark.parametrize('size', [(1366, 768), *SLOW, (390, 844)])
+@pytest.mark.slow
+@pytest.mark.parametrize('size', [(1366, 768), (1024, 768), (800, 600), (390, 844)])
 def test_the_hands_are_seen_in_every_window_and_what_one_needs_first(world: World, size: tuple[int, int]) -> None:
     width, height = size
     metrics = {'width': width, 'height': height, 'deviceScaleFactor': 1, 'mobile': False}
@@ -141,6 +143,7 @@ def test_dark_mode_is_the_browsers(world: World) -> None:
         world.page.until(lambda mode=mode: world.page.script(scheme) == mode, mode)
 
 
+@pytest.mark.slow
 def test_without_a_simulator_one_can_look_but_not_push(world: World) -> None:
     assert world.simulator.end() == 0
     world.page.until(lambda: 'no simulator' in world.page.text, 'the words of a real robot')

@@ -29,6 +29,7 @@ def page(tmp_path: Path) -> Iterator[Browser]:
         yield started
 
 
+@pytest.mark.slow
 def test_each_slider_shows_and_moves_its_own_joint(page: Browser, tmp_path: Path) -> None:
     file = tmp_path / 'arms.urdf'
     file.write_text(URDF)

@@ -15,6 +15,7 @@ from ..world import World
 pytestmark = pytest.mark.usefixtures('at_start')
 
 
+@pytest.mark.slow
 def test_each_step_does_what_it_says_from_whatever_state(world: World, robot: Robot) -> None:
     world.client.set(total_terms=['gravity', 'wrench'], right__payload__mass=1.0)
     world.page.until(lambda: world.page.ticked('wrench'), 'wrench ticked')

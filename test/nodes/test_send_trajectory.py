@@ -95,6 +95,7 @@ def positions(number: int) -> np.ndarray:
     return np.array([states[-1].position[list(states[-1].name).index(name)] for name in JOINTS])
 
 
+@pytest.mark.slow
 def test_a_motion_is_played_to_its_end_and_faster_from_its_start_again(number: int, tmp_path: Path) -> None:
     robot = simulator(number)
     excite = Excite(number, '--send', 'simulator', '--duration', 4, '--speeds', 0.5, 1, '-o', 'x.yaml', folder=tmp_path)

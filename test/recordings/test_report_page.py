@@ -68,6 +68,7 @@ def page(done: tuple[Path, Summary], tmp_path_factory: pytest.TempPathFactory) -
         yield opened
 
 
+@pytest.mark.slow
 def test_every_joint_and_hand_is_drawn_without_network_and_complaints(page: Browser, robot: Robot) -> None:
     titles = page.script(TITLES)
     assert set(robot.joint_names) <= set(titles)
