@@ -31,6 +31,7 @@ from ..ros import PATIENCE, Client, Process, domain, environment
 
 JOINTS = load_robot('arm_2r').joint_names
 READY, PLAY = 'move to the start of the motion', 'play the motion at'
+RECORDED = ('--send', 'simulator', '--duration', 4, '--speeds', 1, '-o', 'x.yaml', '--record', 'bag')
 
 
 @pytest.fixture  # of each test: what one that fails leaves behind disturbs no other
@@ -120,8 +121,7 @@ def test_a_motion_is_played_to_its_end_and_faster_from_its_start_again(number: i
 @pytest.mark.slow
 def test_it_records_while_it_plays(number: int, tmp_path: Path) -> None:
     robot = simulator(number)
-    words = ('--send', 'simulator', '--duration', 4, '--speeds', 1, '-o', 'x.yaml', '--record', 'bag')
-    excite = Excite(number, *words, folder=tmp_path)
+    excite = Excite(number, *RECORDED, folder=tmp_path)
     for question in (READY, PLAY):
         excite.wait_for(question)
         excite.press('\n')
@@ -142,35 +142,41 @@ def test_it_records_while_it_plays(number: int, tmp_path: Path) -> None:
     assert np.ptp(recording.effort, axis=0).min() > 0.1
     assert identify.main([str(tmp_path / 'bag'), '-o', str(tmp_path / 'identified.yaml')]) == 0
     assert load_robot(tmp_path / 'identified.yaml').joint_names == JOINTS
-    again = Excite(number, *words, '--overwrite', folder=tmp_path)
+    again = Excite(number, *RECORDED, '--overwrite', folder=tmp_path)
     assert again.end() == 2
     assert 'bag: exists, must be a new folder' in again.output  # before anything else
     robot.end()
 
 
 @pytest.mark.slow
-def test_without_its_recording_no_step_begins_and_what_ends_it_leaves_a_whole_bag(number: int, tmp_path: Path) -> None:
+def test_without_its_recording_no_step_begins(number: int, tmp_path: Path) -> None:
     robot = simulator(number)
-    words = ('--send', 'simulator', '--duration', 4, '--speeds', 1, '-o', 'x.yaml')
-    ended = Excite(number, *words, '--record', 'bag', folder=tmp_path)
-    ended.wait_for(READY)
+    excite = Excite(number, *RECORDED, folder=tmp_path)
+    excite.wait_for(READY)
     begun = positions(number)
-    (recorder,) = Path(f'/proc/{ended.process.pid}/task/{ended.process.pid}/children').read_text().split()
+    (recorder,) = Path(f'/proc/{excite.process.pid}/task/{excite.process.pid}/children').read_text().split()
     os.kill(int(recorder), signal.SIGKILL)
     while not is_dead(int(recorder)):
         time.sleep(0.02)
-    ended.press('\n')
-    assert ended.end() == 2
-    assert 'the recording ended before the motion' in ended.output
+    excite.press('\n')
+    assert excite.end() == 2
+    assert 'the recording ended before the motion' in excite.output
     np.testing.assert_allclose(positions(number), begun, atol=1e-3)
-    stopped = Excite(number, *words, '--overwrite', '--record', 'other', folder=tmp_path)
-    stopped.wait_for(READY)
-    stopped.press('\n')
+    robot.end()
+
+
+@pytest.mark.slow
+def test_ctrl_c_while_it_plays_leaves_a_whole_bag(number: int, tmp_path: Path) -> None:
+    robot = simulator(number)
+    excite = Excite(number, *RECORDED, folder=tmp_path)
+    excite.wait_for(READY)
+    begun = positions(number)
+    excite.press('\n')
     while np.abs(positions(number) - begun).max() < 0.02:  # it moves
-        assert stopped.process.poll() is None, stopped.output
-    stopped.process.send_signal(signal.SIGINT)
-    assert stopped.end() == 130, stopped.output
-    assert len(read_joints(tmp_path / 'other', JOINTS).recording) > 10
+        assert excite.process.poll() is None, excite.output
+    excite.process.send_signal(signal.SIGINT)
+    assert excite.end() == 130, excite.output
+    assert len(read_joints(tmp_path / 'bag', JOINTS).recording) > 10
     robot.end()
 
 
