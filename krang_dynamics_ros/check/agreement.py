@@ -1,7 +1,7 @@
 """Comparison of a backend with the report's Lagrangian and with Newton-Euler, at random states, term by term.
 
-The two witnesses use neither the URDF nor Pinocchio. The laws (symmetry, skew symmetry,
-inversion) need no witness, except for dA/dt, which is the Lagrangian's.
+The two witnesses use neither the URDF nor Pinocchio. The laws (symmetry, skew symmetry, inversion) need no witness,
+except for dA/dt, which is the Lagrangian's.
 """
 
 from __future__ import annotations

@@ -250,11 +250,8 @@ def shared_fit(shared: Array, own: Array, effort: Array) -> tuple[Array, float]:
     n, s, c = effort.shape[1], shared.shape[2], own.shape[2]
     A, b, squares = np.zeros((s + c * n,) * 2), np.zeros(s + c * n), 0.0
     for j, effort_std in enumerate(np.maximum(effort.std(axis=0), TINY)):
-        at, X, y = (
-            unknowns_of(j, s, c),
-            np.concatenate([shared[:, j], own[:, j]], axis=1) / effort_std,
-            effort[:, j] / effort_std,
-        )
+        at, y = unknowns_of(j, s, c), effort[:, j] / effort_std
+        X = np.concatenate([shared[:, j], own[:, j]], axis=1) / effort_std
         A[np.ix_(at, at)] += X.T @ X
         b[at] += X.T @ y
         squares += float(y @ y)

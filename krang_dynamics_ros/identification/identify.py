@@ -109,9 +109,8 @@ class Identified:
 
     robot: Robot  # the whole robot, with new numbers
     joint_names: tuple[str, ...]
-    links: tuple[
-        str, ...
-    ]  # the child of each joint that moves in the recordings; its body includes the links fixed to it
+    # the child of each joint that moves in the recordings; its body includes the links fixed to it
+    links: tuple[str, ...]
     # `links`, and links fixed to them whose mass was reduced so that the bodies of `links` stay physically possible
     changed_links: tuple[str, ...]
     fit: Fit

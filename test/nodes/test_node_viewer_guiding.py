@@ -168,7 +168,7 @@ def test_a_check_that_trips_is_in_the_coloured_line_and_its_joint_blinks(world: 
     def blinks() -> bool:
         seen.append(red(world))
         high = np.array(seen) > (max(seen) + min(seen)) / 2
-        return max(seen) - min(seen) > 200 and int(np.diff(high).sum()) >= 2
+        return max(seen) - min(seen) > 500 and int(np.diff(high).sum()) >= 2
 
     page.until(blinks, 'a link to turn red and back')
     world.client.set(command_velocity_limits=[0.0] * ARMS)

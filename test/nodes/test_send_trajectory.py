@@ -96,6 +96,19 @@ def positions(number: int) -> np.ndarray:
     return np.array([states[-1].position[list(states[-1].name).index(name)] for name in JOINTS])
 
 
+def ready_to_record(number: int, folder: Path) -> tuple[Process, Excite, np.ndarray]:
+    """Start a simulator and a motion that is recorded, up to its first question; return both, and the positions."""
+    robot = simulator(number)
+    excite = Excite(number, *RECORDED, folder=folder)
+    excite.wait_for(READY)
+    return robot, excite, positions(number)
+
+
+def wait_until_moved(number: int, excite: Excite, begun: np.ndarray) -> None:
+    while np.abs(positions(number) - begun).max() < 0.02:
+        assert excite.process.poll() is None, excite.output
+
+
 @pytest.mark.slow
 def test_a_motion_is_played_to_its_end_and_faster_from_its_start_again(number: int, tmp_path: Path) -> None:
     robot = simulator(number)
@@ -150,10 +163,7 @@ def test_it_records_while_it_plays(number: int, tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_without_its_recording_no_step_begins(number: int, tmp_path: Path) -> None:
-    robot = simulator(number)
-    excite = Excite(number, *RECORDED, folder=tmp_path)
-    excite.wait_for(READY)
-    begun = positions(number)
+    robot, excite, begun = ready_to_record(number, tmp_path)
     (recorder,) = Path(f'/proc/{excite.process.pid}/task/{excite.process.pid}/children').read_text().split()
     os.kill(int(recorder), signal.SIGKILL)
     while not is_dead(int(recorder)):
@@ -167,13 +177,9 @@ def test_without_its_recording_no_step_begins(number: int, tmp_path: Path) -> No
 
 @pytest.mark.slow
 def test_ctrl_c_while_it_plays_leaves_a_whole_bag(number: int, tmp_path: Path) -> None:
-    robot = simulator(number)
-    excite = Excite(number, *RECORDED, folder=tmp_path)
-    excite.wait_for(READY)
-    begun = positions(number)
+    robot, excite, begun = ready_to_record(number, tmp_path)
     excite.press('\n')
-    while np.abs(positions(number) - begun).max() < 0.02:  # it moves
-        assert excite.process.poll() is None, excite.output
+    wait_until_moved(number, excite, begun)
     excite.process.send_signal(signal.SIGINT)
     assert excite.end() == 130, excite.output
     assert len(read_joints(tmp_path / 'bag', JOINTS).recording) > 10
@@ -194,8 +200,7 @@ def test_a_key_stops_it_where_it_is(number: int, tmp_path: Path) -> None:
     excite.wait_for(PLAY)
     excite.press('\n')
     begun = positions(number)
-    while np.abs(positions(number) - begun).max() < 0.02:  # it moves
-        assert excite.process.poll() is None, excite.output
+    wait_until_moved(number, excite, begun)
     excite.press(' ')
     assert excite.end() == 1
     assert 'stopped: a key was pressed' in excite.output

@@ -72,10 +72,8 @@ class ExternalTopics:
     def _on_learn(self, request: SetBool.Request, response: SetBool.Response) -> SetBool.Response:
         if request.data:
             self._external.begin_learning()
-            response.success, response.message = (
-                True,
-                'move the robot without contact; then call contact/learn with data: false',
-            )
+            response.success = True
+            response.message = 'move the robot without contact; then call contact/learn with data: false'
             return response
         try:
             thresholds = self._external.end_learning()
