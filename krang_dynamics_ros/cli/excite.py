@@ -20,7 +20,7 @@ from ..identification.clearance import MARGIN, Clearance, Near
 from ..identification.collision_shapes import Box, Shapes
 from ..identification.excitation import MIN_DURATION, PATH_STATES, Excitation, Search, run
 from ..live.robot_inputs import InputTopics
-from ..recordings.bag_writer import check_new_folder
+from ..recordings.bag import check_new_folder
 from ..recordings.derivatives import SLOWEST
 from ..recordings.table import write_csv
 from ..recordings.trajectory_file import read_trajectory, write_trajectory

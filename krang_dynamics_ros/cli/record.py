@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..core.errors import MissingError, listed
 from ..live.robot_inputs import InputTopics
-from ..recordings.bag_writer import BagWriter, check_new_folder
+from ..recordings.bag import BagWriter, check_new_folder
 from .arm_option import add_arm, read_arm_file, write_arm_beside
 from .common import LiveLines, command_parser, guarded, number, say, say_error
 

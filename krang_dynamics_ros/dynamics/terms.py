@@ -2,7 +2,8 @@
 
 A term in `ALL` gets its topic `torque/<name>`, and a column and colour on the page. Unless its fields say otherwise, it
 can be part of `total_terms`, and is part of `model` and `residual` of `krang process`. Two modules handle some of the
-terms and list these by name: `efforts.py` those that efforts may lack, `firmware.py` those that firmware may add.
+terms and list these by name: `efforts.py` those that efforts may lack, `live/firmware.py` those that firmware
+may add.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Motion of the base from an IMU: its orientation, or what it measures of acceleration and turning. Times in ns."""
+"""Readings of an IMU: the upward direction, the pitch, and the motion of the base. Times in ns."""
 
 from __future__ import annotations
 
@@ -15,8 +15,7 @@ from ..core.parameters import ParameterSpec, Settings
 from ..core.spatial import Array
 from ..core.text import shown
 from ..dynamics.dynamics import Dynamics
-from .imu import upward
-from .messages import ImuMessage, Refusals
+from .messages import ImuMessage, Quaternion, Refusals
 from .timeline import NEVER, Delay
 
 MODES = ('fixed', 'orientation', 'full')
@@ -39,16 +38,48 @@ SPECS = (
     ),
 )  # fmt: skip
 
+TOLERANCE = 0.01  # of a quaternion's length
+MAX_ROLL = math.radians(5.0)  # allows for a sensor that is mounted slightly askew on a level axle
 AGREEMENT = 10.0  # degrees between gravity by the orientation and by the specific force, at rest
-NEAR = (
-    1 / math.cos(math.radians(AGREEMENT)) - 1
-)  # of gravity: a level acceleration that turns the force by more lengthens it by more
+# of gravity: a level acceleration that turns the force by more lengthens it by more
+NEAR = 1 / math.cos(math.radians(AGREEMENT)) - 1
 REST_RATE = 0.1  # rad/s
 MAX_RATE = 50.0  # rad/s: more than any gyroscope on a robot reads
 MAX_FORCE = 200.0  # m/s^2: 20 g
 FALLING = 0.3  # of gravity: a base that does not turn and reads less falls, or its readings have another unit
 MAX_GAP = 0.5  # s: a difference over a longer time does not give the present acceleration
 SETTLED = 5.0  # time constants of the low pass, after which a step shows to 0.7 %
+
+
+def upward(quaternion: Quaternion, orientation_covariance: float = 0.0) -> tuple[float, float, float]:
+    """Return the upward direction in the axes of a sensor, of about unit length.
+
+    `quaternion` is (w, x, y, z), the orientation of the sensor in a frame whose z points up. A covariance of -1 means
+    "no orientation" (sensor_msgs/Imu) and is refused.
+    """
+    w, x, y, z = quaternion
+    length = math.sqrt(w * w + x * x + y * y + z * z)
+    if orientation_covariance == -1 or not abs(length - 1) <= TOLERANCE:
+        raise ArgumentError(f'imu: orientation {tuple(quaternion)}, must be a unit quaternion, covariance not -1')
+    return 2 * (x * z - w * y), 2 * (y * z + w * x), w * w - x * x - y * y + z * z
+
+
+def pitch(quaternion: Quaternion, orientation_covariance: float = 0.0) -> float:
+    """Return the angle (rad) by which the sensor's x axis points below the horizon: positive forward, as q_imu.
+
+    `quaternion` is (w, x, y, z), the orientation of the sensor in a frame whose z points up. The sensor is mounted with
+    x forward, y left, z up at q_imu = 0. The heading has no influence; the range is the full circle, -pi to pi.
+    A covariance of -1 means "no orientation" (sensor_msgs/Imu) and is refused. A roll (y axis out of the horizontal
+    plane) beyond `MAX_ROLL` is refused too: a single joint cannot roll the base, so the pitch is not the joint's angle.
+    """
+    x, y, z = upward(quaternion, orientation_covariance)
+    roll = math.atan2(y, math.hypot(x, z))
+    if abs(roll) > MAX_ROLL:
+        raise ArgumentError(
+            f'imu: roll {math.degrees(roll):.1f} degrees, must be within {math.degrees(MAX_ROLL):g}: imu_joint turns '
+            "the base about the sensor's y axis alone; look at how the sensor is mounted, or whether the base tilts"
+        )
+    return math.atan2(-x, z)
 
 
 class Mounting(NamedTuple):

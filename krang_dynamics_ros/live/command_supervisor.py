@@ -15,7 +15,7 @@ from ..dynamics.state import State
 from ..dynamics.terms import Torques
 from . import command_checks as checks
 from . import parameters
-from .command_checks import JointData
+from .command_checks import JointData, StartChecks
 from .command_contributions import CommandContributions
 from .commands import Commands, Stage
 from .controller_watch import ControllerWatch, Endpoint
@@ -23,7 +23,6 @@ from .firmware import FirmwareTorque, is_of_firmware
 from .guiding import Guiding, HoldSwitch
 from .payloads import PayloadSpec
 from .robot_inputs import RobotInputs, known_joint
-from .start_checks import StartChecks
 
 Clock = Callable[[], float]  # seconds
 Measured = Callable[[State], Array | None]

@@ -19,8 +19,7 @@ from ..dynamics.state import LazyWrenches, Parts, State
 from ..robot.hands import check_hands, link_of_hand
 from ..robot.robot import Limits, Robot
 from . import firmware, parameters
-from .base import base_input
-from .imu import pitch
+from .base import base_input, pitch
 from .joints import JointTracker
 from .messages import ImuMessage
 from .standstill import Standstill

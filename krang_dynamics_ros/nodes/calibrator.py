@@ -1,29 +1,35 @@
-"""The ROS side of `krang calibrate`: it subscribes to an arm, and reads and sets parameters of its dynamics node."""
+"""The ROS side of `krang calibrate`: it subscribes to an arm, and reads and sets parameters of its dynamics node.
+
+On `payload/<hand>/proposed` and `payload/<hand>/accept` it offers the payload that `krang calibrate --efforts` finds.
+"""
 
 from __future__ import annotations
 
 import signal
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import TracebackType
 from typing import Any
 
 import numpy as np
 import rclpy
-from geometry_msgs.msg import WrenchStamped
+from geometry_msgs.msg import InertiaStamped, WrenchStamped
 from rclpy.experimental import EventsExecutor
+from rclpy.node import Node
 from rclpy.signals import SignalHandlerOptions
 from sensor_msgs.msg import Imu, JointState
+from std_srvs.srv import Trigger
 
 from ..calibration.lifting import Lifting
+from ..calibration.payload_by_lifting import LiftedPayload
 from ..calibration.samples import Sampler
-from ..core.errors import ArgumentError
+from ..core.errors import ArgumentError, KrangDynamicsError
 from ..dynamics.terms import Torques
 from ..live.engine import Engine
 from ..live.messages import ImuMessage, imu_of, stamp_of, wrench_of
-from .payload_proposal import PayloadProposal
+from .diagnostics import OK, Reporter, Status
 from .remote import RemoteError, RemoteNode
-from .topics import INPUT
+from .topics import INPUT, LATCHED
 
 SHOW = 0.2  # s between two updates of the table
 
@@ -177,3 +183,61 @@ class _EffortSubscriptions(_JointSubscriptions):
     def _on_torques(self, torques: Torques, now: int) -> None:
         if self._lifting.sampler.update(torques, now):
             self._on_stand()
+
+
+class PayloadProposal:
+    """Publishes each payload that the stands determine, and sets it on request."""
+
+    def __init__(self, node: Node, lifting: Lifting, robot: str, apply: Callable[[Mapping[str, Any]], None]) -> None:
+        """`apply` sets parameters of the dynamics node, or raises an error of ours; `robot` is the robot's name."""
+        self._node, self._lifting, self._apply = node, lifting, apply
+        hand = lifting.hand.name
+        self._publisher = node.create_publisher(InertiaStamped, f'payload/{hand}/proposed', LATCHED)
+        node.create_service(Trigger, f'payload/{hand}/accept', self._on_accept)
+        Reporter(node, robot).add(self._statuses)
+
+    def publish(self) -> None:
+        """Publish the payload by all stands so far, if they determine it; call it after each stand."""
+        found = self._lifting.found
+        if found is None or found.trouble:
+            return
+        message = InertiaStamped()
+        message.header.stamp, message.header.frame_id = self._node.get_clock().now().to_msg(), self._lifting.hand.link
+        message.inertia.m, com = found.mass, message.inertia.com
+        com.x, com.y, com.z = found.com.tolist()
+        self._publisher.publish(message)
+
+    def _on_accept(self, _: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
+        if why := self._lifting.trouble:
+            response.success, response.message = False, why
+            return response
+        values = self._lifting.values()
+        try:
+            self._apply(values)
+        except KrangDynamicsError as error:
+            response.success, response.message = False, str(error)
+            return response
+        response.success = True
+        response.message = '; '.join(f'{name} is {value}' for name, value in values.items())
+        return response
+
+    def _statuses(self) -> Iterator[Status]:
+        name, found = f'payload {self._lifting.hand.name} proposed', self._lifting.found
+        now = {'now': self._lifting.sampler.status}
+        if found is None or not np.isfinite(found.deviations).all():
+            yield Status(name, OK, f'none: {self._lifting.trouble}', now)
+        else:
+            message = f'none: {found.trouble}' if found.trouble else f'{found.mass:.4g} kg'
+            yield Status(name, OK, message, now | self._values(found))
+
+    def _values(self, found: LiftedPayload) -> dict[str, str]:
+        """Return numbers with their standard deviations, and the friction of each used joint."""
+        names, deviations = self._lifting.joints.names, found.deviations
+        return {
+            'mass (kg)': f'{found.mass:.6g}',
+            'mass, standard deviation (kg)': f'{deviations[0]:.2g}',
+            'centre of mass (m)': ', '.join(f'{x:.4g}' for x in found.com),
+            'centre of mass, standard deviation (m)': ', '.join(f'{x:.2g}' for x in deviations[1:]),
+            'poses': str(found.poses),
+            'friction (N m, N)': ', '.join(f'{names[k]} {found.friction[k]:.3g}' for k in found.joints),
+        }

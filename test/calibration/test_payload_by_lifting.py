@@ -11,8 +11,7 @@ import pytest
 import yaml
 
 from krang_dynamics_ros import Robot, krang
-from krang_dynamics_ros.calibration.lifting import Lifting
-from krang_dynamics_ros.calibration.next_pose import new_pose
+from krang_dynamics_ros.calibration.lifting import Lifting, new_pose
 from krang_dynamics_ros.calibration.payload_by_lifting import LiftedPayload, Stand, condition, fit, poses_of
 from krang_dynamics_ros.calibration.stands import (
     HoldingTorque,

@@ -14,9 +14,8 @@ from krang_dynamics_ros.core.errors import ArgumentError
 from krang_dynamics_ros.core.inertia import Inertia
 from krang_dynamics_ros.core.parameters import Settings
 from krang_dynamics_ros.dynamics.factory import Model, load_model
-from krang_dynamics_ros.dynamics.firmware import Firmware, without_beyond
 from krang_dynamics_ros.live.commands import Stage
-from krang_dynamics_ros.live.firmware import FirmwareTorque
+from krang_dynamics_ros.live.firmware import Firmware, FirmwareTorque, without_beyond
 from krang_dynamics_ros.simulation import simulated_robot
 from krang_dynamics_ros.simulation.simulated_robot import SimulatedRobot
 from krang_dynamics_ros.simulation.simulation import Simulation

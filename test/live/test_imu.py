@@ -9,8 +9,8 @@ import pytest
 
 from krang_dynamics_ros.core.errors import ArgumentError
 from krang_dynamics_ros.core.spatial import rotation_from_rpy
+from krang_dynamics_ros.live.base import pitch
 from krang_dynamics_ros.live.engine import Engine, engine_of
-from krang_dynamics_ros.live.imu import pitch
 from krang_dynamics_ros.processing.replay import deliver
 
 from ..imu import pitching, quaternion
