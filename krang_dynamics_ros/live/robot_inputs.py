@@ -20,7 +20,7 @@ from ..robot.hands import check_hands, link_of_hand
 from ..robot.robot import Limits, Robot
 from . import firmware, parameters
 from .base import base_input, pitch
-from .joints import JointTracker
+from .joint_tracker import JointTracker
 from .messages import ImuMessage
 from .standstill import Standstill
 from .state_checks import JointBounds

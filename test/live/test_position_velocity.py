@@ -11,7 +11,7 @@ import pytest
 from krang_dynamics_ros.core.errors import ArgumentError
 from krang_dynamics_ros.dynamics.factory import load_model
 from krang_dynamics_ros.live.engine import Engine, engine_of
-from krang_dynamics_ros.live.joints import JointTracker
+from krang_dynamics_ros.live.joint_tracker import JointTracker
 from krang_dynamics_ros.live.state_checks import JointBounds
 
 from ..imu import pitching

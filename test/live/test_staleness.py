@@ -15,7 +15,7 @@ from krang_dynamics_ros.core.errors import ArgumentError
 from krang_dynamics_ros.core.parameters import Settings
 from krang_dynamics_ros.dynamics.factory import Model, load_model
 from krang_dynamics_ros.live.engine import Engine
-from krang_dynamics_ros.live.joints import JointTracker
+from krang_dynamics_ros.live.joint_tracker import JointTracker
 from krang_dynamics_ros.live.parameters import MODEL
 from krang_dynamics_ros.live.state_checks import JointBounds
 from krang_dynamics_ros.live.wrenches import WrenchInput

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from krang_dynamics_ros.live.joints import JointTracker
+from krang_dynamics_ros.live.joint_tracker import JointTracker
 from krang_dynamics_ros.live.state_checks import STATE_RULES, JointBounds, StateChecks
 
 MS = 1_000_000
