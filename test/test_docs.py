@@ -179,6 +179,7 @@ def test_the_diagrams_are_drawn_from_the_tables() -> None:
     found = diagrams.walks(DOCUMENTS['architecture.md'])
     assert {name: len(steps) for name, steps in found.items()} == {
         'joint_state': 12,
+        'wrench': 8,
         'process': 11,
         'identify': 13,
         'drag': 9,

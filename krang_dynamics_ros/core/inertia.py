@@ -191,7 +191,7 @@ class InertiaRamp:
 
 def possible(inertia: Inertia, what: str) -> Inertia:
     """Return an inertia, or raise `ArgumentError` if no rigid body can have it; `what` is its name in the message."""
-    moments_only = not inertia.m and inertia.parameters.any()  # in a URDF it may stand for a joint's rotor
+    moments_only = not inertia.m and inertia.parameters.any()  # a URDF may write a rotor so; a payload must not
     impossible = 'has moments, but no mass' if moments_only else inertia.impossibility()
     if impossible:
         numbers = ', '.join(f'{x:.6g}' for x in inertia.parameters)

@@ -25,7 +25,7 @@ def numbers(name: str, value: ArrayLike, n: int, least: float | None = None) -> 
 
 
 def hat(v: ArrayLike) -> Array:
-    """Return the 3x3 matrix S^ with S^ x = S cross x; of a twist [v; omega] the 4x4 matrix [[omega^, v], [0, 0]].
+    """Return the 3x3 matrix v^ with v^ x = v cross x; of a twist [v; omega] the 4x4 matrix [[omega^, v], [0, 0]].
 
     The body velocity of a frame g = [[R, p], [0, 1]] is the twist whose hat is g^-1 dg/dt.
     """
@@ -109,7 +109,8 @@ def rpy_from_rotation(rotation: Array) -> Array:
         return np.array([np.arctan2(-r[1, 2], r[1, 1]), pitch, 0.0])
     roll = np.arctan2(r[2, 1], r[2, 2])
     c, s = np.cos(roll), np.sin(roll)  # near 90 degrees, roll is noise and yaw fits it
-    yaw = np.arctan2(s * r[0, 2] - c * r[0, 1] + 0.0, c * r[1, 1] - s * r[1, 2])  # + 0.0: half a turn is never -pi
+    # Half a turn is +pi, never -pi: -0.0 + 0.0 is 0.0.
+    yaw = np.arctan2(s * r[0, 2] - c * r[0, 1] + 0.0, c * r[1, 1] - s * r[1, 2])
     return np.array([roll, pitch, yaw])
 
 

@@ -140,7 +140,7 @@ class Dynamics(Kinematics):
 
         Args:
             dq: joint velocities (n,), rad/s or m/s.
-            z: state of presliding (n, k), from a `PreslidingState`; without it, presliding is left out.
+            z: state of presliding (n, elements), from a `PreslidingState`; without it, presliding is left out.
 
         Returns:
             Gamma_f (n,), N m (N).
@@ -240,7 +240,7 @@ class Dynamics(Kinematics):
             dq: joint velocities (n,), rad/s or m/s.
 
         Returns:
-            E, J. Pinocchio 4.1 leaves out some rotors; they are added here.
+            E in joules. Pinocchio 4.1 leaves out some rotors, so the energy of all rotors is added here.
 
         Raises:
             ArgumentError: a vector has another shape.
@@ -318,12 +318,12 @@ class Dynamics(Kinematics):
         Args:
             q: joint positions (n,), rad or m.
             torque: joint torques (n,), N m (N); a joint with NaN is left out.
-            links: names of the m links.
+            links: names of the links.
             damping: damping of the least squares, m; above zero.
 
         Returns:
-            Wrenches (6 m,), NaN where rounding leaves no solution; and a lower bound of all squared singular values
-            of J, m^2.
+            Wrenches (6 x links,), NaN where rounding leaves no solution; and a lower bound of all squared singular
+            values of J, m^2.
 
         Raises:
             ArgumentError: a vector has another shape, a link is unknown, or the damping is not positive.

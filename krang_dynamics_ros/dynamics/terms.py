@@ -53,8 +53,8 @@ ComputeRows = Callable[[StateRows], Array]
 class Term:
     """A torque term (n), N m (N).
 
-    `start` is called once for a robot. It returns a function, which returns the term at a state, or None if the term is
-    unknown there, and may depend on earlier states. `start_rows` returns a function for many states at once, with the
+    `start` is called once for a robot. It returns a function of a state: the term, or None if unknown. The function may
+    remember earlier states. `start_rows` returns a function for many states at once, with the
     same numbers, NaN where unknown; or None if the states must be computed in sequence. `in_robot` returns whether the
     term can be other than zero.
     """

@@ -181,7 +181,10 @@ class Spline:
         return c
 
     def at(self, time: ArrayLike) -> Motion:
-        """Return the states at times (s) between the first and last point; at a point, of the segment after it."""
+        """Return the states at times (s) between the first and last point.
+
+        At a point, the accelerations are those of the segment that begins there.
+        """
         times = np.asarray(time, dtype=float)
         t = self.trajectory
         if not len(self._steps):

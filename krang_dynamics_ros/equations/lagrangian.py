@@ -74,7 +74,7 @@ def PE(body: Body, T: Transform, g: Vector) -> Any:
 def find_A(kinetic: Callable[[Array], Any], n: int) -> list[list[Any]]:
     """Return A from E(dq) (section 1.2): A_ij is the coefficient of dq_i dq_j, A_ii twice that of dq_i^2.
 
-    `kinetic` returns the energies (pairs) of velocities (n, pairs). The coefficients follow by polarization:
+    `kinetic` returns the energies (k) of k velocities (n, k). The coefficients follow by polarization:
     E(e_i + e_j) - E(e_i) - E(e_j).
     """
     unit = np.eye(n)
@@ -109,8 +109,8 @@ def find_Jacobian(
 ) -> dict[str, tuple[Vector, Vector]]:
     """Return the columns [e_j x L_jn; e_j] of the Jacobian of a link, in base axes, by coordinate (section 3).
 
-    `placed` has the poses of all links between, in the base. With `seen_from`, poses and result are relative to
-    that link; joints that carry only `seen_from` count with the opposite sign.
+    `placed` has the poses of all links between the base and `link`, in the base. With `seen_from`, poses and result are
+    relative to that link; joints that carry only `seen_from` count with the opposite sign.
     """
     ours, theirs = robot.joints_between(link, seen_from or robot.base)
     linear: dict[str, Vector] = {}
@@ -214,7 +214,10 @@ class Lagrangian:
         return np.asarray(inertial + self.coriolis_torque(q, dq) + self.Q(q))
 
     def friction_torque(self, dq: ArrayLike) -> Array:
-        """Return the friction torque F_v dq + F_c sign(dq) (..., n), eq. 17, N m. Other friction raises an error."""
+        """Return the friction torque F_v dq + F_c sign(dq) (..., n), eq. 17, N m; tanh(dq / v) where a joint has v.
+
+        Presliding is left out. Other friction raises `ArgumentError`.
+        """
         velocity = np.asarray(dq, dtype=float)
         speeds = rates(self.robot, {name: velocity[..., k] for k, name in enumerate(self.joint_names)})
         torques = {joint.name: _friction(joint, speeds[joint.name]) for joint in self.robot.joints if joint.moves}

@@ -1,6 +1,6 @@
 """Recursive Newton-Euler (Craig, *Introduction to Robotics*, eqs. 6.45-6.53) for any tree.
 
-The third witness: velocities and accelerations outwards, forces and moments inwards, without energies.
+The second witness: velocities and accelerations outwards, forces and moments inwards, without energies.
 """
 
 from __future__ import annotations
@@ -101,7 +101,10 @@ class NewtonEuler:
         return np.asarray(links + self.robot.rotor_inertia * np.asarray(ddq, dtype=float))
 
     def on_moving_base(self, q: Array, dq: Array, ddq: Array, base: tuple[Array, Array, Array]) -> Array:
-        """Return the same on a base that moves: its effective gravity, w and dw (..., 3 each), in its axes."""
+        """Return A ddq + C dq + Q (..., n) on a base that moves.
+
+        `base` is its effective gravity, w and dw (..., 3 each), in its axes.
+        """
         gravity, w, dw = ([*np.moveaxis(x, -1, 0)] for x in base)
         return np.asarray(self._torque(q, dq, ddq, gravity, w, dw) + self.robot.rotor_inertia * ddq)
 

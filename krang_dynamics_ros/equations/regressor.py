@@ -43,7 +43,7 @@ def body_force(body: Body, motion: Motion) -> Force:
 
 
 def regressor(robot: Robot, links: Sequence[str], q: Array, dq: Array, ddq: Array) -> Array:
-    """Return Y (states, n, 10 links) for states (states, n): the torque of each parameter of each link."""
+    """Return Y (states, n, 10 x links) for states (states, n): the torque of each parameter of each link."""
     positions, speeds, rates = (
         {name: x[:, [k]] for k, name in enumerate(robot.joint_names)} for x in (q, dq, ddq)
     )  # an axis more, for the ten bodies
@@ -104,12 +104,12 @@ def moved_links(robot: Robot) -> tuple[str, ...]:
 
 
 def parameters_of(robot: Robot, links: Sequence[str]) -> Array:
-    """Return phi (10 links) of a robot."""
+    """Return phi (10 x links) of a robot."""
     return np.concatenate([robot.link_of[link].inertia.parameters for link in links])
 
 
 def with_parameters(robot: Robot, links: Sequence[str], phi: Array) -> Robot:
-    """Return the robot with the inertial parameters phi (10 links) in these links."""
+    """Return the robot with the inertial parameters phi (10 x links) in these links."""
     new = {link: Inertia.from_parameters(phi[10 * k : 10 * k + 10]) for k, link in enumerate(links)}
     bodies = tuple(replace(link, inertia=new.get(link.name, link.inertia)) for link in robot.links)
     return replace(robot, links=bodies)

@@ -37,7 +37,8 @@ ROUNDS, LESS = 15, 1.02  # of shrinking a motion into its limits, and the extra 
 PATH_STATES = 2001  # of a period, for clearance, which is bounded between them
 POSES = 200  # random poses among which a clear pose is searched
 SHRINKS, SHRINK = 8, 0.75  # number and factor of shrinks of a random motion that is not clear
-RANK = 1e-9  # of the largest pivot: a column that adds less is a linear combination of others
+# Of the largest entry, per row: a column with a smaller part of its own is a linear combination of those before it.
+RANK = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,7 +50,7 @@ class Excitation:
     middle: Array
     sine: Array
     cosine: Array
-    condition: float = np.inf  # number of the base regressor along it, with columns of unit length
+    condition: float = np.inf  # condition number of the base regressor along it, with columns of unit length
 
     def at(self, s: Array) -> tuple[Array, Array, Array]:
         """Return positions, velocities and accelerations (times, n) of the series at s (times)."""
@@ -206,7 +207,7 @@ class Search:
                 return self._judged(trial)
             shrink = np.where(over > 1, 1 / (LESS * np.maximum(over, 1.0)), 1.0)[:, None]
             sine, cosine = sine * shrink, cosine * shrink
-        self._beyond[self._robot.joint_names[int(over.argmax())]] += 1  # effort
+        self._beyond[self._robot.joint_names[int(over.argmax())]] += 1  # speed and range fit after shrinking
         return None
 
     def _effort_over(self, q: Array, dq: Array, ddq: Array) -> Array:
@@ -250,9 +251,10 @@ def run(
     seed: int = 0,
     progress: Callable[[str], None] | None = None,
 ) -> Recording:
-    """Record a simulated robot, with the excitation's joints alone, that follows it by computed torque.
+    """Record a simulated robot that follows the excitation by computed torque.
 
-    `noise` of the efforts is relative to the standard deviation of each; `rate` in Hz.
+    `robot` has the joints of the excitation only. `noise` of the efforts is relative to the standard deviation of each;
+    `rate` in Hz.
     """
     lead, between = round(LEAD * rate), max(1, math.ceil(1 / rate / STEP - 1e-6))
     h = 1 / rate / between  # s, a step; rows are at whole steps, at any rate
@@ -290,7 +292,7 @@ def _torque(simulation: Simulation, acceleration: Array, dq: Array, z: Array) ->
     """Return the torque (n) for an acceleration by the model, and for friction at velocity dq.
 
     The simulation evaluates friction at the end of a step. So dq and the position that is recorded with this torque are
-    those at the end of the step: half a millisecond of viscous friction looks like 5 % of a rotor of Krang.
+    those at the end of the step: half a step (0.5 ms) of delay makes viscous friction look like 5 % of Krang's rotors.
     """
     dynamics = simulation.dynamics
     torque = dynamics.inverse_dynamics(simulation.q, simulation.dq, acceleration)

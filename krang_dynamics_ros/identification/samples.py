@@ -80,7 +80,7 @@ class Samples:
     counted: tuple[int, ...]  # columns of `whole`
     effort: Array  # as recorded
     smooth_effort: Array  # smoothed as the motion is
-    known_effort: Array  # effort by which bodies differ from the first recording's, as other joints rest elsewhere
+    known_effort: Array  # of this recording's merged bodies less the first's: other joints rest elsewhere
     Y: Array
     z: dict[float, Array]  # presliding states by distance, rad
     effort_std: Array  # standard deviation of the raw effort (counted joints), over all rows of motion

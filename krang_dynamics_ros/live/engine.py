@@ -97,6 +97,7 @@ class Engine:
         """Set the payload of a hand, given in the frame of a link, or of the hand if `frame` is ''.
 
         If a joint that is needed for the transformation is unknown, the payload waits for `attach_payloads`.
+        Recordings come here; in the node, `PayloadInput` sets parameters.
         """
         states = self.inputs.states
         self.payloads.update(hand, frame, payload, states.position if states.complete(now) else None)

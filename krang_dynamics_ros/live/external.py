@@ -37,15 +37,17 @@ SPECS = (
     ),
     ParameterSpec(
         'external.min_singular_value', 0.05,
-        "minimum singular value of the hand's Jacobian, m; below it the wrench of that hand is not published",
+        "minimum singular value of the part of the hand's Jacobian that the other hands do not explain, m; below it "
+        'the wrench of that hand is not published',
         settable=True, least=1e-6, most=1.0,
     ),
     ParameterSpec(
-        'contact.factor', 1.5, 'factor of each learned threshold on the largest torque of the free run',
+        'contact.factor', 1.5, 'learned threshold / largest torque of the free run (`contact/learn`)',
         settable=True, least=1.0, most=10.0,
     ),
     ParameterSpec(
-        'contact.margin', 0.5, 'constant added to every learned threshold, N m (N)', settable=True, least=0.0, most=1e3,
+        'contact.margin', 0.5, 'constant added to every learned threshold, twice to those for acceleration, N m (N)',
+        settable=True, least=0.0, most=1e3,
     ),
     ParameterSpec(
         'contact.acceleration', 1.0, 'above this, in any joint, the thresholds for acceleration hold, rad/s^2 (m/s^2)',

@@ -168,7 +168,7 @@ class Guard:
         if reason := self._access.refusal(hosts, origins, handshake=handshake):
             self._refused(reason)
             return _words(http.HTTPStatus.FORBIDDEN, f'Refused: {reason}.\n')
-        if request.path.startswith(SAID) and request.headers.get_all('X-Page') == ['krang']:  # no form, no image has it
+        if request.path.startswith(SAID) and request.headers.get_all('X-Page') == ['krang']:  # only our script sends it
             return self._hear(request.path.removeprefix(SAID))
         if not handshake and '?' in request.path:  # viser's page would connect to any server that the query names
             return _words(http.HTTPStatus.SEE_OTHER, '', Location='/')
@@ -221,7 +221,7 @@ def guarded_server(
 ) -> viser.ViserServer:
     """Return viser's server behind a guard, or raise `MissingError` and close it.
 
-    `refused` is called with a reason, `on_message` with a message of our script, both on the server's thread.
+    `refused` is called with a reason, `said` with a message of our script, both on the server's thread.
     """
     guard = Guard(access, refused, said)
     logging.getLogger('websockets.server').setLevel(logging.CRITICAL)  # no tracebacks for port scans

@@ -37,7 +37,7 @@ class Portion:
     lead: int = 0  # ns before it
     trail: int = 0  # ns after it
     number: int | None = None  # None: the only portion
-    zero: int | None = None  # stamp (ns) of the first state, if it is in another portion
+    zero: int | None = None  # stamp (ns) of the first state of the recording; None: of this portion's own
     points: int = POINTS  # of a chart
 
 
@@ -55,7 +55,7 @@ class PortionResult:
     joint_state_count: int = 0
     time_resets: int = 0
     repeated: int = 0
-    accelerated: int = 0
+    accelerated: int = 0  # states whose acceleration is known
     refused: dict[str, Refusals] = field(default_factory=dict)
     no_states: str = ''  # reason if there are no states
 
@@ -180,10 +180,10 @@ def table_path(folder: Path, kind: str, number: int | None) -> Path:
     return whole / f'part-{number:04}.{kind}'
 
 
-PORTION_SIZE = 60_000  # joint states in a portion, approximately
+PORTION_SIZE = 60_000  # joint states in a portion, at least
 MAX_PORTIONS = 1000
 MIN_POINTS = 100
-LATER = ('pyarrow.parquet', 'rosbags.rosbag2', 'rosbags.typesys')  # imported lazily
+LATER = ('pyarrow.parquet', 'rosbags.rosbag2', 'rosbags.typesys')  # imported once for all processes
 
 
 def portions(job: Job, engine: Engine, recording: Source, topics: Topics) -> list[Portion]:

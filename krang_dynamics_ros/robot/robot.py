@@ -33,7 +33,7 @@ ShapeKind = Literal['box', 'cylinder', 'capsule', 'sphere', 'mesh']
 
 @dataclass(frozen=True)
 class Limits:
-    """Limits of a joint; None where unknown. Without `lower` and `upper`, a revolute joint turns without end."""
+    """Limits of a joint; None where unknown. A revolute joint whose `lower` and `upper` are None turns without end."""
 
     effort: float | None
     velocity: float | None

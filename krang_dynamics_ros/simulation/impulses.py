@@ -2,8 +2,8 @@
 
 Smooth friction (viscous, smoothed Coulomb, presliding) is evaluated at the end of the step: on a light wrist it may be
 too stiff for an explicit step. Dry friction and stops are bounded impulses, so that a joint either holds exactly or
-slides with all of its friction; it neither creeps nor chatters. The whole is one convex problem with a single solution,
-because the friction of a joint never falls with its velocity; of friction that falls, a step finds a minimum nearby.
+slides with all of its friction; it neither creeps nor chatters. If no friction falls with velocity, the whole is one
+convex problem with a single solution; with friction that falls (Stribeck), a step finds a local minimum.
 """
 
 from __future__ import annotations

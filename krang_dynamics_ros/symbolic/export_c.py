@@ -14,7 +14,7 @@ from .languages import C, comment_safe, tables
 _HEADER = """\
 /* {name}.h: the equations of motion of {robot}, {n} joints. Written by krang_dynamics_ros: do not edit.
  *
- *     tau = A(q) ddq + C(q, dq) dq + Q(q) + friction + J^T f
+ *     tau = A(q) ddq + C(q, dq) dq + Q(q) + friction + spring + coupling + J^T f
  *
  * Letters and equation numbers are those of M. Zafar, "Equations Of Motion of Krang on Fixed Wheels" (2015).
  * Units: m, kg, s, rad, N, N m. Matrices by rows. No array may overlap another.

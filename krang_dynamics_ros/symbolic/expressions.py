@@ -1,8 +1,8 @@
 """The equations of motion of a robot as CasADi expressions.
 
-Column j of A and C comes from the kinetic energy of the links that joint j carries. They are taken as one rigid body:
-joint j and the joints before it move them together. These expressions have a quarter of the size of those from the
-energy of the whole robot; a test compares both.
+Column j of A comes from the kinetic energy of the links that joint j carries, taken as one rigid body: joint j and the
+joints before it move them together. Column j of C also needs the momenta that the joints beyond j cause. These
+expressions have a quarter of the size of those from the energy of the whole robot; a test compares both.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class IndependentJoints:
 
     @cached_property
     def A(self) -> Any:
-        """Inertia matrix of the links, eq. 2: A_ij = d/ddq_i of dE/ddq_j, E being the energy of all beyond j."""
+        """Inertia matrix of the links, eq. 2: A_ij = d2E / (d(dq_i) d(dq_j)), with E of all links that j carries."""
         A = casadi.SX(self.robot.n, self.robot.n)
         for j, joint in enumerate(self.robot.moving_joints):
             row = casadi.gradient(casadi.jacobian(self._energy(joint), self.dq[j]), self.dq)
@@ -114,7 +114,9 @@ QUANTITIES = {
 
 
 class Symbols:
-    """A robot's expressions. `leave_open` selects the parameters p that stay symbols: `settings` or `all`.
+    """A robot's expressions. `leave_open` selects the parameters p that stay symbols.
+
+    `settings`: gravity, rotors, friction and payloads; `all`: bodies and lengths too.
 
     `f` holds [force; moment] of every hand in `hands`, in the hand's own axes and about its own origin, as the robot
     applies it. A robot file without end effectors has a hand at each end of its tree. p is defined in `parameters.py`.
@@ -183,13 +185,13 @@ class Symbols:
 
     @cached_property
     def friction_torque(self) -> Any:
-        """F_v dq + F_c sign(dq), eq. 17, and the other friction of single joints, which does not remember."""
+        """F_v dq + F_c sign(dq), eq. 17, and `other_effects` of joints, without presliding and smoothing by tanh."""
         viscous, coulomb = self._open.friction
         return self._with_effects('friction', viscous.torque(self.dq) + coulomb.torque(self.dq), self.dq)
 
     @cached_property
     def spring_torque(self) -> Any:
-        """The torque of every joint that holds its spring."""
+        """The torque with which each joint holds its spring."""
         return self._with_effects('spring', casadi.SX(self.robot.n, 1), self.q)
 
     def _with_effects(self, term: EffectTerm, torque: Any, x: Any) -> Any:
