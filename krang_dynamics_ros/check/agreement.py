@@ -141,7 +141,7 @@ def _pairs(
         yield (
             'Lagrangian',
             'iT_j',
-            *_against_report(robot, s, dict(zip(links, np.moveaxis(ours['0T_j'], 1, 0), strict=True))),
+            *against_report(robot, s, dict(zip(links, np.moveaxis(ours['0T_j'], 1, 0), strict=True))),
         )
     yield from _laws(dynamics, s, ours, lagrangian['dA/dt'])
 
@@ -155,8 +155,8 @@ def _laws(dynamics: Dynamics, s: States, ours: dict[str, Array], dA_dt: Array) -
     yield 'law', 'ddq', np.array(again), s.ddq
 
 
-def _against_report(robot: Robot, s: States, placed: dict[str, Array]) -> tuple[Array, Array]:
-    """Return iT_j of every joint (states, joints, 3, 4), by the backend and as the report prints it."""
+def against_report(robot: Robot, s: States, placed: dict[str, Array]) -> tuple[Array, Array]:
+    """Return iT_j of every joint (states, joints, 3, 4): from the links' frames in the base, and as printed."""
     printed = report_print.transforms(robot.lengths, {name: s.q[:, k] for k, name in enumerate(robot.joint_names)})
     mine, theirs = [], []
     for joint in robot.moving_joints:

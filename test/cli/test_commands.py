@@ -1,4 +1,4 @@
-"""The commands, as a user runs them: in a process of their own, with right and wrong words."""
+"""The commands, with right and wrong words; some as a user runs them, in a process of their own."""
 
 from __future__ import annotations
 
@@ -11,16 +11,12 @@ import pytest
 
 from krang_dynamics_ros import krang, urdf_text
 
+from ..commands import run, run_process
 from ..robots import FILES, ROOT
 
 
-def run(*words: object, cwd: Path = ROOT) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, '-m', 'krang_dynamics_ros', *map(str, words)]
-    return subprocess.run(command, capture_output=True, text=True, cwd=cwd, timeout=120, check=False)
-
-
 def test_check_proves_krang_and_prints_a_table() -> None:
-    done = run('check', '--states', 10)
+    done = run_process('check', '--states', 10)
     assert (done.returncode, done.stderr) == (0, '')
     assert 'krang: 17 joints, 152.838 kg; 10 random states, seed 0; bare hands and payloads.' in done.stdout
     assert 'All 28 comparisons agree to 1e-09.' in done.stdout
@@ -116,6 +112,12 @@ def test_nonsense_gets_a_plain_word_and_exit_code_2(words: tuple[str, ...], mess
     assert done.returncode == 2
     assert message in done.stdout + done.stderr
     assert 'Traceback' not in done.stderr
+
+
+@pytest.mark.parametrize('words', [('check', '--states', '0'), ('check', 'nowhere.yaml')])
+def test_the_process_of_a_command_ends_with_its_code_and_words(words: tuple[str, ...]) -> None:
+    done, expected = run_process(*words), run(*words)
+    assert (done.returncode, done.stdout, done.stderr) == (2, expected.stdout, expected.stderr)
 
 
 def test_a_urdf_of_another_robot_is_refused_by_name(tmp_path: Path) -> None:

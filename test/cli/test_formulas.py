@@ -20,8 +20,8 @@ from krang_dynamics_ros.robot.urdf_reader import read_description
 from krang_dynamics_ros.symbolic.formulas import formulas
 
 from ..check.test_textbook import eq_6_58
+from ..commands import run
 from ..robots import FILES
-from .test_commands import run
 
 g = sympy.Symbol('g')
 

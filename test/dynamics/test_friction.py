@@ -20,7 +20,7 @@ from krang_dynamics_ros.robot.robot_file import read_robot
 from krang_dynamics_ros.simulation.impulses import SmoothFriction, velocity_after
 from krang_dynamics_ros.simulation.simulation import Simulation
 
-from ..cli.test_commands import run
+from ..commands import run
 from ..robot.test_robot_file import GOOD
 from ..robots import FILES
 

@@ -18,7 +18,7 @@ from krang_dynamics_ros.recordings.recording import Recording, RecordingError
 from krang_dynamics_ros.recordings.table import write_csv
 from krang_dynamics_ros.recordings.timing import Timing, VelocityRatio
 
-from ..cli.test_commands import run as command
+from ..commands import run as command
 from ..real_recordings import waves
 
 TIME = np.arange(0, 12, 0.02)

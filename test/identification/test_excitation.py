@@ -25,7 +25,7 @@ from krang_dynamics_ros.robot.mesh_files import MeshFiles
 from krang_dynamics_ros.robot.motor_and_friction import Friction
 from krang_dynamics_ros.robot.robot import Limits
 
-from ..cli.test_commands import run as command
+from ..commands import run as command
 
 WRIST = ('q_5l', 'q_6l', 'q_7l')
 

@@ -18,7 +18,7 @@ from krang_dynamics_ros.recordings.recording import Recording, RecordingError, m
 from krang_dynamics_ros.recordings.table import write_csv
 
 from ..bags import BEGIN, joint_state, write_bag
-from ..cli.test_commands import run as command
+from ..commands import run as command
 from ..real_recordings import waves
 
 TIME = np.arange(0, 12, 0.01)

@@ -22,7 +22,7 @@ from krang_dynamics_ros.recordings.recording import Recording, RecordingError, m
 from krang_dynamics_ros.recordings.table import write_csv
 from krang_dynamics_ros.robot.motor_and_friction import Friction
 
-from ..cli.test_commands import run as command
+from ..commands import run as command
 from ..real_recordings import shared, waves
 
 TIME = np.arange(0, 12, 0.02)

@@ -18,7 +18,7 @@ from krang_dynamics_ros.recordings.table import write_csv
 from krang_dynamics_ros.robot.motor_and_friction import Friction
 from krang_dynamics_ros.robot.robot_file import read_robot
 
-from ..cli.test_commands import run as command
+from ..commands import run as command
 from .test_identify_inputs import NAMES, made
 
 BLOCKS = """

@@ -20,7 +20,7 @@ if not shutil.which('cc') or not shutil.which('gcc'):
 from krang_dynamics_ros import Lagrangian, Robot, Wrench, load_robot
 from krang_dynamics_ros.check.witnesses import random_states
 
-from ..cli.test_commands import run
+from ..commands import run
 from ..robots import FILES, WITH_FOLLOWERS, random_body, robot_with_followers
 from ..ros import Client, Process, domain, effort
 from .test_node_external import assert_torques_and_both_wrenches_are_told, standing

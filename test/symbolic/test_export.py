@@ -26,7 +26,7 @@ from krang_dynamics_ros.robot.robot_file import read_robot
 from krang_dynamics_ros.symbolic.export import FORMATS, export
 from krang_dynamics_ros.symbolic.expressions import QUANTITIES, Symbols, identifier
 
-from ..cli.test_commands import run
+from ..commands import run
 from ..robots import FILES, ROOT, WITH_FOLLOWERS, robot_with_followers
 from .test_symbols import assert_same, expected, wrenches_on
 

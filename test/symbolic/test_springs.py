@@ -28,7 +28,7 @@ from krang_dynamics_ros.symbolic.export import export
 from krang_dynamics_ros.symbolic.expressions import Symbols
 from krang_dynamics_ros.symbolic.parameters import setting_slices, setting_values
 
-from ..cli.test_commands import run
+from ..commands import run
 from ..robots import FILES, robot_with_followers
 
 GCC, OCTAVE = shutil.which('gcc'), shutil.which('octave-cli')
