@@ -111,7 +111,7 @@ class _Rest:
         return f'the base is mounted so that gravity is {plain_gravity(self.gravity)}, unlike in the node'
 
     def _error(self, predicted: Array) -> float:
-        """Return the error of predicted efforts (m, n), as a share of these or of the gravity torque."""
+        """Return the error of predicted efforts (m, n), as a share of these or of the gravity torque: the smaller."""
         strength = min(self.strength, _rms(predicted[:, self.known]) or self.strength)
         return _rms((self.effort - predicted)[:, self.known]) / strength
 
@@ -170,14 +170,16 @@ class _Rest:
     def _size(self, torque: Array) -> str:
         """Return the size of torques (m, n) as text, if it is not as expected."""
         size = float((self.torque * torque)[:, self.known].sum() / (self.torque[:, self.known] ** 2).sum())
-        large = 1 - SIZE_TOLERANCE > size > 0.5 or size > 1 + SIZE_TOLERANCE
-        return f', but it is {size:.2f} times as large: is a payload or tool missing in the model?' if large else ''
+        wrong_size = 1 - SIZE_TOLERANCE > size > 0.5 or size > 1 + SIZE_TOLERANCE
+        why = 'is a payload or tool missing in the model?' if size > 1 else 'are masses of the model too large?'
+        return f', but it is {size:.2f} times as large: {why}' if wrong_size else ''
 
     def _without_gravity(self) -> Iterator[Explanation]:
         share, slope = self._error(0 * self.torque), self._slope()
-        left = _rms((self.effort - np.nan_to_num(slope) * self.torque)[:, self.known]) / self.strength
+        residual = _rms((self.effort - np.nan_to_num(slope) * self.torque)[:, self.known]) / self.strength
         signs = np.sign(slope[self.loaded])
-        in_another_unit = share > MIN_GRAVITY_SHARE and left < MAX_RESIDUAL * share and bool((signs == signs[0]).all())
+        one_sign = bool((signs == signs[0]).all())
+        in_another_unit = share > MIN_GRAVITY_SHARE and residual < MAX_RESIDUAL * share and one_sign
         if share > EXPLAINED or in_another_unit or self.model.source == 'external':
             return
         without = list(dict.fromkeys(['gravity', *self.model.without]))
@@ -254,9 +256,9 @@ class _Rest:
         factor = np.abs(slope[self.loaded])
         if share < MIN_GRAVITY_SHARE or not ((factor < 1 / OTHER_UNIT) | (factor > OTHER_UNIT)).any():
             return
-        left = self.effort - np.nan_to_num(slope) * self.torque
+        residuals = self.effort - np.nan_to_num(slope) * self.torque
         sizes = np.array([_rms(self.effort[:, k]) for k in range(len(slope))])
-        error = float(np.max([_rms(left[:, k]) / max(sizes[k], 1e-9) for k in np.flatnonzero(self.loaded)]))
+        error = float(np.max([_rms(residuals[:, k]) / max(sizes[k], 1e-9) for k in np.flatnonzero(self.loaded)]))
         scales = {
             f'joints.{self.model.names[k]}.effort_scale': rounded(1 / slope[k])
             for k in np.flatnonzero(self.loaded) if abs(slope[k]) > 1e-9

@@ -19,7 +19,8 @@ from ..live.engine import Engine
 Verdict = Literal['right', 'change', 'wrong', 'unclear']
 
 EARTH = 9.81  # m/s^2
-NEAR_ONE = 0.3  # a measured share of an expected torque is within this of 1, of -1 or of 0
+SHARE_TOLERANCE = 0.3  # of a measured share of an expected torque: within it, the share counts as 1, or as -1
+NO_SHARE = 0.1  # a smaller share counts as 0
 SLOW = (0.01, 0.3)  # rad/s (m/s): between, friction is steady, and inertia and Coriolis torques are negligible
 FRICTION_SHARE = 0.01  # of a joint's effort limit: less friction is negligible
 FEW_ROWS = 20  # in each direction
@@ -211,7 +212,7 @@ class HungMass:
 def judge_mass(
     model: ArmModel, hung: HungMass, before: RestSample, with_mass: RestSample, with_payload: RestSample | None = None
 ) -> Finding:
-    """Judge whether efforts change by the weight of a mass, and back after the robot has it as payload."""
+    """Judge whether efforts change by the weight of a mass, and by how much after it is set in the robot's firmware."""
     check, q = 'known mass', with_mass.q
     expected = -model.force_torque(q, hung.hand, hung.mass * model.gravity, hung.at)
     if (moved := float(np.abs(before.q - q).max())) > STILL:
@@ -225,10 +226,10 @@ def judge_mass(
     words = f'{hung.mass:g} kg change the efforts by {share:.0%} of their weight'
     if with_payload is not None:
         rest, _ = _share((with_payload.effort - before.effort) * model.scale, expected)
-        lacks = abs(rest) < NEAR_ONE < abs(share)
+        lacks = abs(rest) < SHARE_TOLERANCE < abs(share)
         words += '; with the payload set in the robot, '
         words += 'its weight is no longer in effort' if lacks else 'effort is the same'
-    if scatter > NEAR_ONE:
+    if scatter > SHARE_TOLERANCE:
         return Finding(
             check, 'unclear', f'{words}, but not in each joint: wait until the mass hangs still, or attach it elsewhere'
         )
@@ -242,18 +243,18 @@ def _share(change: Array, expected: Array) -> tuple[float, float]:
         return np.nan, np.nan
     x, y = expected[known], change[known]
     share = float(x @ y / (x @ x))
-    return share, float(np.linalg.norm(y - share * x) / max(np.linalg.norm(y), NEAR_ONE * np.linalg.norm(x)))
+    return share, float(np.linalg.norm(y - share * x) / max(np.linalg.norm(y), SHARE_TOLERANCE * np.linalg.norm(x)))
 
 
 def _judged_share(model: ArmModel, check: str, words: str, share: float, expected: Array) -> Finding:
-    if abs(share - 1) < NEAR_ONE:
+    if abs(share - 1) < SHARE_TOLERANCE:
         return Finding(check, 'right', f'{words}: sign and scale are right')
-    if abs(share) < NEAR_ONE / 3:
+    if abs(share) < NO_SHARE:
         return Finding(
             check, 'unclear', f'{words}, must be 100%: check that efforts are measured, and that no brakes are closed'
         )
     sign = ': the sign of effort is inverted' if share < 0 else ''
-    factor = -1.0 if abs(share + 1) < NEAR_ONE else 1 / share
+    factor = -1.0 if abs(share + 1) < SHARE_TOLERANCE else 1 / share
     loaded = np.abs(expected) > 0.1 * np.abs(expected).max()
     joints = range(len(model.names)) if factor == -1 else np.flatnonzero(loaded)
     scales = {f'joints.{model.names[k]}.effort_scale': rounded(model.scale[k] * factor) for k in joints}

@@ -58,7 +58,7 @@ def best_next(directions: Sequence[Array]) -> Array:
     return max(new, key=lambda candidate: _smallest([*directions, candidate]))
 
 
-def summary_text(direction: Array, link: str, now: Array | None = None) -> str:
+def turn_text(direction: Array, link: str, now: Array | None = None) -> str:
     """Return the instruction to turn the hand to a direction of gravity; `now` is the present direction."""
     names = [f'{"+" if x > 0 else "-"}{axis}' for x, axis in zip(direction, 'xyz', strict=True) if abs(x) > 0.1]
     where = names[0] if len(names) == 1 else f'midway between {" and ".join(names)}'
@@ -186,18 +186,18 @@ class _Solution(NamedTuple):
     theta: Array  # (10) or (16)
     covariance: Array
     determined: bool
-    left: Array  # (m, 2, 3) residuals of force and moment
+    residuals: Array  # (m, 2, 3) of force and moment
     freedom: Array  # (2) residuals of force and of moment less the unknowns that they determine
 
     @property
     def squares(self) -> Array:
         """The sums (2) of the squares of the residuals of force and moment."""
-        return np.asarray(np.sum(self.left**2, axis=(0, 2)))
+        return np.asarray(np.sum(self.residuals**2, axis=(0, 2)))
 
     @property
     def residual(self) -> tuple[float, float]:
         """The root mean squares of the residuals of force and moment."""
-        force, moment = np.sqrt(np.mean(self.left**2, axis=(0, 2)))
+        force, moment = np.sqrt(np.mean(self.residuals**2, axis=(0, 2)))
         return float(force), float(moment)
 
 
@@ -226,18 +226,19 @@ class _Equations:
         A = A.reshape(-1, A.shape[2])
         freedom = 3 * len(kept) - np.array([4, 6]) - 3 * drift
         first = (y - A @ np.linalg.lstsq(A, y, rcond=None)[0]).reshape(-1, 2, 3)
-        variance = self.noise(first, freedom - 2)  # of Student's distribution: few samples estimate their noise badly
+        # The variance of Student's distribution, hence - 2: few samples estimate their own noise badly.
+        variance = self.noise(first, freedom - 2)
         sigma = np.tile(np.repeat(np.sqrt(variance), 3), len(kept))
         theta, covariance, determined = _solve(A / sigma[:, None], y / sigma)
         return _Solution(theta, covariance, determined, (y - A @ theta).reshape(-1, 2, 3), freedom)
 
-    def noise(self, left: Array, freedom: Array) -> Array:
-        """Return the variance of a sample's force and of its moment (2), by the residuals (m, 2, 3).
+    def noise(self, residuals: Array, freedom: Array) -> Array:
+        """Return the variance of a sample's force and of its moment (2), by `residuals` (m, 2, 3).
 
         The spread within poses is right for white noise; the residuals between poses also contain errors of the model.
         The larger of both is returned.
         """
-        between = np.sum(left**2, axis=(0, 2)) / np.maximum(freedom, 1)
+        between = np.sum(residuals**2, axis=(0, 2)) / np.maximum(freedom, 1)
         return np.asarray(np.maximum(np.maximum(self._within.mean(axis=0), between), SMALLEST_NOISE**2))
 
 
@@ -246,7 +247,7 @@ SMALLEST_NOISE = 1e-12  # N, N m: of simulated readings without any
 
 def _solve(A: Array, y: Array) -> tuple[Array, Array, bool]:
     """Return the least-squares solution, its covariance, and whether it is unique."""
-    size = np.maximum(np.linalg.norm(A, axis=0), 1e-300)  # columns of one size, or N and N m would be compared
+    size = np.maximum(np.linalg.norm(A, axis=0), 1e-300)  # equal columns: singular values then do not mix N with N m
     U, values, Vt = np.linalg.svd(A / size, full_matrices=False)
     kept = values > NEGLIGIBLE * values[0]
     back = (Vt[kept].T / values[kept]) / size[:, None]
@@ -331,10 +332,13 @@ def _both(before: _Solution, after: _Solution) -> str:
 
 
 def _improvement(equations: _Equations, before: _Solution, after: _Solution) -> float:
-    """Return the significance of three more unknowns, for force or moment, in standard deviations."""
+    """Return the significance of a better fit, of force or of moment, in standard deviations.
+
+    `after` has three more unknowns each than `before`, or one sample less (three rows each).
+    """
     if (after.freedom < 2).any():
         return 0.0
-    gain = (before.squares - after.squares) / 3 / equations.noise(after.left, after.freedom)
+    gain = (before.squares - after.squares) / 3 / equations.noise(after.residuals, after.freedom)
     return max(_normal_of_F(float(x), 3, int(freedom)) for x, freedom in zip(gain, after.freedom, strict=True))
 
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from ..core.spatial import Array
 from ..live.engine import Engine
 from ..live.payloads import PayloadSpec
-from .payload_by_lifting import MIN_POSES, NAMES, SCALE, Columns, LiftedPayload, Pose, Stand, fit, loaded, poses_of
+from .payload_by_lifting import MIN_POSES, NAMES, SCALE, Columns, LiftedPayload, Pose, Stand, bears_hand, fit, poses_of
 from .stands import StandSampler
 
 DIGITS = 6  # significant ones
@@ -37,7 +37,7 @@ def missing_sides(pose: Pose, condition: int) -> list[str]:
 
 def _moves(pose: Pose) -> NDArray[np.bool_]:
     """Return which joints (n) bear the hand, have efforts, and came to the pose from somewhere."""
-    return np.asarray(np.isfinite(pose.residual).any(axis=(0, 1)) & loaded(pose.columns))
+    return np.asarray(np.isfinite(pose.residual).any(axis=(0, 1)) & bears_hand(pose.columns))
 
 
 def next_pose(poses: Sequence[Pose], joints: JointRange, columns: Columns, with_load: bool) -> str:
@@ -85,7 +85,7 @@ def _smallest(rows: Array, more: Array) -> tuple[float, ...]:
 
 
 def _described(pose: Pose, joints: JointRange) -> str:
-    return ', '.join(f'{joints.names[k]} {pose.q[k]:.2f}' for k in np.flatnonzero(loaded(pose.columns)).tolist())
+    return ', '.join(f'{joints.names[k]} {pose.q[k]:.2f}' for k in np.flatnonzero(bears_hand(pose.columns)).tolist())
 
 
 class Lifting:

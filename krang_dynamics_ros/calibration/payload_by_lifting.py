@@ -46,7 +46,7 @@ class Stand(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Pose:
-    """The stands of one pose: residuals by condition (empty, loaded) and side (from below, from above)."""
+    """The stands of one pose: residuals by load (hand empty, loaded) and side (from below, from above)."""
 
     q: Array  # (n) mean
     columns: Array  # (n, 4)
@@ -56,7 +56,7 @@ class Pose:
     @property
     def complete(self) -> NDArray[np.bool_]:
         """Which joints (n) bear load here and came from both sides, hand empty and hand loaded."""
-        return np.asarray(np.isfinite(self.residual).all(axis=(0, 1)) & loaded(self.columns))
+        return np.asarray(np.isfinite(self.residual).all(axis=(0, 1)) & bears_hand(self.columns))
 
     @property
     def torque(self) -> Array:
@@ -75,8 +75,8 @@ class Pose:
         return np.asarray(self.variance.sum(axis=(0, 1)) / 4)
 
 
-def loaded(columns: Array) -> NDArray[np.bool_]:
-    """Return which joints (n) bear the load of the hand, by the columns (n, 4)."""
+def bears_hand(columns: Array) -> NDArray[np.bool_]:
+    """Return which joints (n) bear the weight of the hand's load, by the columns (n, 4)."""
     return np.asarray((np.abs(columns) > 1e-9).any(axis=1))
 
 
@@ -86,7 +86,7 @@ def poses_of(empty: Sequence[Stand], full: Sequence[Stand], columns: Columns) ->
     for load, stands in enumerate((empty, full)):  # 0: empty hand, 1: loaded hand
         for stand in stands:
             Y = columns(stand.q)
-            away = [np.abs(stand.q - group[0][1].q)[loaded(Y)].max(initial=0.0) for group in groups]
+            away = [np.abs(stand.q - group[0][1].q)[bears_hand(Y)].max(initial=0.0) for group in groups]
             if away and min(away) <= SAME_POSE:
                 groups[int(np.argmin(away))].append((load, stand, Y))
             else:
@@ -160,7 +160,7 @@ def fit(poses: Sequence[Pose], joint_names: Sequence[str]) -> LiftedPayload:
 
 
 def _too_few(poses: Sequence[Pose], count: int) -> str:
-    seen = sum(bool(loaded(pose.columns).any()) for pose in poses)
+    seen = sum(bool(bears_hand(pose.columns).any()) for pose in poses)
     return f'{count} of {seen} poses have stands from both sides with empty and loaded hand, must be {MIN_POSES}'
 
 
@@ -188,7 +188,7 @@ class _Solution(NamedTuple):
     theta: Array  # (4)
     back: Array  # (4, rows): theta per weighted torque
     leverage: Array  # (n) by joint
-    left: Array  # (rows) residuals, N m (N)
+    residuals: Array  # (rows) N m (N)
 
 
 class _Equations:
@@ -233,7 +233,7 @@ class _Equations:
         for _ in range(ROUNDS):
             self._solution = self._least_squares(variance)
             variance, freedom = self._variance(self._solution)
-        own = np.maximum(freedom, MIN_FREEDOM)  # what is borrowed from other joints does not make it surer
+        own = np.maximum(freedom, MIN_FREEDOM)  # other joints do not make its variance more certain
         self._variances = variance * own / (own - 2)  # of Student's distribution
         half = self._solution.back * np.sqrt(self._variances / variance)[self._joint]
         self._covariance = half @ half.T
@@ -248,12 +248,13 @@ class _Equations:
     def _variance(self, solution: _Solution) -> tuple[Array, Array]:
         """Return the variance (n) of a joint's torque in a pose, and its degrees of freedom.
 
-        What the fit leaves says it, and so does the scatter of half the difference of both sides: the same errors make
-        both. A joint with few poses borrows the ratio of scatter to friction of all joints.
+        It is estimated from the residuals of the fit, and from the scatter of the dry friction (half the difference of
+        both sides), because the same errors cause both. A joint with few poses borrows the ratio of scatter to friction
+        of all joints.
         """
         fitted = np.maximum(self._count - solution.leverage, 0)
         freedom = np.where(self._used, fitted + self._count - 1, 0)
-        squares = self._sums(solution.left**2 / self._relative) + self._scatter
+        squares = self._sums(solution.residuals**2 / self._relative) + self._scatter
         ratio = np.sum(squares[self._used] / self._scale[self._used]) / max(freedom.sum(), 1)
         variance = (PRIOR_FREEDOM * ratio * self._scale + squares) / (PRIOR_FREEDOM + freedom)
         return np.maximum(variance, np.maximum(self._noise, TINY)), freedom
@@ -271,7 +272,7 @@ class _Equations:
         found = LiftedPayload(
             '', self._poses, tuple(np.flatnonzero(self._used).tolist()), m, com, D @ covariance @ D.T,
             blank * self._friction, blank * np.sqrt(self._variances),
-            blank * np.sqrt(self._means(self._solution.left**2)),
+            blank * np.sqrt(self._means(self._solution.residuals**2)),
         )  # fmt: skip
         return replace(found, trouble=_doubt(found, sure, joint_names))
 

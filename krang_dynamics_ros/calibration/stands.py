@@ -19,7 +19,7 @@ from ..live.engine import Engine
 from ..live.firmware import payload_of_hand
 from ..live.standstill import STEADY, Standstill, effort_fault
 from ..live.wrenches import Reading
-from .payload_by_lifting import Stand, loaded
+from .payload_by_lifting import Stand, bears_hand
 
 REVERSAL = 0.002  # rad, m: above the noise of an encoder
 SECONDS = 1.0  # duration of a stand
@@ -120,7 +120,7 @@ class StandSampler:
         self._checked, self._last_q = 0, np.full(len(names), np.inf)
         self.stands: list[Stand] = []
         self.status = 'no joint states of all joints yet'
-        self.refused = ''  # why the arm was at rest last without a stand
+        self.refused = ''  # why the last rest gave no stand
         engine.inputs.states.timeline.on_reset(self._forget)
 
     def _forget(self) -> None:
@@ -152,7 +152,7 @@ class StandSampler:
             return None
         average = self._still.average()
         effort = average.reading.numbers
-        measured = loaded(self.holding.columns(average.q)) & np.isfinite(effort)
+        measured = bears_hand(self.holding.columns(average.q)) & np.isfinite(effort)
         if why := self._unusable(torques, average.q, effort, measured):
             self.status = self.refused = why
             return None

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from ..calibration import results
-from ..calibration.fit import Calibration, best_next, fit, summary_text
+from ..calibration.fit import Calibration, best_next, fit, turn_text
 from ..calibration.lifting import Lifting
 from ..calibration.samples import Sampler, read_samples, write_samples
 from ..calibration.stands import StandSampler, read_stands, write_stands
@@ -214,7 +214,7 @@ class _SensorCalibration:
         sampler = self._sampler
         title = f'{sampler.hand.name} ({sampler.hand.link}), {"payload" if self._arguments.payload else "tool"}'
         best = best_next([sample.direction for sample in sampler.samples])
-        words = summary_text(best, sampler.hand.link, sampler.direction)
+        words = turn_text(best, sampler.hand.link, sampler.direction)
         return results.table(self._calibration(), title, sampler.status, words)
 
     def _conclude(self, node: Any) -> int:

@@ -172,7 +172,7 @@ def note_friction(robot: Robot) -> None:
     """Print a warning if formulas and exports leave friction of a robot out: smooth Coulomb friction and presliding."""
     if robot.friction_beyond_report:
         joints = ', '.join(robot.friction_beyond_report)
-        note(f'Coulomb friction is that of eq. (17), without presliding, which is NOT all of the friction of {joints}')
+        note(f'{joints}: only F_v dq + F_c sign(dq); smooth Coulomb friction and presliding are left out')
 
 
 class LiveLines:
@@ -274,7 +274,10 @@ class Keys:
 
 
 def guarded(command: Callable[[], int]) -> int:
-    """Run a command; print its errors as messages. Return the exit code: 0 done, 1 negative result, 2 invalid input."""
+    """Run a command; print its errors as messages.
+
+    Return the exit code: 0 done, 1 negative result or closed pipe, 2 invalid input or no memory, 130 interrupted.
+    """
     try:
         with np.errstate(all='ignore'):  # invalid numbers are refused by later checks
             code = command()

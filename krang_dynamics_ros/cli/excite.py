@@ -70,7 +70,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument('--seed', type=whole_number(0), default=0, help='seed of the search (default: 0)')
     parser.add_argument('-o', '--output', type=Path, default=Path('excitation.yaml'), metavar='FILE', help='trajectory')
     parser.add_argument(
-        '--run', type=Path, metavar='CSV', help='simulate a robot that follows the motion, and write the recording'
+        '--run', type=Path, metavar='CSV', help='simulate a robot that follows the planned motion; write the recording'
     )
     parser.add_argument(
         '--noise',
@@ -157,6 +157,8 @@ def _links(text: str) -> tuple[str, str]:
 
 
 def _excite(arguments: argparse.Namespace, ros_arguments: Sequence[str]) -> int:
+    if arguments.motion and arguments.run:
+        raise ArgumentError('--run: simulates a planned motion only, must be without --motion; omit one of the two')
     written = None if arguments.motion else arguments.output
     check_outputs([written, arguments.run], [arguments.robot, arguments.motion], arguments.overwrite)
     if arguments.record:
@@ -182,7 +184,7 @@ def _excite(arguments: argparse.Namespace, ros_arguments: Sequence[str]) -> int:
 def _plan_and_play(
     robot: Robot, arguments: argparse.Namespace, player: Player | None, recording: RecordBeside | None = None
 ) -> int:
-    """Plan a motion, or read it; write, simulate and play it as requested."""
+    """Plan a motion, write it and simulate it if requested, or read one; then play it if requested."""
     moving: Sequence[str] = moving_joints(arguments, robot.joint_names)
     motion = read_trajectory(arguments.motion) if arguments.motion else None
     moving = motion.joint_names if motion else moving

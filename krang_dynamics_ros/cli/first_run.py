@@ -60,7 +60,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser = command_parser('first_run', DESCRIPTION)
     add = parser.add_argument
     add('--arm', type=Path, metavar='FILE', help='arm file (parameter file of the node), which gets the new parameters')
-    add('-o', '--output', type=Path, metavar='FILE', help='write the new parameters to this file instead')
+    add('-o', '--output', type=Path, metavar='FILE', help='write the new parameters to this new file instead')
     add('--steps', default=','.join(STEPS), help=f'checks to make, of {",".join(STEPS)} (default: all)')
     add('--hand', default='', help='hand that is loaded and pushed (default: the last)')
     travel = f'motion of the arm at which commands of zero are stopped, rad (m); default: {TRAVEL}'
@@ -115,7 +115,7 @@ class _FirstRun:
         self._verdicts: list[tuple[str, str]] = []
 
     def run(self, steps: Sequence[str]) -> int:
-        """Make the checks; return 0 if all results are right or corrected, and 1 otherwise."""
+        """Make the checks; return 0 if each result is right or corrected, or its check was skipped; else 1."""
         self._model: ArmModel = self._client.connect()
         self._hand = self._chosen_hand()
         checks: dict[str, Callable[[], Iterator[Finding]]] = {
@@ -172,12 +172,18 @@ class _FirstRun:
 
     @property
     def _destination(self) -> str:
-        file = self._arguments.arm or self._arguments.output
+        file = self._file
         return f', and write them to {file}' if file else ' (not written to a file: no --arm)'
+
+    @property
+    def _file(self) -> Path | None:
+        """The file that gets the new parameters."""
+        file: Path | None = self._arguments.output or self._arguments.arm
+        return file
 
     def _apply(self, finding: Finding) -> None:
         values = dict(finding.parameters)
-        file = self._arguments.arm or self._arguments.output
+        file = self._file
         if file:
             text = file.read_text(encoding='utf-8') if file.exists() else ''
             write_whole(
@@ -186,7 +192,8 @@ class _FirstRun:
         try:
             self._client.set(values)
         except KrangDynamicsError as error:
-            say(f'  {error}', f'  the node reads them at its next start{"" if file else ", from a parameter file"}')
+            with_file = f'restart the node with {file}' if file else 'put them into a parameter file, and restart'
+            say(f'  {error}', f'  {with_file}: the node reads them at its start')
         self._model = self._client.model_with(values)
 
     # Effort ---------------------------------------------------------------------------------------------------------
@@ -222,7 +229,8 @@ class _FirstRun:
 
     def _friction(self) -> Iterator[Finding]:
         say('Move joints one by one, slowly (0.05 rad/s) and both ways: by teach pendant or trajectory, not by hand.')
-        self._keys.line('Press Enter when they begin to move; then press Enter again after the last joint')
+        limit = f'after {SECONDS["motion"]:g} s at the latest'
+        self._keys.line(f'Press Enter when they begin to move, and again after the last joint ({limit})')
         rows = self._client.motion_until_key(SECONDS['motion'])
         yield judge_friction(self._model, rows)
 

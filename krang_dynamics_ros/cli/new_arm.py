@@ -42,7 +42,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         '--joint-states',
         default='',
         metavar='TOPIC',
-        help='topic of the joint states in the recording; default: the only one',
+        help='topic of the joint states in the recording; default: joint_states, or the only one',
     )
     add_overwrite(parser)
     arguments = parser.parse_args(argv)

@@ -44,7 +44,8 @@ def _add_inputs(parser: argparse.ArgumentParser) -> None:
     add('--params', type=Path, help='parameter file of dynamics_node')
     add_arm(parser)
     add_layout(parser)
-    add('--joint-states', default='', metavar='TOPIC', help='topic of the joint states; default: the only one')
+    topic = 'topic of the joint states; default: that of the arm file, joint_states, or the only one'
+    add('--joint-states', default='', metavar='TOPIC', help=topic)
     for end, default in (('start', 0.0), ('end', float('inf'))):
         help_ = f'{end} time, s from the beginning of the recording'
         add(f'--{end}', type=number(0, LONGEST), default=default, metavar='S', help=help_)

@@ -30,8 +30,9 @@ def add_recordings(parser: argparse.ArgumentParser, several: bool = True) -> Non
     add_arm(parser)
     add_layout(parser)
     parser.add_argument(
-        '--joint-states', default='', metavar='TOPIC', help='topic of the joint states in a bag; default: the only one'
-    )
+        '--joint-states', default='', metavar='TOPIC',
+        help='topic of the joint states in a bag; default: that of the arm file, joint_states, or the only one',
+    )  # fmt: skip
     parser.add_argument('--rows', type=_rows, metavar='A:B', help='rows to use, from 0; default: those with motion')
     add_joints(parser)
 

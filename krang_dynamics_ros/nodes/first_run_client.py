@@ -55,7 +55,7 @@ class FirstRunClient:
         self._remote = RemoteNode(self._node, target)
         self._enable = self._node.create_client(SetBool, self._remote.name_of('effort_commands/enable'))
         self._executor = SingleThreadedExecutor()
-        self.commands: list[tuple[float, Array]] = []  # s, N m: received since the last call of `run`
+        self.commands: list[tuple[float, Array]] = []  # s, N m: since commands were enabled, or it was cleared
         self._rows: list[MotionRow] = []
         self._pushes: list[PushRow] = []
         self._pushed = ''  # the hand that is pushed
@@ -176,7 +176,7 @@ class FirstRunClient:
         return list(self._rows)
 
     def motion_until_key(self, seconds: float) -> list[MotionRow]:
-        """Return the joint states until a key is pressed."""
+        """Return the joint states until a key is pressed, for `seconds` at most."""
         self._rows.clear()
         self._spin(seconds, self._stop, stoppable=False)
         return list(self._rows)
@@ -209,7 +209,7 @@ class FirstRunClient:
 
     @contextmanager
     def enabled(self) -> Iterator[str]:
-        """Enable commands by the node's service; they are always off at the end of the context."""
+        """Enable commands by the node's service; the end of the context disables them, or raises `RemoteError`."""
         self._state = 'COMMANDS MAY STILL BE SENT: use the emergency stop'
         try:
             yield self._call_enable()

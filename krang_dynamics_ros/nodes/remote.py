@@ -1,4 +1,4 @@
-"""Another node, as `krang record` and other command lines beside it see it: parameters, robot and topics."""
+"""Another node, as `krang first_run` and `krang calibrate` see it: parameters, robot and topics."""
 
 from __future__ import annotations
 

@@ -209,7 +209,8 @@ class SimulatorNode(Node):
         if len(self._health.sources) > 1:
             found.append(f'torques are published by {" and ".join(self._health.sources)}')
         if found and found != self._conflicts:
-            self.get_logger().warning(f'{shown_lines("; ".join(found))}: two robots on a ROS domain drive each other')
+            allowed = 'only one robot, and one publisher of its torques, may be on a ROS domain'
+            self.get_logger().warning(f'{shown_lines("; ".join(found))}: {allowed}')
         self._conflicts = found
 
     def _on_tick(self) -> None:

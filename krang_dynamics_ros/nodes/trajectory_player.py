@@ -35,7 +35,7 @@ class TrajectoryFollower(Protocol):
     """Interface that moves the robot along a trajectory."""
 
     def begin(self, trajectory: Trajectory) -> None:
-        """Begin to move; the trajectory's time starts with the next joint state."""
+        """Begin to move; `elapsed` counts from the next joint state."""
 
     def on_state(self, elapsed: float, q: Array, dq: Array) -> None:
         """Process a joint state (n), `elapsed` s after the beginning."""
@@ -169,7 +169,7 @@ class SimulatorFollower:
         self._publisher = player.node.create_publisher(JointState, 'torque', 1)
         if found := other_publishers(player.node, 'torque'):
             raise ArgumentError(
-                f'torque: {listed(found)} publishes it too, must be only this command; run the simulator alone: '
+                f'torque: also published by {listed(found)}, must be by this command only; run the simulator alone: '
                 'krang simulator_node --ros-args -p brakes:=true'
             )
         self._message = JointState(name=list(dynamics.joint_names))
@@ -189,17 +189,17 @@ class SimulatorFollower:
             return
         self._start_position = q.copy() if self._start_position is None else self._start_position
         self._elapsed = elapsed
-        target, rate, change = self._start_position.copy(), np.zeros_like(q), np.zeros_like(q)
+        q_wanted, dq_wanted, ddq_wanted = self._start_position.copy(), np.zeros_like(q), np.zeros_like(q)
         end = spline.trajectory.time[-1]
         motion = spline.at(np.array([min(elapsed, end)]))
-        target[self._columns] = motion.q[0]
+        q_wanted[self._columns] = motion.q[0]
         if elapsed < end:
-            rate[self._columns], change[self._columns] = motion.dq[0], motion.ddq[0]
-        self._send(q, np.nan_to_num(dq), target, rate, change)
+            dq_wanted[self._columns], ddq_wanted[self._columns] = motion.dq[0], motion.ddq[0]
+        self._send(q, np.nan_to_num(dq), q_wanted, dq_wanted, ddq_wanted)
 
-    def _send(self, q: Array, dq: Array, target: Array, rate: Array, change: Array) -> None:
-        ddq = change + DAMPING * (rate - dq) + STIFFNESS * (target - q)
-        torque = self._dynamics.inverse_dynamics(q, dq, ddq) + self._dynamics.friction_torque(rate)
+    def _send(self, q: Array, dq: Array, q_wanted: Array, dq_wanted: Array, ddq_wanted: Array) -> None:
+        ddq = ddq_wanted + DAMPING * (dq_wanted - dq) + STIFFNESS * (q_wanted - q)
+        torque = self._dynamics.inverse_dynamics(q, dq, ddq) + self._dynamics.friction_torque(dq_wanted)
         self._message.effort = array('d', torque.tobytes())
         self._publisher.publish(self._message)
 
@@ -210,11 +210,11 @@ class SimulatorFollower:
 
     def halt(self) -> None:
         """Hold the robot for a moment; then the simulator closes its brakes, if enabled."""
-        end, target = time.monotonic() + HALT, self._player.state()[0]
+        end, q_wanted = time.monotonic() + HALT, self._player.state()[0]
         while time.monotonic() < end:
             self._player.spin()
             q, dq = self._player.state()
-            self._send(q, np.nan_to_num(dq), target, np.zeros_like(q), np.zeros_like(q))
+            self._send(q, np.nan_to_num(dq), q_wanted, np.zeros_like(q), np.zeros_like(q))
 
 
 class ActionFollower:

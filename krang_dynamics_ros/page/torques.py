@@ -22,7 +22,7 @@ from .snapshot import LatestMessages
 
 COLUMNS = ('total', *TERMS)
 USUAL = ('total', 'gravity', 'coriolis', 'friction', 'wrench')
-ALWAYS = ('total', *SUMMED)
+SUBSCRIBED = ('total', *SUMMED)  # always received, shown or not
 OBSERVED = 'external'  # shown on request: the node computes it only for subscribers
 TERM_COLORS = {'total': '#475569'} | {term.name: term.color for term in TERMS.values()}
 HINTS = {'total': 'the sum of the ticked terms; the upper bar has the share of each, in the colour of its column'} | {
@@ -43,10 +43,10 @@ def table(
     """Return the HTML table. The middle of a torque cell is zero, its edges are the limits of the motor.
 
     `plotted` are the joints in the plot, with the colour of their curve; `marked` is the one whose row is marked. The
-    rows of fingers, which have the link of their hand in `hand_of`, are folded into one. An unusual term has a column
-    only if it is one of `terms`.
+    rows of fingers, which have the link of their hand in `hand_of`, are folded into one. A term that is not in `USUAL`
+    has a column only if it is one of `terms`, or external and received.
     """
-    shown = {*USUAL, *terms, *(latest.torques.keys() - ALWAYS)}
+    shown = {*USUAL, *terms, *(latest.torques.keys() - SUBSCRIBED)}
     columns = [term for term in COLUMNS if term in shown]
     rows, counts = '', Counter(hand_of.values())
     for k, name in enumerate(joint_names):
@@ -102,7 +102,7 @@ class _Row(NamedTuple):
 def _shares(torques: Mapping[str, float | None], terms: Collection[str]) -> dict[str, float]:
     """Return the share of each term in the total; nothing if a torque is unknown.
 
-    Friction has what the others leave: the total may give back only a part of `torque/friction`.
+    The share of friction is what remains of the total: it may contain only a part of `torque/friction`.
     """
     known = {term: value for term in ('total', *terms) if (value := torques.get(term)) is not None}
     if len(known) <= len(terms):
@@ -226,7 +226,7 @@ class History:
             self._values[-1, k] = np.nan if vector is None else vector
 
     def curves(self, quantity: str, joints: Sequence[int]) -> tuple[Array, ...]:
-        """Return seconds before now (m), and a curve (m) for each joint."""
+        """Return times (rows; s, zero at the latest row), and a curve (rows) for each joint."""
         there = np.isfinite(self._times)
         when = self._times[there] - (self._times[-1] if there.any() else 0.0)
         values = self._values[there, PLOTTED.index(quantity)]
@@ -304,8 +304,8 @@ def _scales(data: Sequence[Array]) -> dict[str, uplot.Scale]:
     return {'x': uplot.Scale(time=False, auto=False, range=(-SECONDS, 0.0)), 'y': uplot.Scale(auto=False, range=span)}
 
 
-LEFT = 540  # pixels
-ARM = 7  # joints: those before them are of the trunk
+PANEL_WIDTH = 540  # pixels
+ARM_JOINTS = 7  # at most: joints further from the hand count as the trunk's
 
 
 class TorqueView:
@@ -328,7 +328,7 @@ class TorqueView:
             gui.add_html(texts.BARS)
             self.plot = Plot(gui, self._names, self._most_loaded(hand))
         self.side.dock_left()
-        self.side.set_width(LEFT)
+        self.side.set_width(PANEL_WIDTH)
 
     def remember(self, latest: LatestMessages) -> None:
         """Store values for the curves."""
@@ -354,7 +354,7 @@ class TorqueView:
         moved = np.ones(len(self._names), dtype=bool)
         if link:
             moved = np.abs(self._dynamics.jacobian(np.zeros(len(self._names)), link)).max(axis=0) > 0
-        arm = [k for k in np.flatnonzero(moved).tolist() if self._names[k] not in self._hand_of][-ARM:]
+        arm = [k for k in np.flatnonzero(moved).tolist() if self._names[k] not in self._hand_of][-ARM_JOINTS:]
         total = np.zeros(len(self._names)) if self._total is None else np.abs(self._total)
         limits = [self._limits[name].effort or max(1.0, float(total.max())) for name in self._names]
         most = sorted(arm, key=lambda k: -float(total[k]) / limits[k])[:2]

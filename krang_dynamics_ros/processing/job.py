@@ -28,7 +28,7 @@ class Job:
     recording: Path
     out: Path  # folder for the results of this recording
     parameters: Mapping[str, Any] = field(default_factory=dict)  # of `dynamics_node`
-    joint_states: str = ''  # topic; '': the only one
+    joint_states: str = ''  # topic; '': that of the parameters, or the only one
     terms: tuple[str, ...] = DEFAULT_TERMS
     start: float = 0.0  # s from the start of the recording
     end: float = float('inf')

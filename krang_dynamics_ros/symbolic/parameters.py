@@ -181,8 +181,8 @@ class _Table:
 
 
 def _missing_effects(joint: Joint) -> str:
-    """Return a warning for a joint with effects beyond the friction of eq. (17), which the symbols do not contain."""
-    return '; this joint has friction beyond eq. (17), which is NOT in here' if joint.friction.beyond_report else ''
+    """Return a warning for a joint with friction beyond that of eq. (17), which the symbols do not contain."""
+    return '; its smooth Coulomb friction and presliding are left out' if joint.friction.beyond_report else ''
 
 
 def _position(joint: Joint, robot: Robot, symbols: dict[str, Any]) -> Any:

@@ -186,10 +186,10 @@ def test_the_next_orientation_leads_to_numbers_soon_and_never_to_one_that_was() 
 
 def test_the_next_orientation_is_said_so_that_one_can_do_it() -> None:
     down = np.array([0.0, 0.0, 1.0])
-    assert orientations.summary_text(-down, 'R10l', down) == (
+    assert orientations.turn_text(-down, 'R10l', down) == (
         'turn R10l until -z points straight down, 180 degrees from now'
     )
-    assert 'midway between +x and -y points' in orientations.summary_text(np.array([1.0, -1.0, 0.0]), 'R10l')
+    assert 'midway between +x and -y points' in orientations.turn_text(np.array([1.0, -1.0, 0.0]), 'R10l')
 
 
 def test_the_next_pose_is_shown_above_the_numbers_and_a_missing_deviation_is_marked(rng: np.random.Generator) -> None:

@@ -185,6 +185,13 @@ def test_a_missing_payload_is_no_scale(arm: Arm) -> None:
     assert 'is a payload or tool missing' in found.text
 
 
+def test_a_model_that_is_too_heavy_lacks_no_payload(arm: Arm) -> None:
+    found = judge_rest(model_of(), arm.samples(scale=0.75), DOWN)
+    assert found.verdict == 'right', found
+    assert 'are masses of the model too large?' in found.text
+    assert 'missing' not in found.text
+
+
 def test_noise_is_explained_by_nothing(rng: np.random.Generator) -> None:
     samples = [RestSample(q, rng.normal(size=8) * 40, np.ones(8)) for q in POSES]
     found = judge_rest(model_of(), samples, DOWN)

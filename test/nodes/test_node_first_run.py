@@ -244,7 +244,7 @@ def test_a_firmware_that_adds_gravity_is_found_and_a_key_ends_commands(number: i
     talk.wait(client, 'zero command: CHANGE')
     talk.wait(client, 'robot.adds: ["gravity"]')
     talk.answer(client, 'Set on', 'y')
-    talk.wait(client, 'the node reads them at its next start')
+    talk.wait(client, 'restart the node with found.yaml: the node reads them at its start')
     talk.answer(client, 'Check test', 'n')
     assert talk.end(client) == 0
     written = yaml.safe_load((tmp_path / 'found.yaml').read_text())

@@ -35,7 +35,7 @@ from krang_dynamics_ros.page.snapshot import (
     intro,
     not_drawn,
 )
-from krang_dynamics_ros.page.torques import ALWAYS, BEYOND, OBSERVED, USUAL, search_field, table
+from krang_dynamics_ros.page.torques import BEYOND, OBSERVED, SUBSCRIBED, USUAL, search_field, table
 from krang_dynamics_ros.robot.hands import finger_joints
 from krang_dynamics_ros.robot.mesh_files import MAX_MESH_BYTES, MeshFiles, read_mesh
 from krang_dynamics_ros.robot.mimic import Mimic
@@ -217,7 +217,7 @@ def test_bars_are_signed_bounded_and_red_beyond_the_limit() -> None:
     cells = dict(re.findall(r'<td [^>]*data-term="(\w+)"[^>]*>([^<]*)</td>', html))
     assert (cells.pop('position'), cells.pop('velocity')) == ('&ndash;', '&ndash;')
     known = {'total': '+5.0', 'gravity': '\N{MINUS SIGN}2.5', 'coriolis': '+20.0'}
-    assert [*cells.items()] == [(term, known.get(term, '&ndash;')) for term in ALWAYS]
+    assert [*cells.items()] == [(term, known.get(term, '&ndash;')) for term in SUBSCRIBED]
     assert html.count(f'{BEYOND} ') == 1  # of a bar
     assert '±10' in html
 
@@ -278,7 +278,7 @@ def test_a_row_shows_where_a_joint_is_and_what_marks_it() -> None:
     assert re.search(r'class="beyond" data-term="velocity" title="at most 2">\N{MINUS SIGN}2.50<', html)
     assert 'color:#123456' in html
     unknown = table(['j'], bounds, LatestMessages(q=np.array([np.nan]), dq=None), {})
-    assert unknown.count('&ndash;') == 2 + len(ALWAYS)
+    assert unknown.count('&ndash;') == 2 + len(SUBSCRIBED)
 
 
 def test_external_torque_has_a_column_while_it_is_listened_to() -> None:
@@ -290,8 +290,8 @@ def test_external_torque_has_a_column_while_it_is_listened_to() -> None:
 
 
 def test_unusual_terms_have_a_column_only_while_they_are_in_the_total() -> None:
-    limits, heard = {'j': Limits(10.0, None)}, LatestMessages(torques=dict.fromkeys(ALWAYS, np.zeros(1)))
-    unusual = next(term for term in ALWAYS if term not in USUAL)
+    limits, heard = {'j': Limits(10.0, None)}, LatestMessages(torques=dict.fromkeys(SUBSCRIBED, np.zeros(1)))
+    unusual = next(term for term in SUBSCRIBED if term not in USUAL)
     assert re.findall(r'data-term="(\w+)"', table(['j'], limits, heard, {}, terms=()))[2:] == list(USUAL)
     assert f'data-term="{unusual}"' in table(['j'], limits, heard, {}, terms=(unusual,))
 

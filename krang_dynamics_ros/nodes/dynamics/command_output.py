@@ -1,4 +1,4 @@
-"""Effort commands of the dynamics node: its link to the sender process, and its services."""
+"""Effort commands of the dynamics node: the link to the sender process, and the service that enables them."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ class SenderLink:
 
     @property
     def ready(self) -> bool:
-        """Whether it has reported the subscribers."""
+        """Whether it can send: it has reported, has not ended, and does not take commands to zero on its own."""
         return self._reported > 0 and not self.ended and not self.falls
 
     @property
@@ -223,11 +223,11 @@ class CommandOutput:
         self._sending = sending
 
     def _set_priority(self, sending: bool) -> None:
-        """Set a real-time priority while commands are sent, and none later: building a robot takes a core long."""
+        """Set a real-time priority while commands are sent, and none otherwise: building a robot keeps a core busy."""
         why = set_real_time(NODE_PRIORITY if sending else 0)
         if why and not self._not_real_time:
             self._node.get_logger().info(
-                f'{TOPIC}: no real-time priority: {why}; on a busy machine a fault may end them (docs/commands.md)'
+                f'{TOPIC}: no real-time priority: {why}; on a busy machine a fault may end commands (docs/commands.md)'
             )
         self._not_real_time = why
 
@@ -357,7 +357,7 @@ class CommandOutput:
 
     @property
     def stopped(self) -> bool:
-        """Whether commands are off, or during a shutdown, the sender process reduces them to zero on its own."""
+        """Whether commands are off, or a shutdown has begun and the sender process takes them to zero on its own."""
         return self._commands.idle or (stop_requested() and self._link is not None and bool(self._link.falls))
 
     def close(self) -> None:

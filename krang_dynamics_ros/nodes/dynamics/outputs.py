@@ -76,7 +76,7 @@ class ExternalTopics:
         self._contact = Topic(node, Bool, 'contact', changed)
         self._contacts = {name: Topic(node, Bool, f'contact/{name}', changed) for name in self._hands}
         self._wrenches_subscribed = self._contact_subscribed = self._observes = False
-        self._last: Torques | None = None  # latest since the last report
+        self._last: Torques | None = None  # the latest since diagnostics were last sent
         self._estimates: dict[str, HandWrenchEstimate] = {}
         self._touched: Contact | None = None
         node.create_service(SetBool, 'contact/learn', self._on_learn)

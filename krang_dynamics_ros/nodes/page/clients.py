@@ -284,7 +284,7 @@ class SimulatorClient:
     def change_hands(self, change: Callable[[list[str]], list[str]], done: Done) -> None:
         """Add hands of the simulated robot, or remove them."""
         if self._parameters is None:
-            done('no simulator')
+            done('no simulator is running')
         else:
             self._parameters.change_hands(change, done)
 

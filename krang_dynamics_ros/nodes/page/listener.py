@@ -23,7 +23,7 @@ from ...live.joints import JointStates, JointTorques
 from ...live.messages import wrench_of
 from ...live.wrenches import Sense, WrenchInput
 from ...page.snapshot import LEVELS, LatestMessages, Line
-from ...page.torques import ALWAYS, OBSERVED
+from ...page.torques import OBSERVED, SUBSCRIBED
 from ..endpoints import publishers
 from ..topics import LATCHED
 from .clients import HandSensor
@@ -170,7 +170,7 @@ class RobotListener:
         names = dynamics.joint_names
         self._states, self._state_topic = JointStates(names, FRESH), topics.subscribe(JointState, joint_states, PARTS)
         self._drawn = np.zeros(len(names))  # an unknown joint is drawn at its last position
-        self._torques = {term: JointTorques(names, FRESH) for term in ALWAYS}
+        self._torques = {term: JointTorques(names, FRESH) for term in SUBSCRIBED}
         self._torque_topics = {term: topics.subscribe(JointState, f'torque/{term}') for term in self._torques}
         self._links, self._of_hands = frozenset(dynamics.link_names), hands
         self._hands = self._sensors()
