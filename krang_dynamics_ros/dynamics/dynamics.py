@@ -103,7 +103,7 @@ class Dynamics(Kinematics):
         """
         if self._base_turning is not None:
             return self._with_moving_base(q, dq, np.zeros(self.n), np.zeros(3))[1]
-        return self._out(pin.rnea(self._bare, self._data, self._position_in(q), self._vector_in(dq), self._zero))
+        return self._out(pin.rnea(self._weightless, self._data, self._position_in(q), self._vector_in(dq), self._zero))
 
     def christoffel(self, q: ArrayLike) -> Array:
         """Return the Christoffel symbols c_kij of all joints: (C dq)_k = dq^T C_k dq.
@@ -122,7 +122,7 @@ class Dynamics(Kinematics):
         unit, position = np.eye(self.n), self._position_in(q)
 
         def coriolis(dq: Array) -> Array:  # of the joints alone
-            return self._out(pin.rnea(self._bare, self._data, position, self._vector_in(dq), self._zero))
+            return self._out(pin.rnea(self._weightless, self._data, position, self._vector_in(dq), self._zero))
 
         single = np.array([coriolis(row) for row in unit])
         C_k = np.empty((self.n, self.n, self.n))
@@ -245,7 +245,7 @@ class Dynamics(Kinematics):
         Raises:
             ArgumentError: a vector has another shape.
         """
-        links: float = pin.computeKineticEnergy(self._bare, self._data, self._position_in(q), self._vector_in(dq))
+        links: float = pin.computeKineticEnergy(self._weightless, self._data, self._position_in(q), self._vector_in(dq))
         return links + 0.5 * float(self._rotors @ np.square(dq)) if self._any_rotor else links
 
     def U(self, q: ArrayLike) -> float:

@@ -297,7 +297,8 @@ class FeedForward:
         if excess:
             if excess.kind == 'position':
                 raise LimitError(f'{excess}; at any speed')
-            raise LimitError(f'{excess}; gravity and dry friction alone exceed it, at any speed')
+            why = 'gravity and dry friction alone exceed it' if excess.kind == 'effort' else 'look at its times'
+            raise LimitError(f'{excess}, even {MAX_STRETCH:g} times slower; {why}')
         factor = path.smallest_stretch()
         while factor > 1 and self._path(trajectory.stretched(factor), every).first_excess(1.0):
             factor *= 1 + 10 * STRETCH_TOLERANCE  # other samples of the path exceed a limit by so little

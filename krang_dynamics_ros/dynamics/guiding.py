@@ -71,7 +71,10 @@ class ControlLoop:
 
     @property
     def tau(self) -> float:
-        """Delay + half a period, s, at least two and a half periods: the delay from here to the motor is unknown."""
+        """Delay + half a period, s.
+
+        The delay is the age of the state and a period for the way to the motor, which is unknown; at least two periods.
+        """
         return max(self._age + self.period, 2 * self.period) + self.period / 2
 
     @property
@@ -194,7 +197,7 @@ class Stops:
     def needed_margin(self, k: int, speed: float, gains: tuple[float, float], left: float) -> float:
         """Return the margin, rad (m), in which joint k stops from a speed by half of the torque that is left.
 
-        Where its gains K and B are reduced, it goes as far as that spring and damper let the inertia A_jj go.
+        Where the gains K and B are reduced, it is at least the way that the inertia A_jj goes into spring and damper.
         """
         inertia, (K, B) = float(self.loop.inertias.own[k]), gains
         by_effort = inertia * speed**2 / left if left > 0 else math.inf
@@ -235,7 +238,7 @@ class FrictionCompensation:
         return self._dynamics.springs_and_couplings.coupled.shared(state.velocity, self.gain, SMOOTH)
 
     def _intent(self, state: State) -> Array:
-        """Return by a push at standstill in which direction, and how surely, a joint is to move (n, -1 to 1).
+        """Return where a push at standstill is to move each joint (n): the sign, and from 0 to 1 how surely.
 
         0 up to half of the uncompensated Coulomb friction, so that a smaller error of the model moves nothing; 1 from
         all of it on, at which the joint begins to move.

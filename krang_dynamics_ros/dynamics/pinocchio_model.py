@@ -123,7 +123,7 @@ class PinocchioModel:
             rotor_inertia: I_a by joint name, kg m^2 (kg); a URDF does not contain it.
 
         Raises:
-            DescriptionError: the URDF has faults; the message lists all of them.
+            DescriptionError: the URDF has faults; `faults` has all of them, the message the first 20.
             ArgumentError: an argument has a wrong shape or names an unknown joint.
         """
         robot = read_description(description).robot if isinstance(description, str) else description
@@ -145,11 +145,11 @@ class PinocchioModel:
         self.warnings = check_inertia_matrix(robot, self.joint_names, A)
 
     def _set_model(self, robot: Robot) -> None:
-        """Create Pinocchio's model and data of a robot, and the copies that payloads do not change."""
+        """Create Pinocchio's model and data of a robot, a copy without gravity and rotors, and its unladen bodies."""
         self._model, self._frames, indices = tree_of(robot)
         self._data = self._model.createData()
-        self._bare = self._model.copy()  # without gravity and rotors
-        self._bare.gravity.linear = np.zeros(3)
+        self._weightless = self._model.copy()  # without gravity and rotors, but with payloads
+        self._weightless.gravity.linear = np.zeros(3)
         self._unladen = [pin.Inertia(inertia) for inertia in self._model.inertias]
         self._zero = frozen(np.zeros(self._model.nv))
         self._moving_base: _MovingBase | None = None  # built when the base turns for the first time
@@ -313,7 +313,7 @@ class PinocchioModel:
         for link, body in payload.items():
             laden[frames[link].parentJoint] += frames[link].placement.act(_pinocchio_inertia(body))
         for joint, inertia in laden.items():
-            self._model.inertias[joint] = self._bare.inertias[joint] = inertia
+            self._model.inertias[joint] = self._weightless.inertias[joint] = inertia
             if self._moving_base is not None:
                 self._moving_base.model.inertias[joint + 1] = inertia
         base = self._model.inertias[0]  # Pinocchio stores it, but leaves it out of its sums

@@ -68,7 +68,7 @@ class Effect(Protocol):
 
 @dataclass(frozen=True)
 class Number:
-    """Declaration of a number of an effect; the name of its field is its key in robot files and its parameter."""
+    """Declaration of a number of an effect; its field's name is its key in robot files and its parameter's name."""
 
     name: str
     default: float
@@ -77,7 +77,7 @@ class Number:
     least: float | None
     is_factor: bool  # whether the torque is proportional to it
     label: str  # name of a factor in reports
-    symbol: str  # prefix of its name in p of exports
+    symbol: str  # prefix of its name among the parameters p of exports (docs/export.md)
     letter: str  # symbol in formulas
 
     @property
@@ -183,7 +183,7 @@ class JointEffect(ABC):
         return all(number.least is not None for number in self.factors())
 
     def columns(self, x: JointMotion) -> Array:
-        """Return the columns (rows, joints, factors): the torque of each factor alone, as 1."""
+        """Return the columns (rows, joints, factors): the torque if one factor is 1 and the others are 0."""
         along = x.dq if self.term == 'friction' else x.q
         nothing = {number.name: 0.0 for number in self.factors()}
         return np.stack([replace(self, **{**nothing, name: 1.0}).torque(along) for name in nothing], axis=-1)

@@ -1,4 +1,4 @@
-"""Search for the structure with the smallest error on held-out data, joint by joint, in a fixed order."""
+"""Search for a simple structure with nearly the smallest error on held-out data, joint by joint, in a fixed order."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Trial:
 
 
 def held_out_errors(problem: Problem) -> Array:
-    """Return the error (joints) of each fold's rows, predicted from the other folds."""
+    """Return the error (joints) over all rows, each fold predicted from the other folds."""
     gram, squares = problem.gram, np.zeros(len(problem.gram.effort_std))
     for matrices in gram.matrices:
         squares += problem.squares(matrices, problem.ridge(gram.total - matrices))
@@ -70,7 +70,7 @@ class Choice:
         return self._tried[structure]
 
     def best(self, joints: int) -> Trial:
-        """Return the trial with the smallest error on held-out data."""
+        """Return the trial at which the search ends: simple, with nearly the smallest error on held-out data."""
         pairs = self._gram_at(self._cutoffs[0]).pairs
         chosen = self._best_cutoff(Structure.plain(joints))
         chosen = self._coupled(chosen, pairs)  # first: a gross error hides the rest
@@ -85,7 +85,7 @@ class Choice:
         return min((self.trial(replace(structure, cutoff=f)) for f in self._cutoffs), key=lambda trial: trial.error)
 
     def _best_prior_width(self, chosen: Trial) -> Trial:
-        """Return the structure with the smallest prior width of bodies whose held-out error is nearly the least."""
+        """Return the trial with the smallest prior width of bodies whose held-out error is nearly the least."""
         trials = [self.trial(replace(chosen.structure, prior_width=width)) for width in PRIOR_WIDTHS]
         least = min(trial.error for trial in trials)
         return next(trial for trial in trials if trial.error <= least * NEARLY)

@@ -99,7 +99,7 @@ class Poses:
         return np.asarray(apart - first.radius - second.radius)
 
     def travel(self, pair: Pair) -> Array:
-        """Return a bound (states, from 0) of the path length of any point of a shape, seen from the other's body."""
+        """Return a bound (states; 0 at the first) of the path of any point of a shape, seen from the other's body."""
         own, other = (pair.second, pair.first) if pair.second.radius <= pair.first.radius else (pair.first, pair.second)
         back = np.swapaxes(self.rotations[other.body], 1, 2)
         centre = (back @ (self.centre(own) - self.origins[other.body])[:, :, None])[:, :, 0]
@@ -128,7 +128,7 @@ class Clearance:
     def __init__(
         self, robot: Robot, shapes: Shapes, margin: float = MARGIN, touching: Sequence[tuple[str, str]] = ()
     ) -> None:
-        """`robot`: with its other joints fixed; `touching`: pairs of links that may touch."""
+        """`robot`: only the joints of paths move (`with_fixed_joints`); `touching`: pairs of links that may touch."""
         self.margin, self._bodies = margin, shapes.bodies
         self.always: list[tuple[str, str]] = []
         self.pairs: list[Pair] = []
@@ -205,7 +205,7 @@ def _distances(pair: Pair, at: Poses, enough: float) -> list[float]:
 def _least_distance(pair: Pair, at: Poses, needed: float, enough: float) -> float:
     """Return a lower bound of a pair's distance along a path.
 
-    It is the least distance less `RESOLUTION`, or any bound that is `enough`, or the first distance below `needed`.
+    It is within `RESOLUTION` of the least distance, or any bound that is `enough`, or the first one below `needed`.
     """
     spheres = at.sphere_distance(pair)
     if at.states == 1:

@@ -112,13 +112,14 @@ class Shapes:
         has_floor: bool = True,
         without_missing: bool = False,
     ) -> None:
-        """Read the shapes of a robot whose other joints are fixed (`regressor.with_fixed_joints`).
+        """Read the shapes of a robot in which only the joints of a path move (`regressor.with_fixed_joints`).
 
         Args:
-            robot: the robot; its links have collision shapes, or else their visual ones count.
+            robot: the robot; of a link without collision shapes, the visual ones count.
             meshes: where its meshes are.
             boxes: tools and keep-out boxes.
-            floor: height along the upward direction in the base's frame, m; None: that of the lowest point at rest.
+            floor: height along the upward direction in the base's frame, m; None: the lowest point of the
+                links that no joint moves.
             has_floor: whether there is a floor.
             without_missing: continue without meshes that cannot be read, even without any shape.
 

@@ -1,7 +1,8 @@
-"""Mistakes in a recording: time, units and sign, joint order, gravity, load, searched in this order.
+"""Mistakes in a recording: in time, then units of positions, then columns and gravity, then the load.
 
-An earlier mistake is repaired before a later one is searched: with a wrong time the gravity cannot be judged. Each
-single mistake of a table is tried and accepted where the fit improves clearly.
+Time comes first: with a wrong time, nothing else can be judged. Units of efforts, signs, the order of joints and
+gravity are tried together, each as a single mistake. That whose repair improves the fit most, and clearly, is
+repaired; then the search begins again.
 """
 
 from __future__ import annotations
@@ -32,8 +33,8 @@ CLEAR_GAIN = 0.8  # the same, if the model does not explain them
 NO_GAIN = 1.05  # the same for values that are impossible by themselves
 HALF = 0.5  # the same for a repair with several free numbers: gravity
 LOAD_GAIN = 0.55
-EQUAL = 0.99  # of the error of a simpler repair: must be less
-BETTER = 0.95  # of the error of a simpler repair: must be less, for a repair with more freedom
+EQUAL = 0.99  # a repair must leave less than this part of the error of one tried before, which is simpler
+BETTER = 0.95  # the same for a repair with more freedom
 MAX_MISTAKES = 6
 AWAY = 15.0  # degrees, between fitted gravity and that of the robot file
 WEIGHTLESS = 3.0  # m/s^2: less counts as no gravity
@@ -45,7 +46,7 @@ IMPOSSIBLE = 5.0  # times a joint's effort limit: more than any drive gives
 
 @dataclass(frozen=True)
 class Finding:
-    """A mistake: its kind, the joints or links concerned, its number, and what to change."""
+    """A mistake: its kind, the joints or links concerned, the value that shows it, and what to change."""
 
     kind: str  # time, units, sign, order, turned, gravity, load, model, unexplained
     names: tuple[str, ...]
@@ -70,7 +71,7 @@ class Diagnosis:
 def examine(robot: Robot, recording: Recording, quick: bool = False) -> Diagnosis:
     """Search a recording of a robot for mistakes; raise `RecordingError` if an effort never changes.
 
-    `quick` leaves out the slow checks: exchanged or turned joints, and the load.
+    `quick` leaves out exchanged or turned joints, the load, and whether the model explains the efforts, or made them.
     """
     names, timing = recording.joint_names, Timing.of(recording)
     _refuse_constant(recording)
@@ -221,7 +222,7 @@ def _units(evidence: Evidence, motion: Recording) -> Iterator[Mistake]:
         else:
             continue
         gain = NO_GAIN if impossible else GAIN
-        text = f'efforts of {name} are about {factor:.4g} times the torque of the model, beside the other joints'
+        text = f'effort over torque of the model is about {factor:.4g} times as large for {name} as for other joints'
         finding = Finding('units', (name,), factor, text, f'Set its effort_scale to {1 / factor:.3g}')
         factors = [1 / factor if k == j else 1.0 for k in range(evidence.n)]
         yield Mistake(finding, evidence.plain.times(factors, position=False, effort=True), joints=(j,), gain=gain)
@@ -261,7 +262,7 @@ def _over_limits(evidence: Evidence, motion: Recording) -> Array:
 
 
 def _mistake(evidence: Evidence, motion: Recording, quick: bool) -> Mistake | None:
-    """Return the simplest mistake whose repair explains the efforts clearly better; None if none does."""
+    """Return the mistake whose repair leaves the least error, the simpler of nearly equal ones; None if none helps."""
     before, best, least = evidence.error(), None, np.inf
     for mistake in (*_units(evidence, motion), *_columns(evidence, motion.joint_names, quick)):
         error = evidence.error(mistake.mapping)
@@ -335,14 +336,17 @@ def _gravity(evidence: Evidence) -> Mistake | None:
         text = f'the efforts fit gravity of {size:.2g} m/s^2: it has been subtracted from them'
         change = 'Record efforts with gravity, or set effort_without: [gravity]'
         return Mistake(Finding('gravity', (), size, text, change), evidence.plain, np.zeros(3))
-    cosine = float(found @ file / (size * np.linalg.norm(file))) if file.any() else -1.0
-    angle = float(np.degrees(np.arccos(np.clip(cosine, -1, 1))))
+    words, file_words = (', '.join(f'{x + 0.0:.3g}' for x in vector) for vector in (found, file))
+    text = f"the efforts fit gravity ({words}) m/s^2 in the base's axes"
+    if not file.any():
+        finding = Finding('gravity', (), size, f'{text}, and the robot file has none', 'Set gravity')
+        return Mistake(finding, evidence.plain, found)
+    angle = float(np.degrees(np.arccos(np.clip(found @ file / (size * np.linalg.norm(file)), -1, 1))))
     if angle <= AWAY:
         return None
-    words, file_words = (', '.join(f'{x + 0.0:.3g}' for x in vector) for vector in (found, file))
-    text = f"the efforts fit gravity ({words}) m/s^2 in the base's axes, {angle:.0f} degrees from ({file_words})"
     change = 'Turn the base in the robot file as it is mounted, or set gravity'
-    return Mistake(Finding('gravity', (), angle, text, change), evidence.plain, found)
+    finding = Finding('gravity', (), angle, f'{text}, {angle:.0f} degrees from ({file_words})', change)
+    return Mistake(finding, evidence.plain, found)
 
 
 def _velocity_findings(motion: Recording) -> list[Finding]:

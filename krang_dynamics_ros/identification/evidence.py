@@ -2,7 +2,7 @@
 
 The fit is linear, over some hundred smoothed rows: bodies near those of the robot file, and for each joint an offset
 and non-negative rotor inertia, viscous and Coulomb friction. So an error of some percent in the robot file does not
-hide the right mapping of columns, and a wrong sign shows as negative friction.
+hide the right mapping of columns, and a wrong sign, which would need negative friction, shows as a large error.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ NOT_NEGATIVE = [effect.not_negative for effect in EVERY_JOINT]
 NOMINAL_RATE = 100.0  # rows per second, assumed while the time of a recording is not known
 BANDWIDTH = 0.99  # of the energy of the positions is below the bandwidth
 SMOOTHING = 6.0  # cut-off of the smoothing over the bandwidth
-MIN_GAIN = 0.005  # of the squared error, by the inertia
-OTHER_UNITS = 3.0  # times gravity: if the efforts fit so much, they have another unit
+MIN_GAIN = 0.005  # part of the squared error that the inertia must remove, to show the time
+OTHER_UNITS = 3.0  # times G: if the fitted gravity is larger, the efforts have another unit
 G = 9.81  # m/s^2
 T = TypeVar('T')
 

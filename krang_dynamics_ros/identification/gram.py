@@ -150,7 +150,7 @@ class Unknowns:
         return slice(self.bodies + 2 * k, self.bodies + 2 * k + 2)
 
     def of(self, joint: int, x: Array) -> Array:
-        """Return the factors of a joint's columns, in the order of `columns`."""
+        """Return the unknowns of a joint's columns, bodies included, in the order of `columns`."""
         return np.asarray(x[self.indices[joint]])
 
 

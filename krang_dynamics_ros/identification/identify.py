@@ -81,7 +81,7 @@ def _checked(motion: Recording) -> Recording:
     if still:
         raise RecordingError(
             f'{motion.source}: {", ".join(still)}: stands still or its effort never changes, must move '
-            f'and be measured; move it, or leave its column out (of {len(motion.joint_names)} joints)'
+            f'and be measured; move it, or leave its column out'
         )
     return motion
 
@@ -197,7 +197,7 @@ class Identified:
         limits = {joint.name: joint.limits.effort for joint in self.robot.joints if joint.limits}
         peaks = zip(self.joint_names, np.abs(self.samples.effort).max(axis=0), strict=True)
         return {
-            name: f'efforts of up to {peak:.4g} were recorded, and limits.effort is {limit:g}: correct it'
+            name: f'efforts of up to {peak:.4g} were recorded, above limits.effort {limit:g}: correct the limit'
             for name, peak in peaks
             if (limit := limits.get(name)) is not None and peak > limit
         }

@@ -1,9 +1,10 @@
 """Alignment of joint states that are split over several messages: all joints are interpolated to a common instant.
 
-A part is the joints of one message. Nothing is extrapolated. The instants are the stamps of the slowest part, so its
-samples are used unchanged; faster parts are interpolated over their short steps. An instant is complete when every
-joint has a sample at it or after it. Parts with equal stamps are therefore complete, without interpolation, when the
-last of them has arrived.
+A part is the joints of one message. Nothing is extrapolated. The newest instant is a stamp of the slowest part: its
+sample is used unchanged there, and faster parts are interpolated over their short steps. Between two such instants
+there are others, spaced like the samples of the fastest part; there the slower parts are interpolated too, over their
+long steps. An instant is complete when every joint has a sample at it or after it. Parts with equal stamps are
+therefore complete, without interpolation, when the last of them has arrived.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ MAX_WEIGHT_SUM = 3.0  # sum of the absolute weights: beyond it the times are too
 SLOWER = 1.5  # times the present step: a part that is slower than this becomes the reference
 INFINITE_AGE = 1e12  # s, of a missing sample
 STEPS = 4  # samples over which the step of a part is averaged
-MOST_STEPS = 16  # interpolated instants between two instants, at most
+MOST_STEPS = 16  # instants that `next` returns at once, at most
 Times = NDArray[np.int64]
 
 

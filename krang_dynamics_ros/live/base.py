@@ -41,14 +41,14 @@ SPECS = (
 TOLERANCE = 0.01  # of a quaternion's length
 MAX_ROLL = math.radians(5.0)  # allows for a sensor that is mounted slightly askew on a level axle
 AGREEMENT = 10.0  # degrees between gravity by the orientation and by the specific force, at rest
-# of gravity: a level acceleration that turns the force by more lengthens it by more
+# Part of gravity: a horizontal acceleration that turns the specific force by more than AGREEMENT lengthens it by more.
 NEAR = 1 / math.cos(math.radians(AGREEMENT)) - 1
 REST_RATE = 0.1  # rad/s
 MAX_RATE = 50.0  # rad/s: more than any gyroscope on a robot reads
 MAX_FORCE = 200.0  # m/s^2: 20 g
-FALLING = 0.3  # of gravity: a base that does not turn and reads less falls, or its readings have another unit
+FALLING = 0.3  # of gravity: where a base that does not turn reads less, it falls, or its readings have another unit
 MAX_GAP = 0.5  # s: a difference over a longer time does not give the present acceleration
-SETTLED = 5.0  # time constants of the low pass, after which a step shows to 0.7 %
+SETTLED = 5.0  # time constants of the low pass, after which 0.7 % of a step is missing
 
 
 def upward(quaternion: Quaternion, orientation_covariance: float = 0.0) -> tuple[float, float, float]:
@@ -118,11 +118,12 @@ class TurningRate:
 class BaseInput:
     """Latest motion of the base, measured by an IMU, and its age.
 
-    A reading that is refused changes nothing: the one before ages, as a joint's does.
+    A reading that is refused is not stored: the one before ages, as a joint's does. After a contradiction at rest, all
+    readings are refused until one at rest agrees.
     """
 
     def __init__(self, mode: str, dynamics: Dynamics, gravity: float, link: str = '') -> None:
-        """`mode` is one of `MODES` except `fixed`, `gravity` its size (m/s^2), `link` the link with the sensor."""
+        """`mode`: one of `MODES` except `fixed`; `gravity`: its magnitude, m/s^2; `link`: the link with the sensor."""
         if mode == 'full' and not dynamics.base_may_turn:
             raise ArgumentError("base_motion: full, must be fixed or orientation with backend 'compiled'")
         self.mode, self.timeout = mode, 0.1  # s
@@ -270,7 +271,7 @@ class BaseInput:
         return '' if self.motion is not None else 'the angular acceleration of the base is not known yet (imu.cutoff)'
 
     def at(self, stamp: int) -> BaseMotion | None:
-        """Return the motion at a stamp (ns; 0: the newest), interpolated; after the newest reading that one."""
+        """Return the motion at a stamp (ns; 0: the newest), interpolated; beyond the stored readings, the nearest."""
         later: tuple[int, BaseMotion] | None = None
         for reading in reversed(self._past if stamp else ()):
             if reading[0] <= stamp:

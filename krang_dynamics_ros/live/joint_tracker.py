@@ -138,7 +138,7 @@ class JointTracker(JointStates):
         return True
 
     def _accepts_far(self, joints: NDArray[np.intp], samples: Array, seconds: Array, stamp: int, now: int) -> bool:
-        """Return whether far samples are accepted: after a reset, if consistent ones persist; else note a refusal."""
+        """Return whether far samples are accepted: once enough of them agree, by a reset. Else note a refusal."""
         if self._refused.has(joints, stamp):
             self.repeated += 1
             return False
@@ -196,7 +196,7 @@ class JointTracker(JointStates):
         return numbers
 
     def _write_position_velocities(self, dq: Array, moved: Array, seconds: Array) -> None:
-        """Write the velocities that positions give into dq (m, n), from the steps to them and their duration (s)."""
+        """Fill dq (m, n) with velocities: steps `moved` over their durations (s), after a low pass."""
         velocity = self.velocity
         for k in range(len(dq)):
             velocity = dq[k] = next_velocity(velocity, moved[k], seconds[k], self.velocity_cutoff, self.timeout)

@@ -167,7 +167,7 @@ class RobotInputs:
         return True
 
     def compensated(self, hand: str, now: int) -> Array | None:
-        """Return a hand's latest reading (6) without bias, tool and payload, in its own frame and sense.
+        """Return a hand's latest reading (6) without bias, tool, payload and dead band, in its own frame and sense.
 
         None while a joint or the motion of the base is unknown, because the direction of the weight is unknown then;
         None if it is not finite.

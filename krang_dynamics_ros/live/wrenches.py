@@ -31,9 +31,9 @@ class WristSensor:
         reading = bias + weight of tool and payload + contact
 
     All are [force; moment] (6; N, N m) in the axes, about the point and in the sense of the published reading;
-    `contact` is given the weight as the world applies it, whatever the sense. `tool` is the part of the hand's link
-    beyond the sensor. The model contains its mass already, so it only corrects readings. A payload is not in the link:
-    it corrects readings, and the dynamics add it. A weight that the robot's firmware subtracts from readings is added
+    the method `contact` takes the weight as the world applies it, whatever the sense. `tool` is the part of the hand's
+    link beyond the sensor. The model contains its mass already, so it only corrects readings. A payload is not in the
+    link: it corrects readings, and the dynamics add it. A weight that the robot's firmware subtracts from readings is added
     back first: `WrenchInput.removed`.
     """
 
@@ -186,8 +186,8 @@ class WrenchInput:
     def is_stale(self, state_stamp: int, now: int) -> bool:
         """Return whether stamp or arrival of the latest reading differ by more than the timeout from a joint state's.
 
-        A reading stamped by more than the timeout after the joint state is stale too. An arrival after `now` means that
-        the clock was set back.
+        A reading whose stamp is later than the joint state's by more than the timeout is stale too. An arrival after
+        `now` means that the clock was set back.
         """
         limit = self.timeout * 1e9
         return abs(self.lead_time(state_stamp)) > limit or abs(now - self.arrival) > limit

@@ -103,7 +103,7 @@ MEASURED = (
     Column('velocity', 'rad/s', 'm/s', 'as recorded'),
 )
 EFFORT = Column('effort', 'N m', 'N', 'as recorded')
-EFFORT_SCALED = Column('effort', '', '', 'as recorded; torque by effort_scale, effort_offset, effort_without')
+EFFORT_SCALED = Column('effort', '', '', 'as recorded, before effort_scale, effort_offset, effort_without')
 SMOOTH = (
     Column('smooth_position', 'rad', 'm', 'smoothed without delay'),
     Column('smooth_velocity', 'rad/s', 'm/s', 'its derivative'),

@@ -198,7 +198,7 @@ def _submitted(executor: ProcessPoolExecutor, job: Job) -> Future[Result]:
 
 def _why(job: Job, error: BaseException, attempts: int) -> str:
     if isinstance(error, BrokenProcessPool):
-        return f'{job.recording}: its process was killed, {attempts} times of {ATTEMPTS}; is there enough memory?'
+        return f'{job.recording}: its process was killed in {attempts} of {ATTEMPTS} attempts; is there enough memory?'
     return f'{job.recording}: {type(error).__name__}: {" ".join(str(error).split())[:300]}'
 
 

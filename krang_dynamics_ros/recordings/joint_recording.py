@@ -102,7 +102,7 @@ def _joint_states(messages: Iterable[Message | JointStateRun]) -> tuple[list[Joi
 
 
 def _on(topic: str, contents: Contents) -> str:
-    """Return the name of the topic for messages, if a bag has several topics of joint states."""
+    """Return the topic and the others for the text of an error, if a bag has several topics of joint states."""
     others = [name for name, (kind, _) in contents.topics.items() if kind == TYPES['joint_states'] and name != topic]
     return f', {topic} (--joint-states names another: {", ".join(others)})' if others else ''
 
@@ -138,10 +138,12 @@ def _tracks(runs: Runs) -> dict[str, _Track]:
 
 
 def _recorded(source: Source, topic: str, names: Sequence[str], seen: Mapping[str, _Track], chosen: bool) -> list[str]:
-    """Return the joints of `names` that were recorded; refuse none, or fewer than those chosen."""
+    """Return the joints of `names` that were recorded; raise if there are none, or if a chosen one is missing."""
     missing = [name for name in names if name not in seen]
     if not seen or len(missing) == len(names) or (chosen and missing):
-        named, has = f'{source.path}{_on(topic, source.contents)}', listed([*seen]) or 'none'
+        named, has = f'{source.path}{_on(topic, source.contents)}', listed([*seen])
+        if not seen:
+            raise RecordingError(f'{named}: has no joint with a finite position, must have some')
         raise RecordingError(f'{named}: has joints {has}, must have {listed(missing)}; is it of another robot?')
     return [name for name in names if name in seen]
 

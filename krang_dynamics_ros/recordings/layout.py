@@ -61,7 +61,7 @@ class Layout:
         return len(words) >= max(self.columns.values()) + len(self.joints)
 
     def fits(self, path: Path) -> bool:
-        """Return whether a folder or file has this layout."""
+        """Return whether a folder or file has this layout, with efforts; by a layout that is given it may lack them."""
         if self.files:
             return path.is_dir() and all((path / self.files[name]).is_file() for name in ('time', 'position', 'effort'))
         return len(self.table_in(path)) == 1
@@ -125,7 +125,7 @@ def _columns(root: Section, joints: int) -> dict[str, int]:
     used = {name: range(start, start + (1 if name == 'time' else joints)) for name, start in first.items()}
     for name, other in combinations(used, 2):
         if {*used[name]} & {*used[other]}:
-            root.refuse('columns', first, f'must be apart: {name} and {other} have columns of each other')
+            root.refuse('columns', first, f'must be apart: {name} and {other} share columns')
     return first
 
 
@@ -155,7 +155,7 @@ class LaidOut(Source):
                 )
         rows = {name: len(values) for name, values in columns.items()}
         if len(set(rows.values())) > 1:
-            raise RecordingError(f'{self.path}: {rows} rows, must be as many in each')
+            raise RecordingError(f'{self.path}: rows are {rows}, must be the same number for each')
         stamp = stamps_of(self.path, 'time', columns['time'][:, 0])
         unknown = np.zeros((len(stamp), 0))
         velocity, effort = columns.get('velocity', unknown), columns.get('effort', unknown)

@@ -45,7 +45,7 @@ def words_of(error: Exception) -> str:
 class Recording:
     """Raw recording of some joints: rows may repeat, and nothing is smoothed.
 
-    Units: s, rad (m), rad/s (m/s); effort as recorded; after `ArmFile.with_torques` in N m (N).
+    Units: s, rad (m), rad/s (m/s); effort as the source gives it; after `ArmFile.with_torques` in N m (N).
     """
 
     source: str
@@ -56,7 +56,7 @@ class Recording:
     effort: Array | None = None  # (rows, joints)
     resting: Mapping[str, float] = field(default_factory=dict)  # resting positions of joints without a column, rad or m
     notes: tuple[str, ...] = ()  # warnings about the file
-    moving_uncounted: Mapping[str, Array] = field(default_factory=dict)  # positions (rows) of such joints that move
+    moving_uncounted: Mapping[str, Array] = field(default_factory=dict)  # positions (rows) of other joints that move
 
     def __post_init__(self) -> None:
         shape = (len(self.time), len(self.joint_names))

@@ -1,4 +1,4 @@
-"""Reading of robot files (YAML). The error lists all faults of a file (docs/robot_file.md)."""
+"""Reading of robot files (YAML). The error has all faults of a file (docs/robot_file.md)."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def load_robot(path: str | Path = '', base_link: str = '') -> Robot:
         The `Robot`.
 
     Raises:
-        FaultsError: the file has faults or cannot be read; the message lists all of them, each with its path and value.
+        FaultsError: the file has faults or cannot be read; `faults` has all of them, each with its path and value.
     """
     return load_description(path, base_link=base_link).robot
 
@@ -258,7 +258,7 @@ FOLLOWS = 'must not be beside mimic; give it to the joint that is followed'
 
 
 def _effects(joint: Section, friction: Section) -> Iterator[JointEffect]:
-    """Read the effects that are given. Numbers of friction have defaults; the section of another effect is complete."""
+    """Read the effects that are given. Numbers of friction have defaults; those of other effects must all be given."""
     for kind in JOINT_EFFECTS:
         is_friction = kind.term == 'friction'
         where, names = (friction, [x.name for x in kind.numbers()]) if is_friction else (joint, [kind.key()])

@@ -232,7 +232,7 @@ def read_description(
         The `Description`.
 
     Raises:
-        DescriptionError: the text has faults; the message lists all of them.
+        DescriptionError: the text has faults; `faults` has all of them, the message the first 20.
     """
     root = parse_xml(urdf, _KEPT)
     if isinstance(root, Fault):

@@ -250,6 +250,12 @@ def test_a_violation_that_no_speed_removes_is_refused(limits: dict[str, float], 
         planned(limited(**limits), bump(0.5), retime=True)
 
 
+def test_velocities_that_no_slower_motion_allows_are_no_fault_of_gravity() -> None:
+    hasty = Trajectory.of(['theta1', 'theta2'], np.array([0.0, 1e-5]), [[0, 0], [1.0, 1.0]])
+    with pytest.raises(LimitError, match='even 1000 times slower; look at its times'):
+        planned(limited(velocity=5.0), hasty, retime=True)
+
+
 def test_the_largest_payload_is_held_and_a_little_more_is_not() -> None:
     robot = limited(effort=120.0)
     dynamics, link, com = dynamics_of(robot), next(iter(robot.hands.values())), np.array([0.1, 0.05, 0.0])

@@ -124,6 +124,9 @@ def test_gravity_of_another_direction_and_none_at_all_are_found() -> None:
     assert (upside_down.kind, upside_down.value) == ('gravity', pytest.approx(180, abs=5))
     none = first(recorded(replace(krang(), gravity=np.zeros(3))))
     assert (none.kind, none.value) == ('gravity', pytest.approx(0, abs=0.5))
+    missing = first(intact(), replace(krang(), gravity=np.zeros(3)))
+    assert (missing.kind, missing.value) == ('gravity', pytest.approx(9.81, rel=0.05))
+    assert 'and the robot file has none' in missing.text
     assert 'effort_without' in none.change
 
 

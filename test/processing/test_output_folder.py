@@ -172,6 +172,6 @@ def test_a_killed_process_is_the_failure_of_its_own_recording(
     assert {name: bool(result.summary) for name, result in results.items()} == {
         name: name != 'deadly' for name in names
     }
-    assert 'its process was killed, 2 times of 2; is there enough memory?' in results['deadly'].fault
+    assert 'its process was killed in 2 of 2 attempts; is there enough memory?' in results['deadly'].fault
     assert sorted((tmp_path / 'out' / 'began').read_text().split()) == ['first', 'second', 'third']  # each once
     assert sorted(path.name for path in (tmp_path / 'out').iterdir()) == ['began', 'first', 'second', 'third']
