@@ -287,6 +287,8 @@ def test_a_recording_of_another_robot_is_refused_by_name(tmp_path: Path) -> None
     assert done.returncode == 2
     assert 'has joints elbow, must have q_imu' in done.stderr
     assert 'is it of another robot?' in done.stderr
+    (tmp_path / 'empty.csv').write_text('time,elbow.position,elbow.effort\n0,nan,1\n1,nan,2\n')
+    assert 'has no joint with a finite position' in command('predict', 'empty.csv', cwd=tmp_path).stderr
 
 
 def test_predict_compares_with_efforts_that_were_measured(tmp_path: Path) -> None:
