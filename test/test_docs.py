@@ -22,7 +22,7 @@ from .robots import ROOT
 
 PLACES = {path.name: path for path in (*ROOT.glob('*.md'), *(ROOT / 'docs').glob('*.md'))}
 PLACES |= {f'robots/{path.name}': path for path in (ROOT / 'docs' / 'robots').glob('*.md')}
-DOCUMENTS = {name: path.read_text() for name, path in PLACES.items()}
+DOCUMENTS = {name: path.read_text().replace('\\\n', '') for name, path in PLACES.items()}  # commands on one line
 README, NODE = DOCUMENTS['README.md'], DOCUMENTS['dynamics_node.md']
 NOTATION, ROBOT_FILE = DOCUMENTS['notation.md'], DOCUMENTS['robot_file.md']
 EVERYTHING = '\n'.join(DOCUMENTS.values())

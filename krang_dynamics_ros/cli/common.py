@@ -95,11 +95,11 @@ def add_overwrite(parser: argparse.ArgumentParser) -> None:
 
 
 def check_outputs(
-    written: Iterable[Path | None], read: Iterable[str | Path | None] = (), overwrite: bool = False
+    written: Iterable[Path | None], read: Iterable[str | Path | None] = (), overwrite: bool | None = False
 ) -> None:
     """Refuse, before the work begins, output files that cannot be written, exist, are inputs, or are named twice.
 
-    Devices are allowed.
+    Devices are allowed. `overwrite` is None for a command without this option.
     """
     used = dict.fromkeys((Path(path).resolve() for path in read if path), 'is an input')
     for path in filter(None, written):
@@ -110,7 +110,8 @@ def check_outputs(
         used[path.resolve()] = 'is another output'
         _check_writable(path)
         if path.exists() and not overwrite:
-            raise ArgumentError(f'{path}: exists, must be a new file; set another file, or replace it with --overwrite')
+            option = '' if overwrite is None else ', or replace it with --overwrite'
+            raise ArgumentError(f'{path}: exists, must be a new file; set another file{option}')
 
 
 def _check_writable(path: Path) -> None:

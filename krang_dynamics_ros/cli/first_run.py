@@ -86,7 +86,7 @@ def _run(arguments: argparse.Namespace, ros_arguments: Sequence[str]) -> int:
 
 def _check_files(arguments: argparse.Namespace) -> None:
     """Refuse files that cannot be used, before any work."""
-    check_outputs([arguments.output], [arguments.arm])
+    check_outputs([arguments.output], [arguments.arm], overwrite=None)
     if arguments.arm:
         edited(arguments.arm.read_text(encoding='utf-8'), {}, '')
 

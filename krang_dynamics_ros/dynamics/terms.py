@@ -133,7 +133,8 @@ ALL = (
         needs_velocity=True, in_model=False, never_held=True,
     ),
     Term(
-        'stops', '-K x - B dq', 'springs and dampers that push away from the position limits', '#0ea5e9', Stops,
+        'stops', '-K x - B dq', 'springs and dampers that push a joint out of its stop, by its depth x there',
+        '#0ea5e9', Stops,
         needs_velocity=True, in_model=False, never_held=True,
     ),
     Term(

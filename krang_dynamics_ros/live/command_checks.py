@@ -41,8 +41,8 @@ SILENT_FOR = 1.0  # s, by the steady clock: simulated time may be paused
 MEASURED_EFFORT = Check(
     'measured effort',
     f'at the start each effort agrees with the total: same sign if both exceed {MIN_SIGNED_SHARE:.0%} of the limit of '
-    f'the joint, and within {EFFORT_TOLERANCE:.0%} of the limit. All below {UNMEASURED_SHARE:.0%}: not measured, '
-    'commands start from zero',
+    f'the joint, and within {EFFORT_TOLERANCE:.0%} of the limit. If all efforts are below {UNMEASURED_SHARE:.0%} of '
+    'the limits, they count as not measured: commands start from zero',
     'refused',
 )
 POSITION = Check(
@@ -62,7 +62,7 @@ OBEDIENCE = Check(
     'fault',
 )
 WRENCH_SHARE = Check(
-    "a wrench's share", "a hand's wrench is scaled as a whole so that its torque exceeds no joint's limit",
+    "a wrench's share", "the torque of a hand's wrench exceeds no joint's limit; else the whole wrench is scaled down",
     'warning',
 )  # fmt: skip
 PAYLOAD = Check(
@@ -83,7 +83,7 @@ CONTROLLER = Check(
     '`command_controller` is empty, there is no other subscriber except tools', 'fault; off at once when it leaves',
 )  # fmt: skip
 SPEED = Check(
-    'joint speed', 'no joint is faster than its `command_velocity_limits` (0: none), nor its velocity unknown',
+    'joint speed', 'the velocity of each joint with a `command_velocity_limits` (0: none) is known and not above it',
     'refused; fault',
 )  # fmt: skip
 HOLD = Check(

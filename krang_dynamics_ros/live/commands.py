@@ -1,7 +1,8 @@
 """State machine of the effort commands, without ROS. docs/commands.md has its table and the reasons.
 
 An effort controller applies the last command until it receives another. So commands are enabled only by an explicit
-service call, never by a file or a parameter; they follow the pose at all times, and they always end at zero.
+service call, never by a file or a parameter; they follow the pose at all times, and they end at zero, also when the
+node dies.
 
     unguided = rate_limit( f * clip( clip_urdf( total + r ) - robot ), rates )
     u = rate_limit( clip( clip_urdf( unguided + w * guiding + robot ) - robot ), all_rates )

@@ -68,9 +68,9 @@ def of_commands(joints: Sequence[str], limits: Array) -> list[ParameterSpec]:
             settable=True,
         ),
         ParameterSpec(
-            'command_rate_limits', [0.0] * max(1, len(joints)), 'maximum rate of each of `command_joints`, N m/s; at '
-            'least its limit in 2 s; 0: its limit in 0.1 s, in 0.01 s for damping, stops, friction and coupling; fixed '
-            'while commands are sent',
+            'command_rate_limits', [0.0] * max(1, len(joints)), 'maximum rate of each of `command_joints`, N m/s; the '
+            'smallest allowed rate goes from zero to its limit in 2 s; 0: to its limit in 0.1 s, in 0.01 s for '
+            'damping, stops, friction and coupling; fixed while commands are sent',
             settable=True, count=count, default_text='`[0, ...]`',
         ),
         ParameterSpec(
@@ -173,12 +173,12 @@ def node_specs(model: Model) -> list[ParameterSpec]:
         ),
         ParameterSpec(
             'frame_id', next(reversed([*hands.values()]), dynamics.link_names[-1]),
-            '`frame_id` of the torques; RViz needs a link that moves', default_text='the last hand, `R10r`',
+            '`frame_id` of the torques; RViz needs a link that moves', default_text='link of the last hand, `R10r`',
         ),
         ParameterSpec(
             'end_effectors', [*hands] or NONE, 'names of the hands; each has a topic `wrench/<name>`. While the node '
-            'runs, links can be added by their names (with `_` for what topics do not allow) and removed: it then '
-            'starts anew, with commands at zero', settable=True,
+            'runs, a hand can be added, by the name of its link (with `_` for characters that topics do not allow), or '
+            'removed: the node then starts anew, with commands at zero', settable=True,
             default_text='`[left, right]`, those of the robot file', once=True, in_topics=True,
         ),
         ParameterSpec('sense', SENSES[0], 'default of `<hand>.sense`', choices=SENSES),

@@ -120,8 +120,8 @@ STATE_RULES = (
     ),
     Check(
         "velocity against the positions' difference",
-        'travels within 0.2 s agree within half of the larger plus 0.04 rad (4 mm): a damper with the other sign '
-        'drives the arm; not with velocity_source: position',
+        'travels within 0.2 s, by positions and by velocities, agree within half of the larger plus 0.04 rad (4 mm), '
+        'because damping by a velocity of the wrong sign would drive the arm; not with velocity_source: position',
         'warning; fault beside `damping` or `stops`',
     ),
     Check(
@@ -132,13 +132,14 @@ STATE_RULES = (
     ),
     Check(
         'stamps',
-        'the stamp of a joint advances, else the sample is ignored; a step back of more than state_timeout is a reset',
+        'no stamp steps back by more than state_timeout, which is a reset; a sample whose stamp does not advance is '
+        'only ignored',
         'fault',
     ),
     Check(
         'delay',
-        'arrival minus stamp, per set of joints in a message, minus its smallest value (which may rise 1 ms/s): at '
-        'most state_timeout',
+        'arrival minus stamp exceeds its smallest value so far by at most state_timeout, for each set of joints in a '
+        'message; the smallest value may rise by 1 ms/s, as clocks drift',
         'fault',
     ),
     Check(

@@ -107,6 +107,14 @@ def test_output_gets_the_new_parameters_instead_of_the_arm_file(
     assert written(Path('found.yaml')) == INVERTED
 
 
+def test_a_file_that_exists_is_refused_without_an_option_that_first_run_lacks(
+    arm_file: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert first_run.main(['-o', str(arm_file), '--steps', 'rest']) == 2
+    assert capsys.readouterr().err == 'my_arm.yaml: exists, must be a new file; set another file\n'
+    assert arm_file.read_text() == TEXT
+
+
 @pytest.mark.parametrize(
     ('words', 'what'),
     [(['-o', 'found.yaml'], 'restart the node with found.yaml'), ([], 'put them into a parameter file, and restart')],

@@ -89,7 +89,7 @@ EVENTS: dict[str, Callable[[Life], Any]] = {
     'its controller leaves': lambda life: life.commands.controller_left('left'),
     'the same controller is back': lambda life: life.commands.controller_back(life.now, 'back'),
     'the node is asked to end, or another robot description comes': lambda life: life.commands.end(life.now),
-    'the node stops reporting: the sender takes over': lambda life: life.commands.sender_took_over(
+    'the node sends no command for 0.2 s: the sender takes over': lambda life: life.commands.sender_took_over(
         'silent', GRAVITY / 2
     ),
     'the sender dies': lambda life: life.commands.sender_lost('died'),

@@ -60,8 +60,8 @@ def end_effectors_of(robot: Robot) -> ParameterSpec:
     """Return the parameter with the names of the hands, by default the robot's."""
     return ParameterSpec(
         'end_effectors', [*robot.end_effectors] or NONE, 'names of the hands; each has topics `push/<name>` and '
-        '`wrench/<name>`. While the node runs, links can be added by their names (with `_` for what topics do not '
-        'allow) and removed', settable=True, once=True,
+        '`wrench/<name>`. While the node runs, a hand can be added, by the name of its link (with `_` for characters '
+        'that topics do not allow), or removed', settable=True, once=True,
         in_topics=True, default_text='`[left, right]`, those of the robot file',
     )  # fmt: skip
 
