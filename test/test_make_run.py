@@ -24,6 +24,7 @@ from krang_dynamics_ros import dynamics_of, load_robot
 from krang_dynamics_ros.cli import new_arm
 
 from .browser import Browser, browser
+from .marks import slow_but
 from .robots import ROOT
 from .ros import PATIENCE, Client, domain, environment
 
@@ -85,7 +86,7 @@ def arm_file(folder: Path, robot: str, *replaced: tuple[str, str]) -> Path:
     return file
 
 
-@pytest.mark.parametrize('robot', ['', 'ROBOT=config/textbook/arm_2r.yaml', 'ARM'])
+@pytest.mark.parametrize('robot', slow_but([''], ['', 'ROBOT=config/textbook/arm_2r.yaml', 'ARM']))
 def test_it_runs_prints_its_address_and_ends(robot: str, tmp_path: Path) -> None:
     if robot == 'ARM':
         robot = f'ARM={arm_file(tmp_path, "textbook/arm_2r.yaml", ("topic: joint_states", "topic: arm/joint_states"))}'

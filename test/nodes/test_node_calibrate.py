@@ -122,6 +122,7 @@ def test_a_turned_arm_is_calibrated_and_the_result_is_set_in_the_node(arm: tuple
     assert one.client.get('left.sensor.bias') == found['sensor']['bias']
 
 
+@pytest.mark.slow
 def test_calibrate_gives_the_reason_of_a_refusal(arm: tuple[int, Arm], tmp_path: Path) -> None:
     number, _ = arm
     cases = (

@@ -23,6 +23,7 @@ from std_srvs.srv import SetBool
 from krang_dynamics_ros import Lagrangian, Robot, urdf_text
 from krang_dynamics_ros.nodes.dynamics.real_time import NODE_PRIORITY, SENDER_PRIORITY
 
+from ..marks import slow_but
 from ..ros import Client, Process, domain
 
 JOINTS = ('q_4l', 'q_1l')
@@ -154,7 +155,7 @@ def test_a_parameter_ends_commands_and_never_begins_them(driven: Driven) -> None
 def test_a_parameter_file_cannot_enable(robot: Robot) -> None:
     with domain() as number:
         driven = Driven(number, robot, *WORDS, 'command_enabled:=true')
-        driven.client.until(lambda: len(driven.client.received['torque/gravity']) > 200, driven.say)
+        driven.client.until(lambda: len(driven.client.received['torque/gravity']) > 200, driven.say, pause=0.004)
         assert not len(driven.commands)
         assert driven.client.get('command_enabled') is False
         assert 'is ignored; only effort_commands/enable enables' in driven.process.output
@@ -276,6 +277,7 @@ sys.exit(main())
 """
 
 
+@pytest.mark.slow
 def test_enabling_looks_for_other_publishers_at_that_moment(robot: Robot) -> None:
     with domain() as number:
         driven = Driven(number, robot, *WORDS, code=LOOKS_WHEN_ASKED)
@@ -305,7 +307,9 @@ def test_when_joint_states_stop_commands_end_and_must_be_enabled_again(driven: D
 # However it ends ------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize('number', [signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT])
+@pytest.mark.parametrize(
+    'number', slow_but([signal.SIGINT], [signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT])
+)
 def test_every_signal_takes_the_commands_to_zero(driven: Driven, number: signal.Signals) -> None:
     driven.on()
     driven.process.process.send_signal(number)
@@ -314,6 +318,7 @@ def test_every_signal_takes_the_commands_to_zero(driven: Driven, number: signal.
     assert 'still waiting' not in driven.process.output
 
 
+@pytest.mark.slow
 def test_while_it_ends_the_pose_is_followed(driven: Driven) -> None:
     driven.on()
     driven.process.process.send_signal(signal.SIGINT)
@@ -333,6 +338,7 @@ def test_while_it_ends_the_pose_is_followed(driven: Driven) -> None:
     assert driven.process.wait() == 0
 
 
+@pytest.mark.slow
 def test_however_long_the_ramp_it_ends_before_it_is_killed(robot: Robot) -> None:
     with domain() as number:
         driven = Driven(number, robot, *WORDS[::2], 'command_ramp:=10.0', 'command_start:=measured')
@@ -354,6 +360,7 @@ def test_a_node_that_is_killed_leaves_zero_behind(driven: Driven) -> None:
     driven.process.process.wait()
 
 
+@pytest.mark.slow
 def test_commands_in_other_units_fall_in_proportion_when_the_node_is_killed(robot: Robot) -> None:
     scales = np.array([-0.5, 20.0])
     words = [f'joints.{name}.command_scale:={scale}' for name, scale in zip(JOINTS, scales, strict=True)]
@@ -369,7 +376,7 @@ def test_commands_in_other_units_fall_in_proportion_when_the_node_is_killed(robo
         driven.client.close()
 
 
-@pytest.mark.parametrize('what', ['break', 'hang'])
+@pytest.mark.parametrize('what', slow_but(['hang'], ['break', 'hang']))
 def test_a_node_that_fails_or_hangs_leaves_zero_behind(robot: Robot, what: str) -> None:
     with domain() as number:
         driven = Driven(number, robot, code=BROKEN)
@@ -437,6 +444,7 @@ def test_while_commands_are_sent_both_processes_have_a_real_time_priority(driven
     driven.client.until(lambda: priorities(node) == {0}, driven.say, 'the node to give its priority back')
 
 
+@pytest.mark.slow
 def test_without_the_right_to_a_real_time_priority_commands_are_sent_and_the_log_says_so(robot: Robot) -> None:
     code = (
         'import sys; from krang_dynamics_ros.nodes.dynamics import command_output\n'
@@ -450,7 +458,7 @@ def test_without_the_right_to_a_real_time_priority_commands_are_sent_and_the_log
         assert driven.process.end() == 0, driven.process.output
 
 
-@pytest.mark.parametrize('number', [signal.SIGKILL, signal.SIGSTOP])
+@pytest.mark.parametrize('number', slow_but([signal.SIGKILL], [signal.SIGKILL, signal.SIGSTOP]))
 def test_when_the_sender_dies_or_hangs_another_takes_the_commands_to_zero(driven: Driven, number: int) -> None:
     driven.on()
     os.kill(sender_of(driven), number)
@@ -477,6 +485,7 @@ sys.exit(main())
 """
 
 
+@pytest.mark.slow
 def test_nohup_stays_nohup(robot: Robot) -> None:
     with domain() as number:
         driven = Driven(number, robot, *WORDS, code=NOHUP)
@@ -489,6 +498,7 @@ def test_nohup_stays_nohup(robot: Robot) -> None:
         assert driven.process.end(signal.SIGTERM) == 0
 
 
+@pytest.mark.slow
 def test_limits_that_were_set_since_the_start_hold_for_what_outlives_the_node(driven: Driven) -> None:
     """The slowest rates that there may be: a fall without them would take half a second."""
     limits = np.abs(driven.gravity) * 1.01
@@ -505,6 +515,7 @@ def test_limits_that_were_set_since_the_start_hold_for_what_outlives_the_node(dr
     driven.process.process.wait()
 
 
+@pytest.mark.slow
 def test_a_node_that_ends_cannot_be_enabled_by_a_description_that_comes_again(robot: Robot) -> None:
     text = urdf_text(robot)
     words = (*WORDS[::2], 'command_ramp:=10.0', 'robot_description_topic:=description')
@@ -542,7 +553,7 @@ sys.exit(main())
 """
 
 
-@pytest.mark.parametrize('program', ['/bin/false', '/nowhere/python'])
+@pytest.mark.parametrize('program', slow_but(['/bin/false'], ['/bin/false', '/nowhere/python']))
 def test_a_sender_that_cannot_start_is_reported_and_the_node_continues(robot: Robot, program: str) -> None:
     with domain() as number:
         code = UNSTARTABLE.replace('PROGRAM', repr(program))
@@ -563,6 +574,7 @@ def test_a_sender_that_cannot_start_is_reported_and_the_node_continues(robot: Ro
 # A robot that takes commands as a controller does ---------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_the_simulator_holds_up_by_commands_and_sinks_when_they_end(robot: Robot) -> None:
     joints = [name for name in robot.joint_names if name.endswith('l')]
     listed = f'command_joints:=[{", ".join(joints)}]'

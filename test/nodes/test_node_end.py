@@ -15,6 +15,7 @@ pytest.importorskip('rclpy', reason='rclpy is not installed: the node cannot run
 
 from krang_dynamics_ros.core.process_start import runs_module_of
 
+from ..marks import slow_but
 from ..robots import ROOT
 from ..ros import PATIENCE, domain, environment
 
@@ -43,7 +44,7 @@ sys.exit(run(Stuck))
 
 
 @pytest.mark.parametrize('where', STUCK)
-@pytest.mark.parametrize('which', [signal.SIGINT, signal.SIGHUP])
+@pytest.mark.parametrize('which', slow_but([signal.SIGINT], [signal.SIGINT, signal.SIGHUP]))
 def test_a_node_that_waits_for_ever_ends_and_says_where_it_waited(where: str, which: int) -> None:
     with domain() as number:
         command = [sys.executable, '-c', NODE.format(wait=STUCK[where])]
@@ -112,7 +113,10 @@ def test_a_simulator_that_looks_for_another_robot_ends_at_once() -> None:
 
 
 @pytest.mark.parametrize(
-    'words', [['dynamics_node'], ['-m', 'krang_dynamics_ros.nodes.viewer_node'], ['a', 'b/viewer_node']]
+    'words',
+    slow_but(
+        [['dynamics_node']], [['dynamics_node'], ['-m', 'krang_dynamics_ros.nodes.viewer_node'], ['a', 'b/viewer_node']]
+    ),
 )
 def test_a_program_that_imports_the_package_keeps_its_signals(tmp_path: Path, words: list[str]) -> None:
     """Whatever its arguments are."""

@@ -144,6 +144,7 @@ def test_simulated_time_that_jumps_back_forgets_and_goes_on(number: int, robot: 
     assert process.end() == 0
 
 
+@pytest.mark.slow
 def test_simulated_time_that_jumps_back_a_little_forgets_all_the_same(number: int, robot: Robot) -> None:
     """By less than a timeout: what is known of is still of a time that is yet to come."""
     process, client = Process(number, '--ros-args', '-p', 'use_sim_time:=true'), Client(number)
@@ -171,6 +172,7 @@ def test_simulated_time_that_jumps_back_a_little_forgets_all_the_same(number: in
     assert process.end() == 0
 
 
+@pytest.mark.slow
 def test_simulated_time_that_jumps_back_forgets_what_has_no_stamp(number: int, robot: Robot) -> None:
     process, client = Process(number, '--ros-args', '-p', 'use_sim_time:=true'), Client(number)
     client.listen(GRAVITY)

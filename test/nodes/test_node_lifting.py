@@ -124,6 +124,7 @@ def test_a_lifted_payload_is_proposed_and_set_when_accepted(number: int, run: Li
     assert process.end() == 0, process.output
 
 
+@pytest.mark.slow
 def test_no_stand_is_taken_while_commands_are_enabled(number: int, run: Lifted, tmp_path: Path) -> None:
     other = Process(number, code=COMMANDS_ON)
     client = Client(number)

@@ -17,6 +17,7 @@ from krang_dynamics_ros import Lagrangian, Robot, krang, load_robot, urdf_text
 from krang_dynamics_ros.dynamics.factory import load_model
 from krang_dynamics_ros.live import parameters
 
+from ..marks import slow_but
 from ..robots import FILES
 from ..ros import Client, Process, domain, effort
 
@@ -174,27 +175,30 @@ def test_a_description_that_cannot_be_ends_the_node_with_a_word(name: str, tmp_p
     assert_ends(message, '--params-file', str(params), '-p', 'strict_description:=true')
 
 
-@pytest.mark.parametrize(
-    ('given', 'message'),
-    [
-        ('robot_file:=/nowhere.yaml', '/nowhere.yaml: 1 fault'),
-        ('total_terms:=[gravty]', "'gravty', must be one of gravity, coriolis, friction, spring"),
-        ('state_timeout:=1', 'state_timeout'),
-        ('state_timeout:=-1.0', 'state_timeout'),
-        ('gravity:=[0.0, 0.0]', 'must be 3 finite numbers'),
-        ('left.link:=R10', "left.link: link 'R10' is unknown; did you mean"),
-        ('left.sense:=both', "left.sense: 'both', must be one of applied_by_robot, applied_on_robot"),
-        ('end_effectors:=[left, third]', "third.link: link '' is unknown"),
-        ('end_effectors:=[left, left]', "end_effectors: ['left', 'left'], must name each once"),
-        ('end_effectors:=[my hand]', "end_effectors: 'my hand', must be letters, digits and underscores"),
-        ('end_effectors:=[left.x]', "end_effectors: 'left.x', must be letters, digits and underscores"),
-        ('end_effectors:=[2nd]', "end_effectors: '2nd', must be letters, digits and underscores, no digit first"),
-        ('command_joints:=[q_1l, q_3l, q_1l]', "command_joints: ['q_1l', 'q_3l', 'q_1l'], must name each once"),
-        ('command_joints:=[q_8l]', "command_joints: joint 'q_8l' is unknown; did you mean 'q_"),
-        ('imu_joint:=q_imo', "imu_joint: joint 'q_imo' is unknown; did you mean 'q_imu'?"),
-        ('joints.q_w.viscous:=-1.0', 'joints.q_w.viscous'),
-    ],
-)
+REFUSED = [
+    ('robot_file:=/nowhere.yaml', '/nowhere.yaml: 1 fault'),
+    ('total_terms:=[gravty]', "'gravty', must be one of gravity, coriolis, friction, spring"),
+    ('state_timeout:=1', 'state_timeout'),
+    ('state_timeout:=-1.0', 'state_timeout'),
+    ('gravity:=[0.0, 0.0]', 'must be 3 finite numbers'),
+    ('left.link:=R10', "left.link: link 'R10' is unknown; did you mean"),
+    ('left.sense:=both', "left.sense: 'both', must be one of applied_by_robot, applied_on_robot"),
+    ('end_effectors:=[left, third]', "third.link: link '' is unknown"),
+    ('end_effectors:=[left, left]', "end_effectors: ['left', 'left'], must name each once"),
+    ('end_effectors:=[my hand]', "end_effectors: 'my hand', must be letters, digits and underscores"),
+    ('end_effectors:=[left.x]', "end_effectors: 'left.x', must be letters, digits and underscores"),
+    ('end_effectors:=[2nd]', "end_effectors: '2nd', must be letters, digits and underscores, no digit first"),
+    ('command_joints:=[q_1l, q_3l, q_1l]', "command_joints: ['q_1l', 'q_3l', 'q_1l'], must name each once"),
+    ('command_joints:=[q_8l]', "command_joints: joint 'q_8l' is unknown; did you mean 'q_"),
+    ('imu_joint:=q_imo', "imu_joint: joint 'q_imo' is unknown; did you mean 'q_imu'?"),
+    ('joints.q_w.viscous:=-1.0', 'joints.q_w.viscous'),
+]
+QUICK = [
+    row for row in REFUSED if row[0].split(':=')[0] in ('robot_file', 'total_terms', 'state_timeout', 'command_joints')
+]
+
+
+@pytest.mark.parametrize(('given', 'message'), slow_but(QUICK, REFUSED))
 def test_a_parameter_that_cannot_be_ends_the_node_with_a_word(given: str, message: str) -> None:
     assert_ends(message, '-p', given)
 
@@ -244,7 +248,7 @@ def test_a_urdf_and_its_hand_by_parameter(tmp_path: Path, robot: Robot) -> None:
         assert "parameter 'typo' is unknown and has no effect" in process.output
 
 
-@pytest.mark.parametrize('name', sorted(set(FILES) - {'krang'}))
+@pytest.mark.parametrize('name', slow_but(['pr_robot'], sorted(set(FILES) - {'krang'})))
 def test_the_textbook_robots_run_too(name: str) -> None:
     with domain() as number:
         process = Process(number, '--ros-args', '-p', f'robot_file:={FILES[name]}')

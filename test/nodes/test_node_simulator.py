@@ -33,6 +33,7 @@ from krang_dynamics_ros.simulation.pulls import STIFFNESS
 from krang_dynamics_ros.simulation.simulated_robot import SimulatedRobot
 from krang_dynamics_ros.simulation.simulation import Simulation
 
+from ..marks import slow_but
 from ..page.test_viewer_parts import LINK, TREE
 from ..robot.test_urdf_reader import HAND
 from ..robots import FILES, ROOT
@@ -141,6 +142,7 @@ def test_without_torques_it_falls_and_with_gravity_compensation_it_stays(number:
     client.close()
 
 
+@pytest.mark.slow
 def test_it_says_what_it_does(number: int) -> None:
     client = Client(number)
     sim = simulator(number, '-p', 'brakes:=true')
@@ -182,6 +184,7 @@ def test_torques_without_measure_break_it_until_a_reset(number: int, robot: Robo
     client.close()
 
 
+@pytest.mark.slow
 def test_torques_for_a_state_from_before_a_pose_are_dropped(number: int, robot: Robot) -> None:
     client = Client(number)
     watcher = Watcher(client)
@@ -226,6 +229,7 @@ def test_the_wrist_reads_the_push_in_the_hands_axes(number: int, robot: Robot) -
     client.close()
 
 
+@pytest.mark.slow
 def test_a_pull_is_a_spring_to_its_target_and_ends_when_it_stops_coming(number: int, robot: Robot) -> None:
     client, watcher, sim = paused(number)
     q = np.array(reset(client, watcher).position)
@@ -250,7 +254,7 @@ def test_a_pull_is_a_spring_to_its_target_and_ends_when_it_stops_coming(number: 
     client.close()
 
 
-@pytest.mark.parametrize('topic', ['push', 'push/left'])
+@pytest.mark.parametrize('topic', slow_but(['push/left'], ['push', 'push/left']))
 def test_a_reset_ends_every_push(number: int, robot: Robot, topic: str) -> None:
     client, watcher, sim = paused(number, '-p', 'timeout:=10.0', '-p', 'effort:=joint')
     start, message = reset(client, watcher), WrenchStamped()
@@ -457,6 +461,7 @@ def test_a_second_robot_is_found_at_the_pace_of_discovery(number: int) -> None:
             first.terminate()
 
 
+@pytest.mark.slow
 def test_messages_of_very_many_or_long_names_are_refused_and_it_goes_on(number: int) -> None:
     node, client = simulator(number), Client(number)
     watcher, many = Watcher(client), [f'joint_{k}' for k in range(30_000)]
@@ -542,6 +547,7 @@ def set_in_simulator(client: Client, name: str, value: object) -> SetParametersR
     return client.call('/krang_simulator/set_parameters_atomically', SetParametersAtomically, asking).result
 
 
+@pytest.mark.slow
 def test_a_link_whose_name_topics_do_not_allow_becomes_a_hand(number: int, tmp_path: Path) -> None:
     file = tmp_path / 'arm.urdf'
     file.write_text(TREE.format(LINK.format('a/tool-0.x', 'base', 'revolute')))

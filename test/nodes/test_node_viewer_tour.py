@@ -25,6 +25,7 @@ def test_each_step_does_what_it_says_from_whatever_state(world: World, robot: Ro
     assert world.client.get('right.payload.mass') == 0.0
 
 
+@pytest.mark.slow
 def test_a_tour_that_was_closed_stays_closed(world: World) -> None:
     world.page.script("document.querySelector('.tour section:not([hidden]) [data-tour=close]').click()")
     world.page.until(lambda: world.page.script(CARD)[0] == 0, 'no card')
