@@ -43,7 +43,7 @@ sys.exit(run(Stuck))
 """
 
 
-@pytest.mark.parametrize('where', STUCK)
+@pytest.mark.parametrize('where', slow_but(['in a callback'], STUCK))
 @pytest.mark.parametrize('which', slow_but([signal.SIGINT], [signal.SIGINT, signal.SIGHUP]))
 def test_a_node_that_waits_for_ever_ends_and_says_where_it_waited(where: str, which: int) -> None:
     with domain() as number:
