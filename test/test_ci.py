@@ -73,6 +73,7 @@ def test_only_failures_of_tests_are_tried_again(tmp_path: Path) -> None:
     assert code not in (0, 5), output
 
 
+@pytest.mark.slow
 def test_failures_of_an_earlier_run_are_not_counted(tmp_path: Path) -> None:
     assert twice(tmp_path, BAD)[0] == 1
     code, output = twice(tmp_path, GOOD + FLAKY)

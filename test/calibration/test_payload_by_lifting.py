@@ -27,6 +27,7 @@ from krang_dynamics_ros.live.engine import Engine, engine_of
 from krang_dynamics_ros.live.standstill import effort_fault
 
 from ..bags import BEGIN, joint_state, write_bag
+from ..marks import slow_but
 from .lifting_world import ARM, RATE, Lifted, arm_of, errors
 
 MEANINGS = ('motor', 'external')
@@ -49,7 +50,7 @@ def found_by(run: Lifted, meaning: str = 'motor') -> LiftedPayload:
 # Numbers and their deviations -------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize('meaning', MEANINGS)
+@pytest.mark.parametrize('meaning', slow_but(['external'], MEANINGS))
 def test_numbers_are_within_two_deviations_in_90_of_100_runs(meaning: str) -> None:
     within = np.zeros(4)
     for seed in range(100):

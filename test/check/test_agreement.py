@@ -12,6 +12,7 @@ from krang_dynamics_ros import Robot, dynamics_of, load_robot, urdf_text
 from krang_dynamics_ros.check.agreement import Findings, prove
 from krang_dynamics_ros.robot.robot import Limits
 
+from ..marks import slow_but
 from ..robots import FILES, trees, trees_with_followers
 
 BY_BOTH = {'A', 'C', 'C dq', 'Q', 'Gamma', 'Y phi', 'J^T f'}
@@ -25,9 +26,7 @@ def assert_agree(findings: Findings, tolerance: float = 1e-9) -> None:
     assert not apart
 
 
-@pytest.mark.parametrize(
-    'name', [pytest.param(x, marks=pytest.mark.slow) if x in ('krang', 'arm_2r') else x for x in FILES]
-)
+@pytest.mark.parametrize('name', slow_but(['pr_robot', 'rotating_mass'], FILES))
 def test_all_three_agree_at_a_thousand_states(name: str) -> None:
     robot = load_robot(FILES[name])
     findings = prove(robot, dynamics_of(robot), states=1000, seed=3)

@@ -36,6 +36,7 @@ from krang_dynamics_ros.symbolic.build import fingerprint
 from krang_dynamics_ros.symbolic.expressions import Symbols
 from krang_dynamics_ros.symbolic.parameters import setting_values
 
+from ..marks import slow_but
 from ..robots import FILES, ROOT, WITH_FOLLOWERS, robot_with_followers
 from ..symbolic.test_symbols import assert_same, expected
 
@@ -67,7 +68,7 @@ def test_every_robot_is_proven_on_it(name: str) -> None:
     assert all(finding.agrees for finding in findings.values())
 
 
-@pytest.mark.parametrize('name', WITH_FOLLOWERS)
+@pytest.mark.parametrize('name', slow_but(['hand_with_followers'], WITH_FOLLOWERS))
 def test_a_robot_with_followers_is_proven_on_it(name: str, tmp_path: Path) -> None:
     """From its URDF, as a user gives it: friction and the mean over a step are among what is compared."""
     file = tmp_path / f'{name}.urdf'
@@ -287,9 +288,9 @@ def test_a_library_of_other_numbers_is_never_used(empty_cache: Path, monkeypatch
 @pytest.mark.parametrize(
     'damage',
     [
-        lambda whole: b'',
+        pytest.param(lambda whole: b'', marks=pytest.mark.slow),
         lambda whole: whole[:4096],  # loading this is a SIGBUS
-        lambda whole: whole[:-1],
+        pytest.param(lambda whole: whole[:-1], marks=pytest.mark.slow),
         lambda whole: whole[:9000] + bytes([whole[9000] ^ 1]) + whole[9001:],
     ],
 )

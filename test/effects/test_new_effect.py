@@ -263,7 +263,7 @@ def test_in_the_simulator_friction_balances_a_constant_torque() -> None:
     joints = [replace(x, friction=Friction(), motor=replace(x.motor, viscous=0.0)) for x in robot.joints]
     free = replace(robot, gravity=np.zeros(3), joints=tuple(joints))
     simulation = Simulation(free)
-    for _ in range(20_000):
+    for _ in range(5_000):
         simulation.step(np.array([5.0]))
     assert simulation.dq[0] == pytest.approx(np.sqrt(5.0 / 0.7), rel=1e-3)
 

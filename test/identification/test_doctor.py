@@ -19,6 +19,7 @@ from krang_dynamics_ros.recordings.table import write_csv
 from krang_dynamics_ros.recordings.timing import Timing, VelocityRatio
 
 from ..commands import run as command
+from ..marks import slow_but
 from ..real_recordings import waves
 
 TIME = np.arange(0, 12, 0.02)
@@ -58,7 +59,7 @@ def test_a_recording_of_the_robot_has_no_findings() -> None:
     assert not examine(krang(), replace(intact(), velocity=None)).findings
 
 
-@pytest.mark.parametrize('factor', [20.0, 0.05, 1.1, 1000.0, 1e-3])
+@pytest.mark.parametrize('factor', slow_but([0.05, 1.1], [20.0, 0.05, 1.1, 1000.0, 1e-3]))
 def test_a_wrong_time_is_found_by_the_velocities(factor: float) -> None:
     found = first(replace(intact(), time=TIME * factor))
     assert found.kind == 'time'
@@ -66,7 +67,7 @@ def test_a_wrong_time_is_found_by_the_velocities(factor: float) -> None:
     assert f'{50 / factor:.3g} rows per second become 50' in found.change
 
 
-@pytest.mark.parametrize('factor', [20.0, 0.05])
+@pytest.mark.parametrize('factor', slow_but([0.05], [20.0, 0.05]))
 def test_a_wrong_time_is_found_without_velocities_by_the_inertia(factor: float) -> None:
     found = first(replace(intact(), time=TIME * factor, velocity=None))
     assert found.kind == 'time'
@@ -101,25 +102,42 @@ def test_a_joint_whose_velocity_alone_is_turned_is_named() -> None:
     assert 'velocity' in found.text
 
 
-def test_joints_that_are_exchanged_or_turned_are_named() -> None:
+def columns() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    velocity = intact().velocity
+    assert velocity is not None
+    return intact().position, velocity, intact().measured_effort
+
+
+def test_joints_that_are_exchanged_are_named() -> None:
     order = [0, 3, 2, 1, 4, 5, 6]
-    columns = (intact().position, intact().velocity, intact().effort)
-    position, velocity, effort = (values[:, order] for values in columns if values is not None)
+    position, velocity, effort = (values[:, order] for values in columns())
     swapped = first(replace(intact(), position=position, velocity=velocity, effort=effort))
     assert (swapped.kind, set(swapped.names)) == ('order', {'q_2l', 'q_4l'})
-    alone = first(replace(intact(), effort=effort))
+
+
+@pytest.mark.slow
+def test_joints_whose_efforts_are_exchanged_are_named() -> None:
+    alone = first(replace(intact(), effort=intact().measured_effort[:, [0, 3, 2, 1, 4, 5, 6]]))
     assert (alone.kind, set(alone.names)) == ('order', {'q_2l', 'q_4l'})
     assert 'in effort' in alone.text
-    turned = [times(values, -1.0, 3) for values in columns]
+
+
+@pytest.mark.slow
+def test_a_joint_that_is_turned_is_named() -> None:
+    turned = [times(values, -1.0, 3) for values in columns()]
     found = first(replace(intact(), position=turned[0], velocity=turned[1], effort=turned[2]))
     assert (found.kind, found.names) == ('turned', ('q_4l',))
 
 
-def test_gravity_of_another_direction_and_none_at_all_are_found() -> None:
+def test_gravity_of_another_direction_is_found() -> None:
     wall = recorded(replace(krang(), gravity=np.array([9.81, 0.0, 0.0])))
     found = first(wall)
     assert (found.kind, found.value) == ('gravity', pytest.approx(90, abs=5))
     assert '(9.8' in found.text
+
+
+@pytest.mark.slow
+def test_gravity_upside_down_and_none_at_all_are_found() -> None:
     upside_down = first(recorded(replace(krang(), gravity=np.array([0.0, 0.0, 9.81]))))
     assert (upside_down.kind, upside_down.value) == ('gravity', pytest.approx(180, abs=5))
     none = first(recorded(replace(krang(), gravity=np.zeros(3))))

@@ -14,6 +14,7 @@ from krang_dynamics_ros.dynamics.factory import load_model
 from krang_dynamics_ros.live.commands import Stage
 from krang_dynamics_ros.live.guiding import HoldSwitch
 
+from ..marks import slow_but
 from .guided import Guided, arm
 from .test_command_supervisor import Arm, refused
 from .test_guiding_run import random_pushes
@@ -50,7 +51,7 @@ class Inverted(Guided):
             self.engine.on_joint_state = of_driver  # type: ignore[method-assign]
 
 
-@pytest.mark.parametrize('case', range(20))
+@pytest.mark.parametrize('case', slow_but(range(4), range(20)))
 def test_velocities_with_the_other_sign_end_commands_before_damping_drives_the_arm(case: int) -> None:
     """Without that check the joints come to 30 rad/s and more."""
     known = arm(0.01)

@@ -18,6 +18,7 @@ from krang_dynamics_ros.processing.output_folder import remove_leftovers, result
 from krang_dynamics_ros.processing.process import Result, attempt, on_this_machine, process
 
 from ..bags import write_bag
+from ..marks import slow_but
 from ..robots import ROOT
 from .test_process import arm_states
 
@@ -69,7 +70,7 @@ def test_of_many_runs_at_once_each_wins_whole_or_is_refused(tmp_path: Path) -> N
     assert [path.name for path in tmp_path.iterdir()] == ['out']
 
 
-@pytest.mark.parametrize('kind', ['parquet', 'csv'])
+@pytest.mark.parametrize('kind', slow_but(['parquet'], ['parquet', 'csv']))
 def test_two_commands_into_one_folder_do_not_mix(tmp_path: Path, kind: str) -> None:
     """Of two that differ in what they write, each says 0 with its own tables there, or is refused in words."""
     bag = write_bag(tmp_path / 'drive', arm_states(2000))
@@ -160,7 +161,7 @@ def kill_its_process(job: Job) -> Result:
     return attempt(job)
 
 
-@pytest.mark.parametrize('workers', [1, 2, 4])
+@pytest.mark.parametrize('workers', slow_but([2], [1, 2, 4]))
 def test_a_killed_process_is_the_failure_of_its_own_recording(
     tmp_path: Path, workers: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -24,7 +24,7 @@ from ..robots import ROOT
 
 parquet = pytest.importorskip('pyarrow.parquet', reason='pyarrow, for recordings, is not installed')
 ARM = {'backend': 'pinocchio', 'robot_file': str(ROOT / 'config' / 'textbook' / 'arm_2r.yaml')}
-STATES, MS = 3000, 1_000_000
+STATES, MS = 1200, 1_000_000
 Change = Callable[[dict[str, Any]], object]
 
 
@@ -56,7 +56,7 @@ LIES: dict[str, Change] = {
 def test_metadata_that_lies_changes_no_row(
     tmp_path: Path, what: str, storage: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(portions, 'PORTION_SIZE', 1000)
+    monkeypatch.setattr(portions, 'PORTION_SIZE', 400)
     bag = write_bag(tmp_path / 'bag', arm_states(STATES), storage)
     for path, out in (('true', (0.0, float('inf'))), ('part', (2.0, 3.0))):
         process(Job(bag, tmp_path / path, ARM, start=out[0], end=out[1]))

@@ -27,6 +27,7 @@ from krang_dynamics_ros.symbolic.export import FORMATS, export
 from krang_dynamics_ros.symbolic.expressions import QUANTITIES, Symbols, identifier
 
 from ..commands import run
+from ..marks import slow_but
 from ..robots import FILES, ROOT, WITH_FOLLOWERS, robot_with_followers
 from .test_symbols import assert_same, expected, wrenches_on
 
@@ -52,6 +53,7 @@ CASES = [
     ('krang', 'settings'), ('krang', 'all'), ('pendulum', 'all'), ('pr_robot', 'settings'), ('awkward', 'all'),
     ('arm_with_gripper', 'settings'), ('hand_with_followers', 'all'),
 ]  # fmt: skip
+SMALL = [('pr_robot', 'settings'), ('awkward', 'all'), ('hand_with_followers', 'all')]
 
 
 def robot_named(name: str) -> Robot:
@@ -77,7 +79,7 @@ def assert_all_agree(symbols: Symbols, call: Call) -> None:
             assert_same(call(quantity, *(state[x] for x in QUANTITIES[quantity].inputs)), value, quantity)
 
 
-@pytest.mark.parametrize(('name', 'leave_open'), CASES)
+@pytest.mark.parametrize(('name', 'leave_open'), slow_but(SMALL, CASES))
 def test_casadi_loads_it_back_identical(name: str, leave_open: str, tmp_path: Path) -> None:
     robot = robot_named(name)
     symbols, word = Symbols(robot, leave_open), identifier(robot.name)
@@ -91,7 +93,7 @@ def test_casadi_loads_it_back_identical(name: str, leave_open: str, tmp_path: Pa
     assert np.array_equal(np.array(parameters()['p']).ravel(), symbols.values)
 
 
-@pytest.mark.parametrize(('name', 'leave_open'), CASES)
+@pytest.mark.parametrize(('name', 'leave_open'), slow_but(SMALL, CASES))
 def test_python_needs_math_alone(name: str, leave_open: str, tmp_path: Path) -> None:
     robot = robot_named(name)
     (file,) = export(robot, 'python', tmp_path, leave_open)
@@ -123,7 +125,7 @@ def compiled(robot: Robot, folder: Path, leave_open: str) -> Path:
 
 
 @needs_gcc
-@pytest.mark.parametrize(('name', 'leave_open'), CASES)
+@pytest.mark.parametrize(('name', 'leave_open'), slow_but([CASES[0], *SMALL], CASES))
 def test_c_compiles_without_a_warning_and_agrees(name: str, leave_open: str, tmp_path: Path) -> None:
     robot = robot_named(name)
     symbols, word = Symbols(robot, leave_open), identifier(robot.name)
@@ -154,7 +156,7 @@ def test_c_has_no_state_and_calls_nothing_but_sin_and_cos(robot: Robot, tmp_path
 
 
 @needs_gcc
-@pytest.mark.parametrize('name', ['krang', 'awkward'])
+@pytest.mark.parametrize('name', slow_but(['awkward'], ['krang', 'awkward']))
 def test_the_line_in_the_header_builds_the_example(name: str, tmp_path: Path) -> None:
     robot = robot_named(name)
     word = identifier(robot.name)
@@ -193,7 +195,7 @@ def test_the_header_is_one_for_cpp_too(tmp_path: Path) -> None:
 
 
 @needs_octave
-@pytest.mark.parametrize(('name', 'leave_open'), CASES)
+@pytest.mark.parametrize(('name', 'leave_open'), slow_but(SMALL, CASES))
 def test_octave_runs_it_and_agrees(name: str, leave_open: str, tmp_path: Path) -> None:
     robot = robot_named(name)
     symbols, word = Symbols(robot, leave_open), identifier(robot.name)
@@ -221,7 +223,7 @@ def test_octave_runs_it_and_agrees(name: str, leave_open: str, tmp_path: Path) -
             assert_same(call(quantity), value, quantity)
 
 
-@pytest.mark.parametrize('name', ['class', 'math', 'random', 'True', 'lambda'])
+@pytest.mark.parametrize('name', slow_but(['class', 'math'], ['class', 'math', 'random', 'True', 'lambda']))
 def test_the_line_that_is_printed_imports_it_whatever_the_robots_name(name: str, tmp_path: Path) -> None:
     file = tmp_path / 'robot.yaml'
     file.write_text(FILES['pendulum'].read_text().replace('name: pendulum', f"name: '{name}'"))
