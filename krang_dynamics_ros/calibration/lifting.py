@@ -57,7 +57,7 @@ def new_pose(poses: Sequence[Pose], joints: JointRange, columns: Columns) -> str
     if best is None:
         return ''
     k = best.joint
-    enough = '' if len(poses) < MIN_POSES else 'more poses make it surer: '
+    enough = '' if len(poses) < MIN_POSES else 'more poses make it more certain: '
     return f'{enough}turn {joints.names[k]} to {best.q[k]:.2f} in pose {best.pose}, from below and from above'
 
 

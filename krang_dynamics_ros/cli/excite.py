@@ -68,7 +68,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         '--rate', type=number(SLOWEST), default=100.0, metavar='HZ', help='rate of points and rows; default: 100'
     )
     parser.add_argument('--seed', type=whole_number(0), default=0, help='seed of the search (default: 0)')
-    parser.add_argument('-o', '--output', type=Path, default=Path('excitation.yaml'), metavar='FILE', help='trajectory')
+    file = 'file for the planned trajectory; default: excitation.yaml'
+    parser.add_argument('-o', '--output', type=Path, metavar='FILE', help=file)
     parser.add_argument(
         '--run', type=Path, metavar='CSV', help='simulate a robot that follows the planned motion; write the recording'
     )
@@ -159,6 +160,9 @@ def _links(text: str) -> tuple[str, str]:
 def _excite(arguments: argparse.Namespace, ros_arguments: Sequence[str]) -> int:
     if arguments.motion and arguments.run:
         raise ArgumentError('--run: simulates a planned motion only, must be without --motion; omit one of the two')
+    if arguments.motion and arguments.output:
+        raise ArgumentError('-o: is for a planned motion only, must be without --motion; omit one of the two')
+    arguments.output = arguments.output or Path('excitation.yaml')
     written = None if arguments.motion else arguments.output
     check_outputs([written, arguments.run], [arguments.robot, arguments.motion], arguments.overwrite)
     if arguments.record:

@@ -120,13 +120,11 @@ def write_steps(
     player: Player | None, robot: Robot, clearance: Clearance, motion: Trajectory, args: argparse.Namespace
 ) -> None:
     """Write trajectories for a ROS command: the way to the start, and the motion at each speed."""
-    files = []
+    files, whole = [], args.motion or args.output
     way = _way(player, robot, clearance, motion, args) if player else None
     if way:
-        files.append((args.output.with_stem(f'{args.output.stem}_approach'), way))
-    files += [
-        (args.output.with_stem(f'{args.output.stem}_at_{x:g}'), at_speed(motion, x)) for x in args.speeds if x < 1
-    ]
+        files.append((whole.with_stem(f'{whole.stem}_approach'), way))
+    files += [(whole.with_stem(f'{whole.stem}_at_{x:g}'), at_speed(motion, x)) for x in args.speeds if x < 1]
     for path, trajectory in files:
         write_trajectory(path, trajectory)
     topic = args.send.rpartition('/')[0] + '/joint_trajectory'
@@ -134,7 +132,7 @@ def write_steps(
         arm_words = f' --arm {args.arm}' if args.arm else ''
         say(f'record in another terminal: krang record -o {args.record}{arm_words}')
     say('send these in this order, with a hand on the emergency stop (ROS 2 Kilted and later; they are not monitored):')
-    for path in [*(path for path, _ in files), *([args.output] if 1.0 in args.speeds else [])]:
+    for path in [*(path for path, _ in files), *([whole] if 1.0 in args.speeds else [])]:
         say(f'ros2 topic pub --once --yaml-file {path} {topic} trajectory_msgs/msg/JointTrajectory')
 
 

@@ -102,6 +102,7 @@ def test_check_says_when_a_krang_is_not_the_reports(tmp_path: Path) -> None:
         (('check', '--seed', '-1'), '-1, must be a whole number, 0 or more'),
         (('excite', '--seed', '-1'), '-1, must be a whole number, 0 or more'),
         (('excite', '--motion', 'a.yaml', '--run', 'b.csv'), '--run: simulates a planned motion only'),
+        (('excite', '--motion', 'a.yaml', '-o', 'b.yaml'), '-o: is for a planned motion only'),
         (('check', '--stats', '3'), 'unrecognized arguments'),
         (('generate_urdf', '-o', '/nowhere/at/all.urdf'), '/nowhere/at: no such folder, must exist'),
         (('fly',), "invalid choice: 'fly'"),
