@@ -17,24 +17,24 @@ Matrix = Sequence[Sequence[Any]]
 ZERO: Vector = (0.0, 0.0, 0.0)
 
 
-def _is(x: Any, value: float) -> bool:
-    return isinstance(x, (int, float)) and x == value
+NUMBER = (int, float)  # what may be an exact zero or one; NumPy's arrays and symbols are neither
 
 
 def times(x: Any, y: Any) -> Any:
     """Return x y."""
-    if _is(x, 0) or _is(y, 0):
+    first, second = isinstance(x, NUMBER), isinstance(y, NUMBER)
+    if (first and x == 0) or (second and y == 0):
         return 0.0
-    if _is(x, 1) or _is(y, 1):
-        return y if _is(x, 1) else x
-    return x * y
+    if first and x == 1:
+        return y
+    return x if second and y == 1 else x * y
 
 
 def plus(x: Any, y: Any) -> Any:
     """Return x + y."""
-    if _is(x, 0) or _is(y, 0):
-        return y if _is(x, 0) else x
-    return x + y
+    if isinstance(x, NUMBER) and x == 0:
+        return y
+    return x if isinstance(y, NUMBER) and y == 0 else x + y
 
 
 def minus(x: Any, y: Any) -> Any:

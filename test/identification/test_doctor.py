@@ -208,6 +208,11 @@ def test_the_command_numbers_findings_and_ends_with_1(tmp_path: Path) -> None:
     assert bad.returncode == 1
     numbered = [line for line in bad.stdout.splitlines() if line[:2] in {'1.', '2.', '3.'}]
     assert [line.split(':')[0] for line in numbered] == ['1. time', '2. sign']
+
+
+@pytest.mark.slow
+def test_the_command_lists_findings_as_json(tmp_path: Path) -> None:
+    write_csv(replace(intact(), time=TIME * 20, effort=times(intact().effort, -1, 1)), tmp_path / 'bad.csv')
     told = command('doctor', 'bad.csv', '--robot', 'krang', '--json', cwd=tmp_path)
     assert told.returncode == 1
     data = json.loads(told.stdout)

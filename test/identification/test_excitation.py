@@ -120,6 +120,7 @@ def test_the_trajectory_is_what_controllers_take() -> None:
     np.testing.assert_allclose(message['points'][7]['positions'], position[0], atol=1e-8)
 
 
+@pytest.mark.slow
 def test_the_parameters_of_a_simulated_robot_are_identified_from_the_motion() -> None:
     truth = {'rotor_inertia': 0.4, 'viscous': 3.0, 'coulomb': 1.5}
     joints = [

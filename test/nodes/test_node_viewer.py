@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import socket
-
 import numpy as np
 import pytest
 
@@ -11,9 +9,7 @@ pytest.importorskip('rclpy', reason='rclpy is not installed: the nodes cannot ru
 pytest.importorskip('viser', reason='viser is not installed: there is no page')
 
 from krang_dynamics_ros import Robot
-from krang_dynamics_ros.nodes.viewer_node import _up
 
-from ..ros import Process
 from ..world import UNKNOWN, World, dynamics, simulator, unfolded, viewer
 
 pytestmark = pytest.mark.usefixtures('at_start')
@@ -21,15 +17,6 @@ FIND_ANY = """
 const bottom = words => [...document.querySelectorAll('button, label')].find(e => e.innerText.trim() === words)
     .getBoundingClientRect().bottom;
 """
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ('gravity', 'up'),
-    [((0.0, 0.0, -9.81), (0, 0, 1)), ((0.0, 4.0, 0.0), (0, -1, 0)), ((0.0,) * 3, (0, 0, 1)), ((), (0, 0, 1))],
-)
-def test_up_is_against_gravity(gravity: tuple[float, ...], up: tuple[int, ...]) -> None:
-    assert _up(gravity) == up
 
 
 def test_it_explains_itself_and_draws_the_robot(world: World) -> None:
@@ -152,12 +139,3 @@ def test_without_a_simulator_one_can_look_but_not_push(world: World) -> None:
     world.simulator = simulator(world.number)
     world.page.until(lambda: not world.page.grey('Reset'), 'the buttons again')
     world.page.until(world.well, 'all well')
-
-
-def test_a_port_that_is_taken_is_named(world: World) -> None:
-    with socket.create_server(('127.0.0.1', 0)) as taken:
-        port = taken.getsockname()[1]
-        process = Process(world.number, '--ros-args', '-p', f'port:={port}', module='viewer_node')
-        assert process.wait() == 1
-    assert f'port {port}: Address already in use' in process.output
-    assert 'Traceback' not in process.output
