@@ -17,7 +17,7 @@ from rosbags.rosbag2 import Reader
 from krang_dynamics_ros import Dynamics, Wrench, dynamics_of, krang
 from krang_dynamics_ros.core.wrench import WrenchFrame
 from krang_dynamics_ros.dynamics.terms import MODEL_TERMS
-from krang_dynamics_ros.processing.job import Job, session
+from krang_dynamics_ros.processing.job import Job, engine_and_backend
 from krang_dynamics_ros.processing.process import process
 from krang_dynamics_ros.recordings.derivatives import smoothing_spline
 
@@ -75,7 +75,7 @@ def arrays(fast: Dynamics, plain: Dynamics) -> tuple[float, float]:
 
 def main() -> None:
     """Print the ratios."""
-    engine, backend = session({})
+    engine, backend = engine_and_backend({})
     plain = dynamics_of(krang())
     fast, slow = arrays(engine.dynamics, plain)
     print(f'\nRecordings; {STATES} states of Krang, terms {", ".join(MODEL_TERMS)}, by {backend}\n')

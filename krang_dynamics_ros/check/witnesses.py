@@ -164,8 +164,9 @@ def on_moving_base(robot: Robot, dynamics: Dynamics, rng: np.random.Generator, c
 
 
 def _estimated_wrenches(dynamics: Dynamics, s: States, hands: Sequence[str]) -> Array:
-    """Return hand wrenches estimated from random torques, and their bound (states, 6 hands + 1).
+    """Return hand wrenches estimated from random torques, and a lower bound (states, 6 hands + 1).
 
+    The bound is that of the squared singular values of J.
     The numbers of ddq serve as the torques: an estimate needs any torques, not those of the state.
     """
     if not hands:

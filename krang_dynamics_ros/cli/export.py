@@ -37,8 +37,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         '--parameters',
         choices=OPEN,
         default='settings',
-        help='content of p; the others are numbers: settings (gravity, rotor inertia, friction; the default), '
-        'or all (also the ten inertial parameters of each link, and the lengths)',
+        help='content of p; the others are numbers: settings (gravity, rotor inertia, friction, payloads, '
+        'springs, couplings; the default), or all (also the ten inertial parameters of each link, and the lengths)',
     )
     parser.add_argument('-o', '--output', type=Path, metavar='DIR', help='folder to write to; default: ROBOT_FORMAT')
     add_overwrite(parser)

@@ -17,7 +17,7 @@ _ZERO = frozen(np.zeros(3))
 class BaseMotion:
     """Motion of a base at one instant. All vectors (3,) are in the axes of the base.
 
-    Only the acceleration of the base's origin counts, not its velocity: it is part of the effective gravity.
+    The velocity of the base's origin does not count. Its acceleration does: it is part of the effective gravity.
 
     Attributes:
         gravity: effective gravity, m/s^2: gravity less the acceleration of the base's origin, which is minus the

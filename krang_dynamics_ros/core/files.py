@@ -56,7 +56,7 @@ def _check_own(folder: Path, variable: str) -> None:
 
 
 def _check_parent(parent: Path, variable: str) -> None:
-    """Refuse a parent in which any user can replace our folder: writable for all, and not sticky as /tmp.
+    """Refuse a parent in which any user can replace our folder: writable for all, without the sticky bit that /tmp has.
 
     Write access of a group is allowed: on many systems each user has a group of their own, and mode 0775.
     """

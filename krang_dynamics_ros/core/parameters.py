@@ -51,7 +51,7 @@ class ParameterSpec:
     refused: Mapping[str, str] = field(default_factory=dict)  # values that users may expect to be choices, and why not
     default_text: str = ''  # for the documents, where the default depends on the robot
     count: int | None = None  # number of entries of a list
-    once: bool = False  # whether the entries of a list must differ
+    distinct: bool = False  # whether the entries of a list must differ
     may_be_unset: bool = False  # whether NaN is allowed: an unset number
     in_topics: bool = False  # whether entries are parts of topic names
 
@@ -82,8 +82,8 @@ class ParameterSpec:
         if allowed := self._violated(items):
             raise ArgumentError(f'{self.name}: {items if isinstance(self.default, list) else value}, must be {allowed}')
         self._check_types(items)
-        if self.once and len(set(items)) != len(items):
-            raise ArgumentError(f'{self.name}: {items}, must name each once')
+        if self.distinct and len(set(items)) != len(items):
+            raise ArgumentError(f'{self.name}: {items}, must not name anything twice')
         for item in named(items) if self.in_topics else ():
             if not PART_OF_A_TOPIC.fullmatch(item):
                 allowed = 'letters, digits and underscores, no digit first: topics are named after it'
@@ -157,7 +157,7 @@ class Settings:
         self._specs: dict[str, ParameterSpec] = {}
         self._values: dict[str, Any] = {}
         self._checks: list[Callable[[Mapping[str, Any]], None]] = []
-        self._users: list[Callable[[], None]] = []
+        self._callbacks: list[Callable[[], None]] = []
 
     def declare(self, specs: Sequence[ParameterSpec]) -> dict[str, Any]:
         """Declare parameters and return their values."""
@@ -180,7 +180,7 @@ class Settings:
     def on_change(self, use: Callable[[], None]) -> None:
         """Call `use` now, and again whenever a value has changed."""
         use()
-        self._users.append(use)
+        self._callbacks.append(use)
 
     def check(self, changes: Mapping[str, Any]) -> None:
         """Raise a `KrangDynamicsError` if these values cannot be set."""
@@ -191,7 +191,7 @@ class Settings:
             check(self._values | ours)
 
     def update(self, changes: Mapping[str, Any]) -> None:
-        """Set checked values and call the users."""
+        """Set checked values and call what `on_change` has registered."""
         self._values |= {name: value for name, value in changes.items() if name in self._specs}
-        for use in self._users:
+        for use in self._callbacks:
             use()

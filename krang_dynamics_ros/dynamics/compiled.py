@@ -1,4 +1,7 @@
-"""`Dynamics` by exported C: A, C, Q, C dq, their sum, J^T f at the hands and its inverse; all else by Pinocchio."""
+"""`Dynamics` by exported C: A, C, Q, C dq, inverse dynamics; at the hands J^T f, and wrenches from torques.
+
+Pinocchio computes all else.
+"""
 
 from __future__ import annotations
 

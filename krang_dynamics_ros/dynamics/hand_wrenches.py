@@ -40,7 +40,7 @@ class _HandJacobian:
 
     @cached_property
     def inverse(self) -> Array:
-        """Inverse of J J^T. The inverse of a hand's block of it is the J J^T that other hands do not explain."""
+        """Inverse of J J^T. A hand's block of it, inverted, is the part of J J^T that other hands do not explain."""
         return np.asarray(np.linalg.inv(self.squared + self.rounding * np.eye(len(self.squared))))
 
 

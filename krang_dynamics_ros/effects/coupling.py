@@ -82,7 +82,7 @@ class CoupledFriction:
     def shared(self, dq: Array, share: Array, width: float) -> Array:
         """Return a share of the torque (n): of each pair, the smaller of its joints' shares (n, 0 to 1).
 
-        Where it is below 1, the Coulomb part changes its sign over at least `width` (rad/s), and so is never more.
+        Where it is below 1, the Coulomb part changes its sign over at least `width` (rad/s): no more than the share.
         """
         of_pair = np.where(self.W != 0, share, 1.0).min(axis=1)
         over = np.where(of_pair < 1, np.maximum(self._over, width), self._over)

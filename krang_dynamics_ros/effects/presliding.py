@@ -1,6 +1,6 @@
-"""Presliding friction: like a spring first, constant after a few `distance` of motion (P. Dahl, 1968).
+"""Presliding friction: like a spring first, constant after a few distances of motion (P. Dahl, 1968).
 
-A motor must give the sum of kappa_k z_k against it, with z_k from `presliding`. It remembers the motion.
+A motor must give the sum of kappa_k z_k against it, with z_k from `presliding`. The states z_k remember the motion.
 """
 
 from __future__ import annotations

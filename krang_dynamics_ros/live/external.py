@@ -26,7 +26,7 @@ SPECS = (
     ),
     ParameterSpec(
         'effort_without', NONE, 'terms of the model that `effort` does not contain; they are added to it',
-        settable=True, choices=OMITTABLE_TERMS, once=True,
+        settable=True, choices=OMITTABLE_TERMS, distinct=True,
     ),
     ParameterSpec(
         'external.gain', 10.0, 'gain K of the observer, 1/s; time constant 1 / K', settable=True, least=0.1, most=1e3,

@@ -26,7 +26,7 @@ EARTH = (0.0, 0.0, -9.81)  # m/s^2, upright
 UNSURE_SHARE = 0.1  # of a joint's effort limit: a larger difference of two gravity torques is reported
 SPECS = (
     ParameterSpec(
-        'robot.adds', NONE, "terms that the robot's own firmware adds to every command", choices=MAY_ADD, once=True,
+        'robot.adds', NONE, "terms that the robot's own firmware adds to every command", choices=MAY_ADD, distinct=True,
     ),
     ParameterSpec(
         'robot.description', '', "the vendor's URDF or robot file that the firmware computes with; empty: ours",

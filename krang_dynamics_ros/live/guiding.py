@@ -25,9 +25,8 @@ DAMPING_TIME = 1.0  # s: time constant in which a joint without a known limit sl
 DAMPING_ABOVE_OF_LIMIT = 0.5  # of a joint's velocity limit: default of `damping_above`
 DAMPING_ABOVE = (0.5, 0.1)  # rad/s, m/s: default where no velocity limit is known
 PRISMATIC_MARGIN = 0.1  # m per rad of `stops.margin`, for a prismatic joint
-MAX_GAIN = (
-    0.9  # of friction, while guiding: identified friction is uncertain by a tenth, and more than all drives the arm
-)
+# Of friction, while guiding. Identified friction may be a tenth too large; more than the true friction drives the arm.
+MAX_GAIN = 0.9
 HOLD_TIMEOUT = 0.2  # s without a message of the switch, by the steady clock
 
 SPECS = (
@@ -213,7 +212,7 @@ class Guiding:
         """Return a message for each joint whose `command_rate_limits` is too slow for its stop.
 
         Within the time in which a joint crosses its margin, its torque must be able to rise to its limit. A stop that
-        rises more slowly still pushes when the joint comes back: at a quarter of that rate it adds energy.
+        rises more slowly still pushes when the joint comes back, and adds energy (docs/guiding.md, Late commands).
         """
         stops, own = self._stops, np.maximum(self.loop.inertias.own, 1e-9)
         with np.errstate(divide='ignore', invalid='ignore'):

@@ -25,7 +25,7 @@ _REAL = re.compile(r'[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?')
 _NO_NUMBER = re.compile(r'([-+]?)\.?(inf|nan)', re.IGNORECASE)
 _SECTION = re.compile(r'(/(\w+|\*\*?))+', re.ASCII)
 OF_ROS = ('use_sim_time', 'start_type_description_service', 'qos_overrides.')  # parameters of every node
-OF_COMMANDS = ('keep_out.',)  # sections of an arm file for commands only
+OF_PROGRAMS = ('keep_out.',)  # sections of an arm file that only `krang` programs read
 
 
 class ParameterFileError(FaultsError):
@@ -168,7 +168,7 @@ def unknown_parameters(given: Mapping[str, Any]) -> list[str]:
     if chosen.pop('robot_description_topic'):
         return []  # the robot and so its parameters are unknown
     Engine(settings, load_model(**chosen | {'backend': PINOCCHIO}))
-    unknown = [name for name in given if name not in settings.names and not name.startswith((*OF_ROS, *OF_COMMANDS))]
+    unknown = [name for name in given if name not in settings.names and not name.startswith((*OF_ROS, *OF_PROGRAMS))]
     return [f'{name} is not a parameter of this arm. {did_you_mean(name, settings.names)}'.strip() for name in unknown]
 
 

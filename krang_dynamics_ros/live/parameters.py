@@ -37,7 +37,7 @@ FIXED_WHILE_ON_ENDS = ('.sensor.frame', '.sensor.compensated', '.command_scale')
 
 
 def is_fixed_while_on(name: str) -> bool:
-    """Return whether a parameter is fixed while commands are sent."""
+    """Return whether a parameter is fixed while commands are sent; `firmware.is_of_firmware` has more of them."""
     return name in FIXED_WHILE_ON or name.endswith(FIXED_WHILE_ON_ENDS)
 
 
@@ -64,7 +64,8 @@ def of_commands(joints: Sequence[str], limits: Array) -> list[ParameterSpec]:
             settable=True, count=count, default_text="the URDF's effort limits",
         ),
         ParameterSpec(
-            'command_limits_beyond_urdf', False, "whether `command_limits` may exceed the URDF's effort limits",
+            'command_limits_beyond_urdf', False, "whether `command_limits` may exceed the URDF's effort limits; fixed "
+            'while commands are sent',
             settable=True,
         ),
         ParameterSpec(
@@ -139,7 +140,7 @@ MODEL = (
     ParameterSpec(
         'backend',
         PINOCCHIO,
-        'engine of the dynamics: Pinocchio, or C code compiled from the robot file',
+        'what computes the dynamics: Pinocchio, or C code compiled for the robot',
         choices=tuple(BACKENDS),
     ),
     *ADAPTATION,
@@ -158,7 +159,7 @@ def node_specs(model: Model) -> list[ParameterSpec]:
         ),
         ParameterSpec(
             'total_terms', ['gravity'], 'terms that are added up in `torque/total`; an empty list gives zero torque',
-            settable=True, choices=SUMMED, refused=NEVER_SUMMED, once=True,
+            settable=True, choices=SUMMED, refused=NEVER_SUMMED, distinct=True,
         ),
         ParameterSpec(
             'state_timeout', 0.1, "maximum age of a joint's data, s; older data counts as missing",
@@ -179,15 +180,17 @@ def node_specs(model: Model) -> list[ParameterSpec]:
             'end_effectors', [*hands] or NONE, 'names of the hands; each has a topic `wrench/<name>`. While the node '
             'runs, a hand can be added, by the name of its link (with `_` for characters that topics do not allow), or '
             'removed: the node then starts anew, with commands at zero', settable=True,
-            default_text='`[left, right]`, those of the robot file', once=True, in_topics=True,
+            default_text='`[left, right]`, those of the robot file', distinct=True, in_topics=True,
         ),
         ParameterSpec('sense', SENSES[0], 'default of `<hand>.sense`', choices=SENSES),
         ParameterSpec(
             'command_joints', NONE,
-            'joints of `effort_commands`, in the order of the controller; an empty list: the topic is off', once=True,
+            'joints of `effort_commands`, in the order of the controller; an empty list: the topic is off',
+            distinct=True,
         ),
         ParameterSpec(
-            'imu_joint', '', 'joint whose angle is the pitch of topic `imu`, `q_imu` on Krang; empty: no IMU',
+            'imu_joint', '', 'joint whose angle is the pitch of topic `imu`, `q_imu` on Krang; empty: none, as '
+            '`base_motion` other than `fixed` requires',
         ),
         JOINT_STATES_TOPIC,
         *VELOCITY,
@@ -314,7 +317,7 @@ def of_joint(name: str, defaults: Mapping[str, float], presliding: Sequence[Pres
         ),
         ParameterSpec(
             f'joints.{name}.effort_offset', float(defaults.get('effort_offset', 0.0)),
-            'reading of the effort at zero torque, N m (N); subtracted before the external torque is computed',
+            'effort at zero torque, after `effort_scale`, N m (N); subtracted before the external torque is computed',
             settable=True, least=-MAX_QUANTITY, most=MAX_QUANTITY, default_text="the robot file's, or none",
         ),
         command_scale_of(name),

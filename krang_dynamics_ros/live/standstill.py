@@ -58,7 +58,8 @@ def effort_fault(numbers: Array) -> str:
     k = int(excess.argmax())
     if excess[k] <= 0:
         return ''
-    return f'effort {k + 1} still drifts by {drift(numbers)[k]:.2g} N m, must be below {limits[k]:.2g}'
+    which = f'the effort of joint {k + 1} of {numbers.shape[1]}'
+    return f'{which} still drifts by {drift(numbers)[k]:.2g} N m, must be below {limits[k]:.2g}'
 
 
 def drift(numbers: Array) -> Array:
@@ -66,7 +67,8 @@ def drift(numbers: Array) -> Array:
     half = len(numbers) // 2
     difference = np.abs(numbers[:half].mean(axis=0) - numbers[half:].mean(axis=0))
     noise = np.diff(numbers, axis=0).std(axis=0) / np.sqrt(2)  # without slow changes
-    return np.asarray(difference - 10 * noise / np.sqrt(len(numbers)))  # five standard deviations of that by noise
+    # Five standard deviations of the difference of two means, if there is only noise.
+    return np.asarray(difference - 10 * noise / np.sqrt(len(numbers)))
 
 
 class Standstill:
@@ -94,7 +96,7 @@ class Standstill:
             readings.popleft()
 
     def fault(self, now: int) -> str:
-        """Return why there is no standstill until now (ns), or ''."""
+        """Return why the seconds before `now` (ns) were no standstill, or ''."""
         readings = self._readings
         if not readings or now - readings[-1].arrival > (1 - MIN_COVERAGE) * self.seconds * 1e9:
             return 'no readings while all joints are known'
@@ -109,11 +111,11 @@ class Standstill:
         speeds = [np.abs(sample.dq) for sample in self._readings if sample.dq is not None]
         if speeds and (fastest := np.max(speeds, axis=0)).max() > SLOW:
             k = int(fastest.argmax())
-            return f'{self.joint_names[k]} moves, at up to {fastest[k]:.3g} rad/s, must be below {SLOW:g}'
+            return f'{self.joint_names[k]} moves, at up to {fastest[k]:.3g} rad/s (m/s), must be below {SLOW:g}'
         travel = np.ptp([sample.q for sample in self._readings], axis=0)
         if travel.max() > STEADY:
             k = int(travel.argmax())
-            return f'{self.joint_names[k]} has moved by {travel[k]:.3g} rad, must be below {STEADY:g}'
+            return f'{self.joint_names[k]} has moved by {travel[k]:.3g} rad (m), must be below {STEADY:g}'
         return ''
 
     def _numbers(self) -> Array:

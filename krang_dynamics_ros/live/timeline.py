@@ -1,4 +1,4 @@
-"""Resets of time, decided only here, and the delay of messages."""
+"""Stamps and arrivals of messages: whether time went back, resets of all that remembers, and the delay of messages."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ from rclpy.parameter import Parameter
 from ..core.errors import KrangDynamicsError, did_you_mean
 from ..core.parameters import ParameterSpec, Settings
 from ..core.text import shown
-from ..live.parameter_file import OF_COMMANDS
+from ..live.parameter_file import OF_PROGRAMS
 from ..live.parameters import MODEL
 
 
@@ -56,7 +56,7 @@ def warn_of_unknown(node: Node) -> None:
     Parameters of an arm file are excepted, because not every node uses all of them.
     """
     for name in given_to(node):
-        of_robot = name in OF_ROBOT or name.startswith(('qos_overrides', *OF_COMMANDS))
+        of_robot = name in OF_ROBOT or name.startswith(('qos_overrides', *OF_PROGRAMS))
         if not node.has_parameter(name) and not of_robot:
             hint = did_you_mean(name, node._parameters)
             node.get_logger().warning(f"parameter '{shown(name)}' is unknown and has no effect. {hint}")

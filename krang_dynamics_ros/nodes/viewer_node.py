@@ -47,7 +47,7 @@ PARAMETERS = (
     ),
     ParameterSpec('mesh_folders', NONE, 'folders with meshes, or with packages of meshes, in addition to those of ROS'),
     JOINT_STATES_TOPIC,
-    ParameterSpec('dynamics_node', 'krang_dynamics', 'name of the node whose `total_terms` the page sets'),
+    ParameterSpec('dynamics_node', 'krang_dynamics', 'name of the dynamics node that the page shows and changes'),
     ParameterSpec(
         'guiding_file', '', 'parameter file that *Guide* sets on the dynamics node; empty: `config/guiding.yaml`'
     ),
@@ -135,7 +135,7 @@ class ViewerNode(Node):
 
     def _health(self, simulated: bool) -> list[Line]:
         lines = self._health_of.lines(self._dynamics_node, 'dynamics node')
-        lines.sort(key=lambda line: line.about != COMMANDS)  # of equal ones the coloured line has the first
+        lines.sort(key=lambda line: line.about != COMMANDS)  # the coloured line shows the first of equally bad lines
         if simulated and len(self._robots) == 1:
             lines = [*self._health_of.lines(self._robots[0], 'simulator'), *lines]
         for topic, nodes in ((self._joint_states, self._robots), ('robot_description', self._description.sources)):

@@ -130,7 +130,7 @@ class Overlays:
             self._rings_box = gui.add_checkbox(
                 'torque rings',
                 True,
-                hint='the total as a share of the limit: blue to red, a full ring at the limit',
+                hint='the total as a share of the limit: blue to red, three quarters of a ring at the limit',
             )
             self._mass_box = gui.add_checkbox('centre of mass', False, hint='of all links, in the base frame')
             self._axes_box = gui.add_checkbox('link axes', False, hint='x red, y green, z blue, at each origin')

@@ -236,7 +236,7 @@ class Panel:
         `limits` are in the order of the positions in `show`.
         """
         sliders: dict[str, viser.GuiSliderHandle[float]] = {}
-        with gui.add_folder('pose: put the joints (rad, m)', expand_by_default=False):
+        with gui.add_folder('pose: set the joints (rad, m)', expand_by_default=False):
             for group, names in groups.items():
                 with gui.add_folder(group, expand_by_default=False) if len(groups) > 1 else nullcontext():
                     sliders |= {name: _slider(gui, name, limits[name]) for name in names}

@@ -88,8 +88,8 @@ OBSERVE = Step(
     'See what pushes it',
     'Open <b>show</b> below, and tick <b>what pushes it</b>. Then <span class="ctrl">drag an elbow with Ctrl.</span>'
     '<span class="touch"><b>make a link a hand</b>, an elbow, and drag its ball.</span>',
-    f'The column <i>external</i>{ABOVE}, computed from the efforts of the motors: it ends at the joint that you pull. '
-    'The sensor in the wrist reads nothing of it.',
+    f'The column <i>external</i>{ABOVE}, computed from the efforts of the motors: joints beyond the link that you pull '
+    'have none. The sensor in the wrist reads nothing of it.',
     lambda moment: moment.observing and moment.pulled,
     bags='known',
 )
@@ -102,7 +102,7 @@ FALL = Step(
     bags='any',
 )
 POSE = Step(
-    'Put a joint',
+    'Move a joint',
     'Open <b>pose</b> below, and move a slider.',
     'The robot stays where you put it. Rings and bars change: another pose takes other torques.',
     lambda moment: moment.posed,

@@ -61,7 +61,7 @@ class Job:
         return open_source(self.recording, self.layout)
 
 
-def session(parameters: Mapping[str, Any]) -> tuple[Engine, str]:
+def engine_and_backend(parameters: Mapping[str, Any]) -> tuple[Engine, str]:
     """Return the engine of a node with these parameters, and its backend: compiled C if possible."""
     if 'backend' in parameters:
         return engine_of(parameters), str(parameters['backend'])

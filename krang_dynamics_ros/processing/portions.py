@@ -22,7 +22,7 @@ from ..recordings.recording import RecordingError
 from ..recordings.source import EARLIEST, LATEST, Source, Topics
 from ..recordings.timing import TimingSums, VelocityRatio
 from .columns import Computer, Segment, columns, segments
-from .job import Job, session
+from .job import Job, engine_and_backend
 from .replay import States, states
 from .summary import POINTS, Downsampled, ErrorSums
 from .writers import Table, TorqueBag
@@ -63,7 +63,7 @@ class PortionResult:
 def work(job: Job, portion: Portion, folder: Path, progress: Callable[[float], None] = lambda _: None) -> PortionResult:
     """Process a portion of a job: write its rows to files in a folder, return its statistics."""
     with job.open() as recording:
-        return _Work(job, portion, recording, session(job.parameters)[0], progress).write_to(folder)
+        return _Work(job, portion, recording, engine_and_backend(job.parameters)[0], progress).write_to(folder)
 
 
 class _Work:

@@ -19,7 +19,7 @@ from ..core.optional import optional
 from ..recordings.recording import RecordingError
 from ..recordings.timing import differing
 from ..robot.robot import joint_units
-from .job import FORMATS, Job, session
+from .job import FORMATS, Job, engine_and_backend
 from .output_folder import SUMMARY, remove_leftovers, results_in, summary_in
 from .portions import PortionResult, pool, portions, process_portions, work
 from .report import report
@@ -71,7 +71,7 @@ def done(job: Job) -> Summary | None:
 
 def _process_into(job: Job, folder: Path, progress: Callable[[float], None], workers: int) -> Summary:
     """Write the results to a folder; return the summary."""
-    engine, backend = session(job.parameters)
+    engine, backend = engine_and_backend(job.parameters)
     with job.open() as recording:
         topics, contents = recording.topics_of(engine.inputs, job.joint_states), recording.contents
         parts, digest, notes = portions(job, engine, recording, topics), job.digest, [*recording.notes]

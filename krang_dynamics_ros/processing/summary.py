@@ -196,7 +196,7 @@ class Summary:
             yield f'The velocity of {name} is {ratio:.3g} times the rate of change of its position, must be 1.'
         yield from (f'The {error.suspicion}.' for error in self.errors if error.suspicion)
         if self.time_resets:
-            yield f'Time went back {self.time_resets} times; the data before was discarded.'
+            yield f'Time went back {self.time_resets} times: a movement ends there each time.'
         if self.repeated:
             yield f'{self.repeated} messages of joint states had stamps that did not advance: they were ignored.'
         if self.accelerated < FEW_ACCELERATIONS * self.states:
@@ -209,7 +209,7 @@ class Summary:
     def why_no_errors(self) -> str:
         """Reason why the model cannot be compared with efforts."""
         if self.effort_source == 'external':
-            return 'effort_source is external: efforts are not part of the model, so they cannot be compared'
+            return 'effort_source is external: the model predicts no external torques, so there is no comparison'
         return (
             'no state has both efforts and the whole model, so they cannot be compared; if the recording has no '
             'velocities, set velocity_source: position'

@@ -136,7 +136,7 @@ def _is_likely(topic: str) -> bool:
 
 
 def _remedy(role: str, end: str) -> str:
-    return 'set imu_joint to nothing' if role == 'imu' else f'leave {end.rpartition("/")[2]} out of end_effectors'
+    return 'name one by imu_topic' if role == 'imu' else f'leave {end.rpartition("/")[2]} out of end_effectors'
 
 
 Opened = TypeVar('Opened', bound='Source')

@@ -1,7 +1,7 @@
 """Adaptation of a URDF to the real arm: joint names, fixed joints, effort limits.
 
 A URDF often describes the type of an arm: its joints lack the driver's prefix, it has fingers that the driver does not
-report, its effort limits are missing. These four settings are parameters of the nodes, and part of an arm file.
+report, its effort limits are missing. The four parameters in `SPECS` say so, to every node and in an arm file.
 """
 
 from __future__ import annotations
@@ -24,15 +24,15 @@ SPECS = (
     ParameterSpec('joint_prefix', '', 'prefix that the names in `joint_states` have, and those of the URDF do not'),
     ParameterSpec(
         'joint_names', NONE, 'joints that have another name in `joint_states` than in the URDF, as urdf_name=name; '
-        'all other parameters and all outputs have the name of `joint_states`', once=True,
+        'all other parameters and all outputs have the name of `joint_states`', distinct=True,
     ),
     ParameterSpec(
         'fixed_joints', NONE, 'moving joints of the URDF that `joint_states` does not contain, as joint=position (rad '
-        'or m)', once=True,
+        'or m)', distinct=True,
     ),
     ParameterSpec(
         'effort_limits', NONE, 'effort limits of joints for which the URDF has none or a larger one, as joint=limit '
-        '(N m or N)', once=True,
+        '(N m or N)', distinct=True,
     ),
 )  # fmt: skip
 

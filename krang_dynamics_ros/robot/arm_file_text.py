@@ -59,7 +59,7 @@ def arm_file_text(arm: NewArm, name: str) -> str:
         *_joint_states(arm),
         *_firmware(arm),
         '',
-        '/**/krang_dynamics:  # the dynamics node, and the commands that use its parameters',
+        '/**/krang_dynamics:  # the dynamics node, and the `krang` programs that use its parameters',
         '  ros__parameters:',
         *_effort(arm),
         *_of_driver(arm),
@@ -201,7 +201,7 @@ def _hands(arm: NewArm) -> list[str]:
             f'      link: {_text(link)}',
             f'      wrench_topic: {_text(topic)}  # of a force sensor, if present',
             f'      sense: {sense}  # side that applies the wrench; test it as in docs/hands.md',
-            '      tool: {mass: 0.0, com: [0.0, 0.0, 0.0]}  # body behind the sensor, contained in the URDF, kg and m: '
+            '      tool: {mass: 0.0, com: [0.0, 0.0, 0.0]}  # part beyond the sensor, in the URDF already, kg and m: '
             '`krang calibrate`',
             *_of_hand(arm),
         ]
@@ -211,7 +211,7 @@ def _hands(arm: NewArm) -> list[str]:
 def _terms(arm: NewArm) -> list[str]:
     joints = ', '.join(arm.robot.joint_names)
     terms = _list(arm.preset.get('total_terms', ['gravity'])).replace('"', '')
-    first = f'    total_terms: {terms}  # in torque/total: gravity, coriolis, friction, wrench'
+    first = f'    total_terms: {terms}  # summed in torque/total; also possible: coriolis, friction, wrench, spring'
     if any(arm.preset.get('robot.adds', [''])):
         first = f'    total_terms: {terms}  # what the firmware adds of it is subtracted from commands: robot.adds'
     return [

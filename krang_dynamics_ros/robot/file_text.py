@@ -132,7 +132,7 @@ def _text(file: IO[bytes]) -> str:
 def _failed(path: str | Path, code: int, stderr: str) -> RobotError:
     why = stderr.rpartition('\0')[2].strip()[-_MAX_ERROR_CHARS:] or f'ended with code {code}'
     return _not_expanded(
-        path, why, 'must be expanded by xacro; to give it arguments: xacro FILE name:=value > robot.urdf'
+        path, why, 'must be a file that xacro can expand; to give it arguments: xacro FILE name:=value > robot.urdf'
     )
 
 

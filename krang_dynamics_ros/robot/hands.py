@@ -23,7 +23,7 @@ _FINGER = re.compile(r'finger|thumb|gripper|jaw')
 _WRIST = re.compile(r'yaw|pitch|roll|wrist')
 _HEAD = re.compile(r'(?<!over)head|neck')
 MAX_FINGER_JOINTS = 8  # human-like fingers have four, and as many followers
-MIN_JOINTS_ABOVE = 4  # moving joints above a hand; with fewer, its branches are arms
+MIN_JOINTS_ABOVE = 4  # moving joints above a palm; branches of a link with fewer above it are arms, not fingers
 MIN_MASS = 0.005  # kg: lighter links are frames, to which some files give a mass
 LIMB_SHARE = 3  # a limb has at least a third of the joints of the longest; wheels and casters have fewer
 FINGER_SHARE = 0.5  # maximum length of a finger, of the length above it
@@ -163,7 +163,7 @@ def _frame_rank(link: str) -> int:
 
 
 def hands_of(robot: Robot) -> dict[str, str]:
-    """Return the links of the hands by name: from the robot file, or the most likely link of each arm of a URDF."""
+    """Return the links of the hands by name: from the robot file, or the one or two most likely links of a URDF."""
     links = hand_links(robot)
     if robot.end_effectors:
         return robot.end_effectors

@@ -162,7 +162,7 @@ class MeshFiles:
     """Search of mesh files in package folders."""
 
     def __init__(self, folders: Sequence[str] = ()) -> None:
-        """Search these folders and their parents first, then the package paths of ROS."""
+        """Search the package paths of ROS first, then these folders and their parents."""
         self._near = [Path(folder).expanduser().resolve() for folder in folders]
         self._ros = [Path(part) for part in os.environ.get('ROS_PACKAGE_PATH', '').split(os.pathsep) if part]
         self._share = [

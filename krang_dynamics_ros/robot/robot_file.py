@@ -31,6 +31,7 @@ from .yaml_reading import MISSING, UNREADABLE, Section, parse
 
 KINDS = ('revolute', 'prismatic', 'fixed')
 SHAPES = {'box': 3, 'cylinder': 2, 'sphere': 1}
+FOLLOWS = 'must not be beside mimic; give it to the joint that is followed'
 
 
 def load_robot(path: str | Path = '', base_link: str = '') -> Robot:
@@ -199,7 +200,7 @@ def _joint(name: str, section: Section) -> Joint:
             axis=_axis(section),
             limits=_limits(section, kind),
             motor=_motor(section.section('motor')),
-            friction=_friction(friction := section.section('friction')),
+            friction=_friction(friction := section.section('friction'), follows=section.has('mimic')),
             mimic=_mimic(section.section('mimic')) if section.has('mimic') else None,
         )
         for effect in _effects(section, friction):
@@ -244,7 +245,11 @@ def _motor(section: Section) -> Motor:
     return motor
 
 
-def _friction(section: Section) -> Friction:
+def _friction(section: Section, follows: bool) -> Friction:
+    """Read the friction beyond eq. (17), which a joint that follows another (mimic) must not have."""
+    for name in ('presliding', 'load', 'load_friction') if follows else ():
+        if section.has(name):
+            section.refuse(name, 'given', FOLLOWS)
     items = [*section.items('presliding')]
     if len(items) > MAX_PRESLIDING:
         section.refuse('presliding', f'{len(items)} elements', f'must be at most {MAX_PRESLIDING}')
@@ -252,9 +257,6 @@ def _friction(section: Section) -> Friction:
     load = _load_share(section) if section.has('load') else None
     load_friction = _load_friction(section) if section.has('load_friction') else None
     return Friction(presliding=presliding, load=load, load_friction=load_friction)
-
-
-FOLLOWS = 'must not be beside mimic; give it to the joint that is followed'
 
 
 def _effects(joint: Section, friction: Section) -> Iterator[JointEffect]:

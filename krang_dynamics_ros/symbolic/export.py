@@ -84,8 +84,8 @@ def export(
 ) -> list[Path]:
     """Write all `QUANTITIES` of a robot into a folder, in one of `FORMATS`.
 
-    `leave_open` selects what stays a parameter p: `settings` (gravity, rotor inertia, friction) or `all`. `progress`
-    gets each quantity before it is derived.
+    `leave_open` selects what stays a parameter p: `settings` (gravity, rotor inertia, friction, payloads, springs,
+    couplings) or `all`. `progress` gets each quantity before it is derived.
     """
     if to not in FORMATS:
         raise unknown_name('format', to, FORMATS)

@@ -1,9 +1,9 @@
 """Formulas of a small robot as SymPy expressions, in the robot file's names and the symbols of textbooks.
 
-Links with mass count from 1 in the order of the file (m_1, and I_1zz about the centre of mass), joints with a motor or
-friction likewise (N1, J_m1, F_v1). Lengths and joints have the names of the file, gravity is g, and a hand applies F
-and M in the base's axes. A number that is zero in the file is zero here. A symbol that collides with a name of the file
-gets a prime.
+Links with mass count from 1 in the order of the file (m_1, and I_1zz about the centre of mass), and so do all joints
+that move (N1, J_m1, F_v1); a single one has no number. Lengths and joints have the names of the file, gravity is g, and
+a hand applies F and M in the base's axes. A number that is zero in the file is zero here. A symbol that collides with a
+name of the file gets a prime.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from .parameters import TEN, open_lengths, other_effects
 sympy = optional('sympy', 'formulas')
 
 
-class FileTerms:
+class FileSymbols:
     """SymPy's symbols for q, dq, lengths, the hands' wrenches, and the entries of p."""
 
     def __init__(self, robot: Robot) -> None:
@@ -165,11 +165,11 @@ def formulas(robot: Robot, progress: Callable[[str], None] | None = None) -> dic
         raise ArgumentError(
             f"robot '{robot.name}': {robot.n} joints, must have at most {MAX_JOINTS}; use `krang export`"
         )
-    symbols, terms = Symbols(robot, 'all'), FileTerms(robot)
-    inputs: dict[str, Sequence[Any]] = {'q': terms.q, 'dq': terms.dq, 'p': terms.p}
+    symbols, names = Symbols(robot, 'all'), FileSymbols(robot)
+    inputs: dict[str, Sequence[Any]] = {'q': names.q, 'dq': names.dq, 'p': names.p}
     inputs['f'] = [
         x
-        for wrench, link in zip(terms.wrenches, symbols.hands.values(), strict=True)
+        for wrench, link in zip(names.wrenches, symbols.hands.values(), strict=True)
         for x in _in_hand(wrench, _run(_axes(symbols, link), inputs))
     ]
     simplified = {}
@@ -178,7 +178,7 @@ def formulas(robot: Robot, progress: Callable[[str], None] | None = None) -> dic
         if progress:
             progress(quantity)
         raw = _run(symbols.function(quantity), inputs)
-        simplified[quantity] = raw.applyfunc(lambda x: _simplified(x, terms.lengths))
+        simplified[quantity] = raw.applyfunc(lambda x: _simplified(x, names.lengths))
     return simplified
 
 

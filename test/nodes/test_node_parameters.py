@@ -96,7 +96,8 @@ def test_the_total_is_the_sum_of_total_terms(client: Client, robot: Robot) -> No
     assert client.set(total_terms=['gravity', 'coriolis'])[0].successful
     (total,) = asked(client, robot, 'torque/total')
     np.testing.assert_allclose(total, lagrangian.Q(Q) + lagrangian.coriolis_torque(Q, DQ), atol=1e-9)
-    for bad, reason in ((['gravty'], "did you mean 'gravity'"), (['gravity', 'gravity'], 'must name each once')):
+    twice = ['gravity', 'gravity'], 'must not name anything twice'
+    for bad, reason in ((['gravty'], "did you mean 'gravity'"), twice):
         result = client.set(total_terms=bad)[0]
         assert not result.successful
         assert reason in result.reason
@@ -184,11 +185,11 @@ REFUSED = [
     ('left.link:=R10', "left.link: link 'R10' is unknown; did you mean"),
     ('left.sense:=both', "left.sense: 'both', must be one of applied_by_robot, applied_on_robot"),
     ('end_effectors:=[left, third]', "third.link: link '' is unknown"),
-    ('end_effectors:=[left, left]', "end_effectors: ['left', 'left'], must name each once"),
+    ('end_effectors:=[left, left]', "end_effectors: ['left', 'left'], must not name anything twice"),
     ('end_effectors:=[my hand]', "end_effectors: 'my hand', must be letters, digits and underscores"),
     ('end_effectors:=[left.x]', "end_effectors: 'left.x', must be letters, digits and underscores"),
     ('end_effectors:=[2nd]', "end_effectors: '2nd', must be letters, digits and underscores, no digit first"),
-    ('command_joints:=[q_1l, q_3l, q_1l]', "command_joints: ['q_1l', 'q_3l', 'q_1l'], must name each once"),
+    ('command_joints:=[q_1l, q_3l, q_1l]', "command_joints: ['q_1l', 'q_3l', 'q_1l'], must not name anything twice"),
     ('command_joints:=[q_8l]', "command_joints: joint 'q_8l' is unknown; did you mean 'q_"),
     ('imu_joint:=q_imo', "imu_joint: joint 'q_imo' is unknown; did you mean 'q_imu'?"),
     ('joints.q_w.viscous:=-1.0', 'joints.q_w.viscous'),

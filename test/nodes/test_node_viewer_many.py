@@ -59,8 +59,8 @@ def test_each_slider_shows_and_moves_its_own_joint(page: Browser, tmp_path: Path
 def _try_sliders(page: Browser, client: Client, heard: dict[str, float]) -> None:
     before = dict(zip((f'{name}_joint' for name in JOINTS), START.tolist(), strict=True))
     client.until(lambda: heard, why='joint states')
-    page.until(lambda: 'pose: put the joints' in page.text, 'the sliders')
-    page.unfold('pose: put the joints (rad, m)')
+    page.until(lambda: 'pose: set the joints' in page.text, 'the sliders')
+    page.unfold('pose: set the joints (rad, m)')
     for side in 'lr':
         page.unfold(f'{side}0_joint ... {side}11_joint')
     for joint, position in before.items():

@@ -50,24 +50,24 @@ def test_the_switches_set_what_the_motors_get(world: World) -> None:
 
 
 def test_a_number_beside_a_slider_poses_the_joint(world: World, robot: Robot) -> None:
-    world.page.unfold('pose: put the joints (rad, m)')
+    world.page.unfold('pose: set the joints (rad, m)')
     world.page.until(lambda: abs(world.page.value('q_w') - 0.6) < 0.02, 'the page to be up to date')
     world.page.type('q_torso', '0.35')
     torso = robot.joint_names.index('q_torso')
     world.client.until(lambda: abs(world.q()[torso] - 0.35) < 0.02, why='the torso to turn')
     world.page.press('Reset')
     world.page.until(lambda: abs(world.page.value('q_torso')) < 0.02, 'the slider follows')
-    world.page.unfold('pose: put the joints (rad, m)')  # and folds it again
+    world.page.unfold('pose: set the joints (rad, m)')  # and folds it again
 
 
 def test_a_typed_position_is_set_and_beyond_the_limits_refused(world: World, robot: Robot) -> None:
     at = robot.joint_names.index('q_4l')
-    world.page.unfold('pose: put the joints (rad, m)')
+    world.page.unfold('pose: set the joints (rad, m)')
     world.page.type('q_4l', '-0.4')
     world.client.until(lambda: abs(world.q()[at] + 0.4) < 0.02, why='the elbow to be where it was put, not opposite')
     world.page.type('q_4l', '99')
     world.page.until(lambda: '99, must be' in world.page.text, 'the reason')
-    world.page.unfold('pose: put the joints (rad, m)')
+    world.page.unfold('pose: set the joints (rad, m)')
 
 
 def test_keys_pause_and_reset(world: World) -> None:

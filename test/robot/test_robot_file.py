@@ -73,6 +73,18 @@ FAULTS = {
         'child: fore', 'child: fore, mimic: {joint: shoulder}, spring: {cosine: 1, sine: 0}',
         "joints.elbow.spring: 'given', must not be beside mimic; give it to the joint that is followed",
     ),
+    'presliding of a follower': (
+        'friction: {viscous: 1, coulomb: 2}', 'friction: {presliding: [{torque: 1, distance: 1}]}, mimic: {joint: shoulder}',
+        "joints.elbow.friction.presliding: 'given', must not be beside mimic; give it to the joint that is followed",
+    ),
+    'load of a follower': (
+        'friction: {viscous: 1, coulomb: 2}', 'friction: {load: {pushing: 1, braking: 1, crossing: 0, velocity: 1}}, mimic: {joint: shoulder}',
+        "joints.elbow.friction.load: 'given', must not be beside mimic; give it to the joint that is followed",
+    ),
+    'load_friction of a follower': (
+        'friction: {viscous: 1, coulomb: 2}', 'friction: {load_friction: {factor: 1, velocity: 1}}, mimic: {joint: shoulder}',
+        "joints.elbow.friction.load_friction: 'given', must not be beside mimic; give it to the joint that is followed",
+    ),
     'presliding torque': (
         'coulomb: 2', 'presliding: [{distance: 1}]', 'joints.elbow.friction.presliding[0].torque: missing, must be a finite number, not negative',
     ),

@@ -82,26 +82,26 @@ class DynamicsHealth:
     def _joint_level(self, missing: Sequence[str]) -> tuple[bytes, str]:
         """Return level and message of the joint states since the last call; `missing` are joints without data."""
         states = self._inputs.states
-        fresh = self._newly_refused('joint states', states.refusals.count)
+        refused = self._newly_refused('joint states', states.refusals.count)
         repeated, self._repeated = states.repeated - self._repeated, states.repeated
         if missing:
             names = ', '.join(missing[:5]) + (', ...' if len(missing) > 5 else '')
             known = f'{len(missing)} of {len(states.joint_names)} joints are not known'
             why = f'; {repeated} messages had stamps that do not advance' if repeated else ''
             return ERROR, f'no torque: {known}: {names}{why}'
-        if fresh:
-            return WARN, f'{fresh} messages refused: {states.refusals.reason}'
+        if refused:
+            return WARN, f'{refused} messages refused: {states.refusals.reason}'
         if not states.velocities_known:
             return WARN, 'no velocities: no Coriolis and no friction torque'
         return OK, 'all joints are known'
 
     def _base(self, base: BaseInput) -> Status:
-        fresh, why = self._newly_refused('base motion', base.refusals.count), self._inputs.base_fault(self._now())
+        refused, why = self._newly_refused('base motion', base.refusals.count), self._inputs.base_fault(self._now())
         level, words = OK, f'by the IMU: {base.mode}'
         if why:
             level, words = ERROR, f'no torque: {why}'
-        elif fresh:
-            level, words = WARN, f'{fresh} messages refused: {base.refusals.reason}'
+        elif refused:
+            level, words = WARN, f'{refused} messages refused: {base.refusals.reason}'
         motion = base.motion
         return Status('base motion', level, words, {
             'age (s)': age(self._now(), base.arrival),
@@ -114,10 +114,10 @@ class DynamicsHealth:
 
     def _wrench(self, hand: WrenchInput) -> Status:
         name, now, needed = f'wrench {hand.name}', self._now(), 'wrench' in self._engine.summed
-        fresh = self._newly_refused(name, hand.refusals.count)
+        refused = self._newly_refused(name, hand.refusals.count)
         level, message = OK, 'fresh'
-        if fresh:
-            level, message = WARN, f'{fresh} messages refused: {hand.refusals.reason}'
+        if refused:
+            level, message = WARN, f'{refused} messages refused: {hand.refusals.reason}'
         elif not hand.known:
             level, message = (WARN if needed else OK), 'none received yet: counts as no wrench'
         elif hand.is_stale(self._inputs.states.newest, now):
@@ -135,10 +135,10 @@ class DynamicsHealth:
 
     def _payload(self, hand: WrenchInput) -> Status:
         name, refusals = f'payload {hand.name}', self._engine.payloads.refusals[hand.name]
-        fresh, body = self._newly_refused(name, refusals.count), hand.payload
+        refused, body = self._newly_refused(name, refusals.count), hand.payload
         level, message = OK, f'{body.m:.4g} kg' if body.m else 'none'
-        if fresh:
-            level, message = WARN, f'{fresh} messages refused: {refusals.reason}'
+        if refused:
+            level, message = WARN, f'{refused} messages refused: {refusals.reason}'
         elif frame := self._engine.payloads.waiting_frame(hand.name):
             level, message = WARN, f'waits for all joints, given in the frame of {frame}; now {body.m:.4g} kg'
         elif self._engine.payloads.changing(hand.name):
@@ -171,9 +171,9 @@ class DynamicsHealth:
         })  # fmt: skip
 
     def _newly_refused(self, name: str, count: int) -> int:
-        fresh = count - self._refused.get(name, 0)
+        refused = count - self._refused.get(name, 0)
         self._refused[name] = count
-        return fresh
+        return refused
 
 
 def _three(vector: Array) -> str:

@@ -32,7 +32,7 @@ PARAMETERS = (
     ),
     ParameterSpec(
         'command_joints', NONE, 'joints of `effort_commands`, in this order; they keep the last command, '
-        'as an effort controller does', once=True,
+        'as an effort controller does', distinct=True,
     ),
     ParameterSpec('brakes', False, 'stop all joints while there are no torques; without brakes they swing freely'),
     ParameterSpec('viscous', 0.0, 'viscous friction added to every joint, N m s/rad', least=0.0, most=MAX_QUANTITY),
@@ -61,7 +61,7 @@ def end_effectors_of(robot: Robot) -> ParameterSpec:
     return ParameterSpec(
         'end_effectors', [*robot.end_effectors] or NONE, 'names of the hands; each has topics `push/<name>` and '
         '`wrench/<name>`. While the node runs, a hand can be added, by the name of its link (with `_` for characters '
-        'that topics do not allow), or removed', settable=True, once=True,
+        'that topics do not allow), or removed', settable=True, distinct=True,
         in_topics=True, default_text='`[left, right]`, those of the robot file',
     )  # fmt: skip
 
