@@ -298,7 +298,7 @@ def test_efforts_that_drift_are_not_steady() -> None:
     rng, time = np.random.default_rng(1), np.linspace(0, 1, 100)[:, None]
     noise = 0.3 * rng.normal(size=(100, 3))
     assert effort_fault(noise + 5.0) == ''
-    assert 'effort 2 still drifts' in effort_fault(noise + time * [0.0, 3.0, 0.0])
+    assert 'the effort of joint 2 of 3 still drifts' in effort_fault(noise + time * [0.0, 3.0, 0.0])
     assert effort_fault(np.where([True, False, True], noise, np.nan)) == ''
 
 
