@@ -7,7 +7,7 @@ import math
 import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -52,6 +52,10 @@ keep-out boxes, by the shapes and meshes of the robot (cables and people are not
 trajectory_msgs/JointTrajectory in YAML. --run simulates it and writes a recording for `krang identify`; --send plays it
 on a robot, and --record writes a recording of the robot while it plays."""
 CHECK_EVERY = 0.005  # s, of a motion from a file
+PLANNING: dict[str, Any] = {  # options for planning, with their defaults; refused with --motion
+    'period': 10.0, 'duration': 30.0, 'rate': 100.0, 'seed': 0, 'output': Path('excitation.yaml'), 'run': None,
+    'noise': 0.02, 'joints': [],
+}  # fmt: skip
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -62,23 +66,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     )
     add_arm(parser)
     add_joints(parser)
-    parser.add_argument('--period', type=number(1.0), default=10.0, metavar='S', help='default: 10')
-    parser.add_argument('--duration', type=number(MIN_DURATION), default=30.0, metavar='S', help='default: 30')
-    parser.add_argument(
-        '--rate', type=number(SLOWEST), default=100.0, metavar='HZ', help='rate of points and rows; default: 100'
-    )
-    parser.add_argument('--seed', type=whole_number(0), default=0, help='seed of the search (default: 0)')
-    file = 'file for the planned trajectory; default: excitation.yaml'
-    parser.add_argument('-o', '--output', type=Path, metavar='FILE', help=file)
-    parser.add_argument(
-        '--run', type=Path, metavar='CSV', help='simulate a robot that follows the planned motion; write the recording'
-    )
-    parser.add_argument(
-        '--noise',
-        type=number(0.0),
-        default=0.02,
-        help='noise of its efforts, relative to their standard deviation (default: 0.02)',
-    )
+    _add_planning(parser)
     add_overwrite(parser)
     _add_clearance(parser)
     add_playing(parser)
@@ -86,6 +74,30 @@ def main(argv: Sequence[str] | None = None) -> int:
     at = words.index('--ros-args') if '--ros-args' in words else len(words)
     arguments = parser.parse_args(words[:at])
     return guarded(lambda: _excite(arguments, words[at:]))
+
+
+def _add_planning(parser: argparse.ArgumentParser) -> None:
+    # fmt: off
+    add, default = parser.add_argument_group('planning, without --motion').add_argument, PLANNING
+    add('--period', type=number(1.0), metavar='S', help=f'default: {default["period"]:g}')
+    add('--duration', type=number(MIN_DURATION), metavar='S', help=f'default: {default["duration"]:g}')
+    add('--rate', type=number(SLOWEST), metavar='HZ', help=f'rate of points and rows; default: {default["rate"]:g}')
+    add('--seed', type=whole_number(0), metavar='N', help=f'seed of the search (default: {default["seed"]})')
+    add('-o', '--output', type=Path, metavar='FILE', help=f'file for the trajectory; default: {default["output"]}')
+    add('--run', type=Path, metavar='CSV', help='simulate a robot that follows the motion; write the recording')
+    add('--noise', type=number(0.0), metavar='PART',
+        help=f'noise of its efforts, relative to their standard deviation (default: {default["noise"]:g})')
+    # fmt: on
+
+
+def _set_planning(arguments: argparse.Namespace) -> None:
+    """Set the defaults of the options for planning; refuse these options beside a motion that is planned already."""
+    given = [f'--{name}' for name in PLANNING if getattr(arguments, name) not in (None, [])]
+    if arguments.motion and given:
+        raise ArgumentError(f'{", ".join(given)}: for planning, must not be given with --motion')
+    for name, default in PLANNING.items():
+        if getattr(arguments, name) is None:
+            setattr(arguments, name, default)
 
 
 def _add_clearance(parser: argparse.ArgumentParser) -> None:
@@ -158,11 +170,7 @@ def _links(text: str) -> tuple[str, str]:
 
 
 def _excite(arguments: argparse.Namespace, ros_arguments: Sequence[str]) -> int:
-    if arguments.motion and arguments.run:
-        raise ArgumentError('--run: simulates a planned motion only, must be without --motion; omit one of the two')
-    if arguments.motion and arguments.output:
-        raise ArgumentError('-o: is for a planned motion only, must be without --motion; omit one of the two')
-    arguments.output = arguments.output or Path('excitation.yaml')
+    _set_planning(arguments)
     written = None if arguments.motion else arguments.output
     check_outputs([written, arguments.run], [arguments.robot, arguments.motion], arguments.overwrite)
     if arguments.record:

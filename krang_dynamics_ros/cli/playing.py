@@ -19,7 +19,7 @@ from ..identification.clearance import Clearance
 from ..identification.playing import SPEEDS, TOLERANCE, Following, at_speed
 from ..recordings.trajectory_file import write_trajectory
 from ..robot.robot import Robot
-from .common import Keys, note, number, progress_bar, say, say_error
+from .common import Keys, check_outputs, note, number, progress_bar, say, say_error
 from .record_beside import RecordBeside
 
 if TYPE_CHECKING:
@@ -125,6 +125,7 @@ def write_steps(
     if way:
         files.append((whole.with_stem(f'{whole.stem}_approach'), way))
     files += [(whole.with_stem(f'{whole.stem}_at_{x:g}'), at_speed(motion, x)) for x in args.speeds if x < 1]
+    check_outputs([path for path, _ in files], [whole], args.overwrite)
     for path, trajectory in files:
         write_trajectory(path, trajectory)
     topic = args.send.rpartition('/')[0] + '/joint_trajectory'

@@ -248,7 +248,10 @@ def test_without_the_action_files_and_the_command_that_sends_them_are_left(numbe
     np.testing.assert_allclose(approach.position[-1], motion.position[0])
     np.testing.assert_allclose(approach.position[0], positions(number), atol=0.01)
     assert read_trajectory(tmp_path / 'x_at_0.5.yaml').duration == pytest.approx(8.0)
-    again = Excite(number, *words[:2], '--motion', 'x.yaml', '--speeds', 1, folder=tmp_path)
+    kept = Excite(number, *words[:2], '--motion', 'x.yaml', '--speeds', 1, folder=tmp_path)
+    assert kept.end() == 2
+    assert 'x_approach.yaml: exists, must be a new file' in kept.output
+    again = Excite(number, *words[:2], '--motion', 'x.yaml', '--speeds', 1, '--overwrite', folder=tmp_path)
     assert again.end() == 0, again.output
     sent = re.findall(r'--yaml-file (\S+)', again.output)
     assert sent == ['x_approach.yaml', 'x.yaml'], 'only files of this motion are sent'
