@@ -43,7 +43,7 @@ run: $(RUNS)  ## a simulated Krang in the browser; PORT=8081 for another port, R
 MARK ?= not slow
 PYTEST ?= -m pytest
 test: $(TESTS)  ## run the tests, in parallel; MARK=slow runs the slow ones
-	@$(BIN)/python $(PYTEST) -q -n $$(($$(nproc) + 1)) --dist loadfile -m "$(MARK)"  # one more: nodes wait a lot
+	@$(BIN)/python $(PYTEST) -q -n $$(($$(nproc) + 1)) --dist loadfile --no-loadscope-reorder -m "$(MARK)"  # one more: nodes wait a lot
 
 lint: $(TESTS)  ## ruff and mypy
 	@$(BIN)/ruff check .

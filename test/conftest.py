@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,23 @@ from krang_dynamics_ros import Dynamics, Robot, dynamics_of, krang
 
 settings.register_profile('here', deadline=None, derandomize=True, print_blob=True)
 settings.load_profile('here')
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """For several workers, mix modules of nodes, which wait, with those that compute: largest first, nodes not last.
+
+    `--dist loadfile` gives the modules to its workers in this order, with `--no-loadscope-reorder`.
+    """
+    if not hasattr(config, 'workerinput'):
+        return
+    files = dict.fromkeys(item.path for item in items)
+    nodes = {path for path in files if path.parent.name == 'nodes' or path.name == 'test_make_run.py'}
+    browsers = {item.path for item in items if 'world' in getattr(item, 'fixturenames', ())}
+    place: dict[Path, float] = {}
+    for group, share in ((nodes, 0.8), (files.keys() - nodes, 1.0)):
+        first = sorted(group, key=lambda path: (path not in browsers, -path.stat().st_size, path))
+        place |= {path: share * k / len(first) for k, path in enumerate(first)}
+    items.sort(key=lambda item: (place[item.path], item.path))
 
 
 @pytest.fixture(scope='session', autouse=True)

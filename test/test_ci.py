@@ -43,7 +43,7 @@ def twice(folder: Path, tests: str, *words: str) -> tuple[int, str]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize('words', [(), ('-n', '2', '--dist', 'loadfile')])
+@pytest.mark.parametrize('words', [(), ('-n', '2', '--dist', 'loadfile', '--no-loadscope-reorder')])
 @pytest.mark.parametrize(
     ('tests', 'code', 'said', 'unsaid'),
     [

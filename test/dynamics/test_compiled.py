@@ -84,7 +84,7 @@ def test_a_robot_with_followers_is_proven_on_it(name: str, tmp_path: Path) -> No
         assert_alike(model.dynamics, pinocchio, q, dq, anywhere)
 
 
-@pytest.mark.parametrize('name', WITH_FOLLOWERS)
+@pytest.mark.parametrize('name', slow_but(['hand_with_followers'], WITH_FOLLOWERS))
 def test_the_observer_is_the_same_with_followers(name: str) -> None:
     robot = robot_with_followers(name)
     ours, theirs = (MomentumObserver(dynamics_of(robot, backend=x)) for x in ('compiled', 'pinocchio'))
@@ -461,7 +461,7 @@ end_effectors: {{gripper: arm, tool: arm}}
 """
 
 
-@pytest.mark.parametrize('name', ['call', 'many', 'in_place', 'path_of', 'jacobians'])
+@pytest.mark.parametrize('name', slow_but(['call'], ['call', 'many', 'in_place', 'path_of', 'jacobians']))
 def test_two_hands_on_one_link_whatever_the_robots_name(name: str) -> None:
     robot = read_robot(TWO_ON_ONE.format(name=name))
     compiled = dynamics_of(robot, backend='compiled')
@@ -470,6 +470,7 @@ def test_two_hands_on_one_link_whatever_the_robots_name(name: str) -> None:
     assert (len(f), bound <= 0) == (12, True)
 
 
+@pytest.mark.slow
 def test_a_tree_of_very_many_ends(empty_cache: Path) -> None:
     tips = ''.join(f'<link name="t{k}"/>' for k in range(150))
     fixed = ''.join(

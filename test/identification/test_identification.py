@@ -154,7 +154,7 @@ def test_a_limit_that_the_recording_goes_beyond_is_named() -> None:
     limited = replace(found, robot=replace(found.robot, joints=tuple(joints)))
     assert [*limited.beyond_limits] == ['q_6l']
     peak = float(np.abs(found.samples.effort[:, 1]).max())
-    assert f'# efforts of up to {peak:.4g} were recorded, and limits.effort is 0.5' in robot_file_text(limited)
+    assert f'# efforts of up to {peak:.4g} were recorded, above limits.effort 0.5' in robot_file_text(limited)
 
 
 def test_a_robot_without_a_file_gets_one() -> None:

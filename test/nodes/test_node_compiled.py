@@ -161,6 +161,7 @@ def test_without_casadi_the_node_says_so(tmp_path: Path, monkeypatch: pytest.Mon
     assert 'Traceback' not in process.output
 
 
+@pytest.mark.slow
 def test_a_urdf_whose_joints_follow_others_runs_on_it(tmp_path: Path) -> None:
     robot, file = robot_with_followers('arm_with_gripper'), tmp_path / 'arm.urdf'
     file.write_text(WITH_FOLLOWERS['arm_with_gripper'])

@@ -213,6 +213,7 @@ def test_a_key_stops_it_where_it_is(number: int, tmp_path: Path) -> None:
     robot.end()
 
 
+@pytest.mark.slow
 def test_joints_that_do_not_follow_stop_it(number: int, tmp_path: Path) -> None:
     robot = simulator(number, 'coulomb:=500.0')  # as if brakes were closed
     excite = Excite(number, '--send', 'simulator', '--duration', 4, '--speeds', 1, folder=tmp_path)
