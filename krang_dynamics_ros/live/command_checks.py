@@ -36,6 +36,7 @@ OBEY_TOLERANCE = 0.5  # of a joint's limit: maximum difference of command and me
 OBEY_TIMEOUT = 0.5  # s
 POSITION_MARGIN = (0.1, 0.01)  # rad, m: tolerance beyond the position limits
 PRISMATIC_TRAVEL = 0.1  # m per rad of `command_start_travel`, for a prismatic joint
+ACKNOWLEDGE_TIMEOUT = 5.0  # s: an acknowledgement takes 0.01 s, and at most 3 s if DDS must repeat its request
 SILENT_FOR = 1.0  # s, by the steady clock: simulated time may be paused
 
 MEASURED_EFFORT = Check(
@@ -82,6 +83,10 @@ CONTROLLER = Check(
     'controller', 'the endpoint that commands were enabled for is present, and no second one has its name; if '
     '`command_controller` is empty, there is no other subscriber except tools', 'fault; off at once when it leaves',
 )  # fmt: skip
+ACKNOWLEDGEMENT = Check(
+    'acknowledgement', 'before commands rise from zero, all reliable subscribers of `effort_commands` acknowledge a '
+    f'zero within {ACKNOWLEDGE_TIMEOUT:g} s', 'fault',
+)  # fmt: skip
 SPEED = Check(
     'joint speed', 'the velocity of each joint with a `command_velocity_limits` (0: none) is known and not above it',
     'refused; fault',
@@ -96,7 +101,7 @@ GUIDED_WRENCH = Check(
 )  # fmt: skip
 COMMAND_RULES = (
     MEASURED_EFFORT, POSITION, START_TRAVEL, OBEDIENCE, WRENCH_SHARE, PAYLOAD, MISSING, SILENCE, OTHERS, CONTROLLER,
-    SPEED, HOLD, GUIDED_WRENCH,
+    ACKNOWLEDGEMENT, SPEED, HOLD, GUIDED_WRENCH,
 )  # fmt: skip
 
 
@@ -173,6 +178,17 @@ def too_fast(names: Sequence[str], velocity: Array, limits: Array) -> str:
             fault = f'moves at {speed:.3g}' if np.isfinite(speed) else 'has no velocity'
             return f'{name} {fault}, must be at most {limit:g} (command_velocity_limits)'
     return ''
+
+
+def unacknowledged(seconds: float, subscribers: Sequence[str]) -> str:
+    """Return a message if subscribers (names) have not acknowledged a zero for too long (s), or ''."""
+    if seconds <= ACKNOWLEDGE_TIMEOUT:
+        return ''
+    return (
+        f'not all subscribers of effort_commands ({", ".join(subscribers)}) acknowledged a zero for {seconds:.2g} s, '
+        f'must be within {ACKNOWLEDGE_TIMEOUT:g} s; stop a subscriber that hangs, for example a recorder; one that was '
+        'killed is forgotten after about 20 s'
+    )
 
 
 class Obedience:

@@ -27,6 +27,7 @@ from .robot_inputs import RobotInputs, known_joint
 Clock = Callable[[], float]  # seconds
 Measured = Callable[[State], Array | None]
 ENABLE = 'effort_commands/enable'
+WAITS = 'zeros are sent until all subscribers have acknowledged one'
 NOTHING_SENT = 'this node has sent nothing yet, so the present command of the controller is not known'
 
 
@@ -205,6 +206,7 @@ class CommandSupervisor:
         return (
             self._silence(now)
             or self.contributions.fault(None if self._latest is None else self._latest.state, self._at)
+            or checks.unacknowledged(self.commands.seconds_unacknowledged(now), self.controllers.subscribers)
             or self._too_fast()
             or self._inputs.checks.fault(int(self.arrivals() * 1e9))
             or (self._guiding.guides and '; '.join(self._inputs.checks.warnings()))
@@ -278,7 +280,8 @@ class CommandSupervisor:
         self._ever_enabled, self._released = True, ''
         self.controllers.bind(endpoint)
         self._apply_stage()
-        notes = [note, self.controllers.joints_note(endpoint), start.gravity_note(torques)]
+        waits = WAITS if commands.waits else ''
+        notes = [note, waits, self.controllers.joints_note(endpoint), start.gravity_note(torques)]
         return '; '.join(filter(None, [f'enabled for {endpoint.node}', *notes]))
 
     def disable(self) -> str:
@@ -325,6 +328,11 @@ class CommandSupervisor:
         self._released = why
         self.commands.disable(self.clock())
 
+    def on_acknowledged(self, start: int) -> None:
+        """All subscribers have acknowledged a zero of this start: the ramp begins, and the travel at the start."""
+        if self.commands.acknowledged(start) and self._latest is not None:
+            self._start = self._latest.state.q.copy()
+
     def on_other_publishers(self, names: Sequence[str]) -> None:
         """Store the names of other nodes that publish commands; fail if there are any."""
         self._others = names
@@ -349,7 +357,7 @@ class CommandSupervisor:
         """Return the present status, and clear the lists of cut and slowed joints."""
         commands, now = self.commands, self.clock()
         warnings = self._warnings()
-        level, message = 'ok', commands.stage.value
+        level, message = 'ok', f'{commands.stage.value}; {WAITS}' if commands.waits else commands.stage.value
         if commands.fault:
             level, message = 'error', f'ended by a fault: {commands.fault}; enable again'
         elif warnings:
@@ -360,6 +368,7 @@ class CommandSupervisor:
         values = {
             'stage': commands.stage.value,
             'controller': bound.node if bound and not commands.idle else '',
+            'waits for acknowledgement': 'yes' if commands.waits else 'no',
             'ramp fraction': f'{commands.ramp_fraction:.2f}',
             'remainder (N m)': ', '.join(f'{x:.3g}' for x in commands.remainder(now)),
             'limited by effort or rate': '; '.join(warnings),

@@ -7,10 +7,12 @@ node dies.
     unguided = rate_limit( f * clip( clip_urdf( total + r ) - robot ), rates )
     u = rate_limit( clip( clip_urdf( unguided + w * guiding + robot ) - robot ), all_rates )
 
-`f`, the ramp fraction, rises from 0 to 1 over the ramp, and falls back. `r`, the remainder, compensates jumps of the
-total that are not caused by the pose; it fades over the ramp. `robot` is the torque that the arm's own firmware adds to
-each command. `guiding` is damping, stops, and the compensation of friction and coupling. A frozen damper is no damper:
-guiding torques never enter `r`, and fade by a weight `w` of their own. A fault or a late state ends them at once.
+`f`, the ramp fraction, rises from 0 to 1 over the ramp, and falls back. Before it rises from 0, zeros are sent until
+all subscribers have acknowledged one: for a subscriber that receives nothing at first, the ramp would be a step. `r`,
+the remainder, compensates jumps of the total that are not caused by the pose; it fades over the ramp. `robot` is the
+torque that the arm's own firmware adds to each command. `guiding` is damping, stops, and the compensation of friction
+and coupling. A frozen damper is no damper: guiding torques never enter `r`, and fade by a weight `w` of their own. A
+fault or a late state ends them at once.
 """
 
 from __future__ import annotations
@@ -87,6 +89,8 @@ class Commands:
         self.cut: dict[str, float] = {}  # requested effort of each joint cut by a limit, since `forget_cuts`
         self.slowed: dict[str, str] = {}  # joints slowed by a rate limit since then, with the cause
         self.ramp_fraction = 0.0  # f
+        self.starts = 0  # number of starts from off: an acknowledgement names its start
+        self._acknowledged = True  # whether f may rise
         self._known: dict[str, Array] = {}  # contributions at the latest state
         self._changed: dict[str, Array] = {}  # their changes from the state before
         self._remainder = Remainder(len(self.joint_names), self.ramp)
@@ -96,7 +100,7 @@ class Commands:
         self._state_at = -np.inf
         self.sent: Array = np.zeros(len(self.joint_names))
         self.unguided: Array = self.sent  # the same without guiding torques
-        self._last = self._risen_at = 0.0
+        self._last = self._risen_at = self._enabled_at = 0.0
         self._fall_ramp = 1.0  # s, duration of f from 1 to 0
         self._zero_at = np.inf
         self._fall: Fall | None = None  # in stage FAULT; None then: the sender process takes commands to zero
@@ -113,6 +117,15 @@ class Commands:
     def idle(self) -> bool:
         """Whether no commands are sent."""
         return self.stage is Stage.OFF
+
+    @property
+    def waits(self) -> bool:
+        """Whether zeros are sent until all subscribers have acknowledged one."""
+        return self.stage is Stage.RISING and not self._acknowledged
+
+    def seconds_unacknowledged(self, now: float) -> float:
+        """Return for how long commands have waited for an acknowledgement, s; 0 if they do not wait."""
+        return now - self._enabled_at if self.waits else 0.0
 
     @property
     def guided(self) -> list[str]:
@@ -149,18 +162,25 @@ class Commands:
             return
         if self.stage is Stage.OFF:
             self._begin(now, total, measured)
-        self.stage, self.fault = Stage.RISING, ''
+        self.stage, self.fault, self._enabled_at = Stage.RISING, '', now
 
     def _begin(self, now: float, total: Contributions, measured: Array | None) -> None:
         self._known, self._changed, self._guiding, self._weights = dict(total), {}, {}, {}
         self._remainder = Remainder(len(self.joint_names), self.ramp)
         self.ramp_fraction, self._last, self._still_applied, self._risen_at = 0.0, now, None, now
+        self.starts, self._acknowledged = self.starts + 1, measured is not None
         self.sent = self.unguided = np.zeros(len(self.joint_names))
         if measured is not None:
             self.ramp_fraction = 1.0
             self.sent = self.unguided = np.clip(measured - self.firmware_torque, -self.limits, self.limits)
             self._remainder.add(measured - self._sum, now)
             self._risen_at = now + self.ramp
+
+    def acknowledged(self, start: int) -> bool:
+        """All subscribers have acknowledged a zero of this start (`starts`); return whether the ramp begins now."""
+        waited = self.waits
+        self._acknowledged = self._acknowledged or start == self.starts
+        return waited and not self.waits
 
     def disable(self, now: float) -> None:
         """Start to fall on request: commands still follow the pose."""
@@ -294,6 +314,8 @@ class Commands:
         return sent
 
     def _move_ramp(self, passed: float, now: float) -> None:
+        if self.waits:
+            return
         falls = self.stage is Stage.FALLING
         ramp = self._fall_ramp if falls else self.ramp
         step = (passed / ramp if ramp > 0 else 1.0) * (-1 if falls else 1)

@@ -111,6 +111,11 @@ class ControllerWatch:
     def _is_named(self, endpoint: Endpoint) -> bool:
         return endpoint.node == self.name if self.name.startswith('/') else endpoint.node.endswith(f'/{self.name}')
 
+    @property
+    def subscribers(self) -> list[str]:
+        """Names of the nodes that subscribe to the commands, tools too."""
+        return [endpoint.node or NAMELESS for endpoint in self.endpoints.values()]
+
     def bind(self, endpoint: Endpoint) -> None:
         """Supervise this endpoint from now on."""
         self.bound, self._present = endpoint, True

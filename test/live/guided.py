@@ -111,6 +111,7 @@ class Guided:
         self.sim.braked[:] = True
         self.run(0.2)
         self.supervisor.enable()
+        self.supervisor.on_acknowledged(self.commands.starts)
         self.run(max(0.3, 20 * self.period))
         self.sim.braked[:] = False
         self.energy = self.work = 0.0

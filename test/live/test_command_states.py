@@ -54,8 +54,10 @@ class Life:
             self.sent.append(None if command is None else command.copy())
         return self
 
-    def enable(self, measured: np.ndarray | None = None) -> Life:
+    def enable(self, measured: np.ndarray | None = None, acknowledged: bool = True) -> Life:
         self.commands.enable(self.now, self.total, measured)
+        if acknowledged:
+            self.commands.acknowledged(self.commands.starts)
         return self
 
     def until_off(self) -> float:
@@ -84,6 +86,7 @@ STAGES: dict[str, Callable[[Life], Any]] = {
 }  # fmt: skip
 EVENTS: dict[str, Callable[[Life], Any]] = {
     'enabled': lambda life: life.enable(),
+    'all subscribers have acknowledged a zero': lambda life: life.commands.acknowledged(life.commands.starts),
     'disabled': lambda life: life.commands.disable(life.now),
     'a fault': lambda life: life.commands.fail(life.now, 'second'),
     'its controller leaves': lambda life: life.commands.controller_left('left'),
@@ -149,6 +152,58 @@ def test_rising_from_zero_follows_the_pose_by_its_share() -> None:
         np.testing.assert_allclose(life.sent[-1], (before + DT) * life.total['gravity'], atol=1e-9)
     life.run(DT)
     assert life.commands.stage is Stage.ON
+
+
+@pytest.mark.parametrize('ramp', RAMPS)
+def test_zeros_are_sent_until_one_is_acknowledged_and_then_the_ramp_begins(ramp: float) -> None:
+    life = Life(ramp)
+    life.guiding = {'damping': BRAKE}
+    life.enable(acknowledged=False).run(3.0)
+    assert life.commands.waits
+    assert life.commands.seconds_unacknowledged(life.now) == pytest.approx(3.0)
+    assert len(life.went_out()) == 300
+    assert not life.went_out().any()
+    assert life.commands.acknowledged(life.commands.starts)
+    assert not life.commands.seconds_unacknowledged(life.now)
+    life.run(DT)
+    most = life.commands.all_rates * MAX_STEP if not ramp else DT / ramp * np.abs(GRAVITY + BRAKE)
+    assert (np.abs(life.sent[-1]) <= most + 1e-9).all()
+    life.run(ramp + 0.2)
+    assert life.commands.stage is Stage.ON
+    np.testing.assert_allclose(life.sent[-1], GRAVITY + BRAKE)
+
+
+def test_an_acknowledgement_of_an_earlier_start_begins_no_ramp() -> None:
+    life = Life().enable().run(0.5)
+    earlier = life.commands.starts
+    life.commands.controller_left('left')
+    life.enable(acknowledged=False)
+    assert not life.commands.acknowledged(earlier)
+    life.run(0.5)
+    assert not life.sent[-1].any()
+    assert life.commands.acknowledged(life.commands.starts)
+    assert not life.commands.acknowledged(life.commands.starts)
+    life.run(0.5)
+    np.testing.assert_allclose(life.sent[-1], GRAVITY / 2)
+
+
+def test_disabling_and_enabling_again_replaces_no_acknowledgement() -> None:
+    life = Life().enable(acknowledged=False).run(2.0)
+    life.commands.disable(life.now)
+    life.run(0.2)
+    assert not life.commands.waits
+    life.enable(acknowledged=False).run(1.0)
+    assert life.commands.seconds_unacknowledged(life.now) == pytest.approx(1.0)
+    assert not life.went_out().any()
+
+
+def test_commands_from_measured_efforts_or_enabled_while_they_fall_wait_for_nothing() -> None:
+    life = Life().enable(GRAVITY, acknowledged=False).run(1.5)
+    assert life.commands.stage is Stage.ON
+    life.commands.disable(life.now)
+    life.run(0.75)
+    life.enable(acknowledged=False).run(0.5)
+    np.testing.assert_allclose(life.sent[-1], 0.75 * GRAVITY)
 
 
 def test_rising_from_measured_efforts_begins_there_and_fades_to_the_total() -> None:
@@ -644,6 +699,7 @@ class Lives(RuleBasedStateMachine):
         self.life = Life(ramp, rate)
         self.commands = self.life.commands
         self.enabled_since_off = self.left = False
+        self.unacknowledged = False  # since commands were enabled from zero
         self.closing_for = self.gaps = 0.0
         self.zero_since = np.inf
         self.last: Any = None
@@ -705,6 +761,9 @@ class Lives(RuleBasedStateMachine):
             assert self.left or self.last is None or not self.last.any()
             return
         self.left = False
+        if self.unacknowledged:
+            assert not sent.any()
+            assert self.commands.ramp_fraction == 0
         assert (np.abs(sent) <= LIMITS + 1e-9).all()
         if self.last is None:
             return
@@ -718,17 +777,23 @@ class Lives(RuleBasedStateMachine):
                 assert (np.abs(now) <= np.abs(then) + 1e-9).all()
                 assert (now * then >= -1e-9).all()
 
-    @rule(measured=st.sampled_from([None, (20.0, -45.0), (49.0, 0.0), (60.0, -55.0)]))
-    def enable(self, measured: tuple[float, ...] | None) -> None:
+    @rule(measured=st.sampled_from([None, (20.0, -45.0), (49.0, 0.0), (60.0, -55.0)]), acknowledged=st.booleans())
+    def enable(self, measured: tuple[float, ...] | None, acknowledged: bool) -> None:
         off = self.commands.idle
         try:
-            self.life.enable(None if measured is None else np.array(measured))
+            self.life.enable(None if measured is None else np.array(measured), acknowledged)
         except ArgumentError:
             assert self.commands.stage is Stage.FAULT or self.commands.closing
             return
         self.enabled_since_off = True
+        self.unacknowledged = not acknowledged and (measured is None if off else self.unacknowledged)
         if off:
             self.last = None  # the first value after OFF is free
+
+    @rule(of_earlier_start=st.booleans())
+    def acknowledge(self, of_earlier_start: bool) -> None:
+        self.unacknowledged = self.unacknowledged and of_earlier_start
+        self.commands.acknowledged(self.commands.starts - of_earlier_start)
 
     @rule()
     def disable(self) -> None:
@@ -783,7 +848,7 @@ class Lives(RuleBasedStateMachine):
         if self.commands.enabled:
             assert self.enabled_since_off
         if self.commands.idle:
-            self.enabled_since_off = False
+            self.enabled_since_off = self.unacknowledged = False
             assert not self.commands.sent.any()
 
 

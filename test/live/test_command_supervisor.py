@@ -45,6 +45,7 @@ class Arm:
         self.effort: Any = np.empty(0)
         self.supervisor.on_endpoints([CONTROLLER])
         self.sent: list[Any] = []
+        self.acknowledges = True  # whether all subscribers acknowledge what is sent, at once
 
     @property
     def now(self) -> int:
@@ -63,6 +64,8 @@ class Arm:
 
     def run(self, seconds: float, states: bool = True, wrench: Any = None) -> Arm:
         for k in range(round(seconds / self.period)):
+            if self.acknowledges:
+                self.supervisor.on_acknowledged(self.commands.starts)
             self.time += self.period
             if wrench is not None and (force := wrench(k)) is not None:
                 self.engine.inputs.on_wrench('left', '', force, np.zeros(3), self.now, self.now)
@@ -100,11 +103,49 @@ def refused(arm: Arm, words: str) -> None:
 def test_enabling_names_the_controller_and_what_it_starts_from(model: Model) -> None:
     arm = Arm(model).run(0.1)
     arm.supervisor.on_controller_joints(CONTROLLER.node, tuple(JOINTS))
-    assert arm.supervisor.enable() == 'enabled for /arm_effort_controller; from zero'
+    waits = 'zeros are sent until all subscribers have acknowledged one'
+    assert arm.supervisor.enable() == f'enabled for /arm_effort_controller; from zero; {waits}'
     assert arm.settings['command_enabled'] is True
     arm.run(1.3)
     np.testing.assert_allclose(arm.last, arm.gravity)
     assert arm.supervisor.enable() == 'enabled already'
+
+
+def test_commands_wait_for_an_acknowledgement_and_diagnostics_say_so(model: Model) -> None:
+    arm = Arm(model).run(0.1)
+    arm.acknowledges = False
+    arm.supervisor.enable()
+    arm.run(1.0)
+    status = arm.supervisor.status()
+    assert status.message == 'rising; zeros are sent until all subscribers have acknowledged one'
+    assert status.values['waits for acknowledgement'] == 'yes'
+    assert not arm.last.any()
+    arm.supervisor.on_acknowledged(arm.commands.starts)
+    assert arm.supervisor.status().message == 'rising'
+    assert arm.supervisor.status().values['waits for acknowledgement'] == 'no'
+    arm.run(1.3)
+    np.testing.assert_allclose(arm.last, arm.gravity)
+
+
+def test_the_travel_at_the_start_begins_with_the_ramp(model: Model) -> None:
+    """A person moves the arm while zeros are sent."""
+    arm = Arm(model).run(0.1)
+    arm.acknowledges = False
+    arm.supervisor.enable()
+    for _ in range(50):
+        arm.q[3] += 0.003 * np.sign(arm.gravity[0])
+        arm.run(0.01)
+    arm.acknowledges = True
+    arm.run(1.3)
+    assert arm.commands.stage is Stage.ON, arm.commands.fault
+
+
+def test_measured_efforts_wait_for_no_acknowledgement(model: Model) -> None:
+    arm = with_effort(model, 0.9)
+    arm.acknowledges = False
+    assert 'acknowledged' not in arm.supervisor.enable()
+    arm.run(1.3)
+    np.testing.assert_allclose(arm.last, arm.gravity)
 
 
 def test_a_parameter_reads_and_ends_but_never_enables(model: Model) -> None:

@@ -113,6 +113,7 @@ class World:
         for _ in range(3):
             self.step()
         self.supervisor.enable()
+        self.supervisor.on_acknowledged(self.commands.starts)
         self.run(RAMP + PERIOD)
         assert self.commands.stage is Stage.ON
         return self

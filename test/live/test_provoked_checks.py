@@ -163,6 +163,20 @@ def controller(case: Case) -> tuple[str, str]:
     return fault(arm), f'/other_{case.k}'
 
 
+def acknowledgement(case: Case) -> tuple[str, str]:
+    arm = case.arm().run(0.1)
+    arm.acknowledges = False
+    arm.supervisor.on_endpoints([CONTROLLER, Endpoint('r', f'/rosbag2_{case.k}')])
+    arm.supervisor.enable()
+    if case.side > 0:  # enabling again does not do without it
+        arm.run(case.rng.uniform(0.1, 4.5)).supervisor.disable()
+        arm.run(0.1).supervisor.enable()
+    arm.run(5.0 - 0.01)
+    assert arm.commands.enabled
+    assert not any(sent.any() for sent in arm.sent[-490:])
+    return fault(arm.run(0.03)), f'(/arm_effort_controller, /rosbag2_{case.k}) acknowledged a zero for 5'
+
+
 def speed(case: Case) -> tuple[str, str]:
     limits = [0.0] * 7
     limits[case.k] = float(case.rng.uniform(0.2, 2.0))
@@ -272,6 +286,7 @@ PROVOKED: dict[str, Callable[[Case], tuple[str, str]]] = {
     'joint states': silence,
     'other publishers': others,
     'controller': controller,
+    'acknowledgement': acknowledgement,
     'joint speed': speed,
     'switch': switch,
     'wrench while guiding': guided_wrench,

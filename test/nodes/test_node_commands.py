@@ -246,11 +246,78 @@ def test_a_recorder_is_no_controller_and_a_controller_killed_and_back_begins_wit
     client.until(lambda: 'ended by a fault' in unheard.status, unheard.say)
     unheard.client.until(lambda: unheard.ask().success, unheard.say)
     client.until(lambda: full(received(second)), unheard.say)
-    steps = np.abs(np.diff(received(second), axis=0))
-    assert (
-        steps.max() <= np.array([60.0, 120.0]).max() * 10 * 0.1
-    )  # never more than a rate allows in a tenth of a second
+    largest = np.abs(received(second)).max(axis=1)
+    risen = largest[np.max(np.flatnonzero(largest == 0), initial=-1) + 1 :]  # since the last zero: after the fault
+    assert risen[0] < 0.1 * np.abs(unheard.gravity).max()
     recorder.destroy_node()
+
+
+PATIENT = """
+import sys
+from krang_dynamics_ros.live import command_checks
+from krang_dynamics_ros.nodes.dynamics_node import main
+command_checks.ACKNOWLEDGE_TIMEOUT = 1e6
+sys.exit(main())
+"""
+WAITS = 'zeros are sent until all subscribers have acknowledged one'
+
+
+class Stopped:
+    """A node that is enabled for a stopped controller; a recorder in this process keeps what is sent."""
+
+    def __init__(self, number: int, robot: Robot, code: str = '') -> None:
+        self.driven = driven = object.__new__(Driven)
+        driven.number, driven.robot = number, robot
+        driven.process, driven.client = Process(number, *given(*WORDS), code=code), Client(number)
+        driven.client.listen('torque/gravity')
+        driven.client.ready()
+        driven.gravity = Lagrangian(robot).Q(Q)[[robot.joint_names.index(name) for name in JOINTS]]
+        self.sent: list[np.ndarray] = []
+        context = driven.client.context
+        self.recorder = rclpy.create_node('rosbag2_recorder', context=context, use_global_arguments=False)
+        keep = lambda message: self.sent.append(np.array(message.data))  # noqa: E731
+        self.recorder.create_subscription(Float64MultiArray, 'effort_commands', keep, 100)
+        driven.client.executor.add_node(self.recorder)
+        self.controller = controller(number)
+        words = 'publish joint states first'  # said when the controller is known
+        driven.client.until(lambda: words in driven.ask(doing=lambda: None).message, why=words)
+        self.controller.process.send_signal(signal.SIGSTOP)
+        assert WAITS in driven.enable()
+
+    def close(self) -> None:
+        self.controller.process.kill()
+        self.recorder.destroy_node()
+        self.driven.client.close()
+        assert self.driven.process.end() == 0, self.driven.process.output
+
+
+def test_commands_stay_zero_for_a_stopped_controller_and_rise_when_it_continues(robot: Robot) -> None:
+    with domain() as number:
+        stopped = Stopped(number, robot, PATIENT)
+        driven, client, sent = stopped.driven, stopped.driven.client, stopped.sent
+        client.until(lambda: len(sent) > 10 and WAITS in driven.status, driven.say)
+        assert not np.any(sent)
+        stopped.controller.process.send_signal(signal.SIGCONT)
+        client.until(lambda: np.allclose(sent[-1], driven.gravity), driven.say)
+        shares = np.array(sent)[:, 1] / driven.gravity[1]
+        assert (np.diff(shares) >= -1e-9).all()
+        assert shares[shares > 0][0] < 0.1
+        got = lambda: received(stopped.controller)  # noqa: E731
+        client.until(lambda: got() and np.allclose(got()[-1], driven.gravity), driven.say)
+        assert np.abs(got()[0]).max() < 0.1 * np.abs(driven.gravity).max()
+        stopped.close()
+
+
+def test_a_controller_that_never_acknowledges_a_zero_gets_nothing_else_and_the_fault_names_it(robot: Robot) -> None:
+    with domain() as number:
+        stopped = Stopped(number, robot)
+        client, driven = stopped.driven.client, stopped.driven
+        client.until(lambda: 'ended by a fault' in driven.status, driven.say)
+        assert 'ended by a fault: not all subscribers of effort_commands (/' in driven.status
+        assert '/arm_effort_controller' in driven.status
+        assert 'must be within 5 s; stop a subscriber that hangs' in driven.status
+        assert not np.any(stopped.sent)
+        stopped.close()
 
 
 def test_a_controller_with_other_joints_is_refused(unheard: Driven) -> None:

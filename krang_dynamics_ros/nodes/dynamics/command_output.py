@@ -64,6 +64,7 @@ class SenderLink:
         self.first_report = np.inf  # time at which it was ready
         self.subscribers: Sequence[Endpoint] = ()
         self.own: set[str] = set()  # GIDs of its publishers
+        self.acknowledged = 0  # start of which all subscribers have acknowledged a zero
         self.falls = ''  # why it reduces the commands to zero on its own
         self.sent: Array = np.zeros(config.joints)  # its last command in that fall (k)
         self.ended = False
@@ -112,6 +113,8 @@ class SenderLink:
         self._reported, self.first_report = now, min(self.first_report, now)
         if 'falls' in report:
             self.falls, self.sent = report['falls'], np.array(report['sent'])
+        elif 'acknowledged' in report:
+            self.acknowledged = report['acknowledged']
         else:
             self.subscribers = [Endpoint(*endpoint) for endpoint in report['subscribers']]
             self.own = set(report['own'])
@@ -214,9 +217,9 @@ class CommandOutput:
         commands = self._commands
         if command is not None:
             seconds = commands.fall_seconds(time.monotonic()), commands.rate_seconds
-            link.send(Frame(True, *seconds, command, *self._supervisor.unguided_and_rates))
+            link.send(Frame(True, commands.starts, *seconds, command, *self._supervisor.unguided_and_rates))
         if self._sending and commands.idle:
-            link.send(Frame(False, 0.0, 0.0, commands.sent, *self._supervisor.unguided_and_rates))
+            link.send(Frame(False, commands.starts, 0.0, 0.0, commands.sent, *self._supervisor.unguided_and_rates))
         sending = command is not None and not commands.idle
         if sending != self._sending:
             self._set_priority(sending)
@@ -245,6 +248,7 @@ class CommandOutput:
         elif link.ready and (not self._replacing or self._reached(link, now)):
             self._unstarted = ''
             supervisor.on_endpoints(link.subscribers)
+            supervisor.on_acknowledged(link.acknowledged)
             self._ask_for_joints()
 
     def _on_sender_ended(self, link: SenderLink, now: float) -> None:

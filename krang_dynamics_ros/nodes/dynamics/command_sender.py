@@ -33,9 +33,10 @@ SILENCE = 0.2  # s without a command while commands are sent: the node hangs
 LOOK = 0.02  # s between two checks of the subscribers while commands are sent; ten times as long otherwise
 REPORT = 0.1  # s between two reports, if nothing has changed
 STEP = 0.01  # s between two commands of a fall
-ACKNOWLEDGED = 10.0  # s for the last message to arrive, even on a very busy machine
+ZERO_PERIOD = 0.1  # s between zeros until one is acknowledged: at 1 kHz, there is always one on its way
+LAST_MESSAGE_TIMEOUT = 10.0  # s for the last message to arrive, even on a very busy machine
 MAX_ENDPOINTS = 100  # reported at most: the first ones
-HEAD = struct.Struct('<Bdd')  # whether commands are sent; duration of a fall, and its minimum by the rates, s
+HEAD = struct.Struct('<BIdd')  # whether commands are sent; number of the start; seconds of a fall, and their minimum
 UNKNOWN = '_NODE_NAME_UNKNOWN_'
 
 
@@ -56,10 +57,13 @@ class Config(NamedTuple):
 class Frame(NamedTuple):
     """A command (k), the duration of its fall, and its minimum by the rates (s). If not `sending`, commands are off.
 
+    `start` counts how often commands were started.
+
     `unguided` (k) is the command without guiding torques, which end at once in a fall, within `rates` (k; N m/s, N/s).
     """
 
     sending: bool
+    start: int
     fall_seconds: float
     rate_seconds: float
     command: Any
@@ -68,16 +72,14 @@ class Frame(NamedTuple):
 
     def packed(self) -> bytes:
         """Return the bytes for the pipe."""
-        head = HEAD.pack(self.sending, self.fall_seconds, self.rate_seconds)
+        head = HEAD.pack(self.sending, self.start, self.fall_seconds, self.rate_seconds)
         return head + np.asarray((self.command, self.unguided, self.rates), dtype='<f8').tobytes()
 
     @classmethod
     def of(cls, raw: bytes) -> Frame:
         """Return the frame in these bytes."""
-        sending, fall_seconds, rate_seconds = HEAD.unpack_from(raw)
-        return cls(
-            bool(sending), fall_seconds, rate_seconds, *np.frombuffer(raw, '<f8', offset=HEAD.size).reshape(3, -1)
-        )
+        sending, *numbers = HEAD.unpack_from(raw)
+        return cls(bool(sending), *numbers, *np.frombuffer(raw, '<f8', offset=HEAD.size).reshape(3, -1))
 
 
 class CommandSender:
@@ -92,8 +94,10 @@ class CommandSender:
         publishers = self._endpoints(node.get_publishers_info_by_topic)
         self._own = sorted({gid for gid, owner in publishers if owner == name} - before)
         self._size = HEAD.size + 3 * 8 * config.joints
-        self._frame = Frame(False, 0.0, 0.0, *np.zeros((3, config.joints)))
+        self._frame = Frame(False, 0, 0.0, 0.0, *np.zeros((3, config.joints)))
         self._received = self._looked = self._reported = time.monotonic()
+        self._acknowledged = True  # whether a zero of the present start was acknowledged
+        self._zero_at = -np.inf  # s, time of the last command if it was zero
         self._subscribers: list[list[str]] | None = None
         self._seen: list[str] = []  # GIDs of subscribers, in order of appearance
         self._buffer, self._unsent = b'', b''
@@ -111,22 +115,38 @@ class CommandSender:
             if self._frame.sending and (ended or silent > SILENCE):
                 self._fall('the node has ended' if ended else f'the node sent nothing for {silent:.2g} s')
                 return
+            self._check_acknowledgement()
             self._check_subscribers(now)
 
     def wait_until_received(self) -> None:
         """Wait until the last message, the zero, has been received: it would be lost with this process."""
-        self._publisher.wait_for_all_acked(Duration(seconds=ACKNOWLEDGED))
+        self._publisher.wait_for_all_acked(Duration(seconds=LAST_MESSAGE_TIMEOUT))
 
     def _read(self) -> bool:
         """Read the pipe and publish its commands; return whether the pipe is open."""
         raw = os.read(sys.stdin.fileno(), 1 << 16)
         self._buffer += raw
         while len(self._buffer) >= self._size:
-            self._frame, self._buffer = Frame.of(self._buffer[: self._size]), self._buffer[self._size :]
-            self._received = time.monotonic()
-            if self._frame.sending:
-                self._publish(self._frame.command)
+            frame, self._buffer = Frame.of(self._buffer[: self._size]), self._buffer[self._size :]
+            if frame.start != self._frame.start:
+                self._acknowledged, self._zero_at = False, -np.inf
+            self._frame, self._received = frame, time.monotonic()
+            if frame.sending:
+                self._forward(frame.command, self._received)
         return bool(raw)
+
+    def _forward(self, command: Any, now: float) -> None:
+        """Publish a command, except zeros that follow a zero too soon for its acknowledgement."""
+        zero = not command.any()
+        if not zero or self._acknowledged or now - self._zero_at >= ZERO_PERIOD:
+            self._publish(command)
+            self._zero_at = now if zero else -np.inf
+
+    def _check_acknowledgement(self) -> None:
+        """Report once for each start that all reliable subscribers have acknowledged a zero; never wait for it."""
+        if not self._acknowledged and self._zero_at > 0 and self._publisher.wait_for_all_acked(Duration()):
+            self._acknowledged = True
+            self._report({'acknowledged': self._frame.start})
 
     def _publish(self, command: Any) -> None:
         self._message.data = array('d', command.tobytes())
