@@ -292,6 +292,7 @@ class _FirstRun:
             with self._client.enabled() as answer:
                 say(f'  {answer}')
                 rows = self._client.run(SECONDS['zero'], lambda rows: _moved(rows) > self._arguments.travel)
+                self._client.check_acknowledged()
         finally:
             self._client.set(before)
         yield judge_zero_command(self._model, rows)
@@ -304,7 +305,7 @@ class _FirstRun:
         self._client.rest()
         with self._client.enabled() as answer:
             say(f'  {answer}')
-            self._client.run(SECONDS['settle'])
+            self._client.rise(SECONDS['settle'])
             answers = self._answers(len(joints))
         yield judge_test_torque(self._model, joints[-1], answers)
 
@@ -347,7 +348,7 @@ class _FirstRun:
         self._client.rest()
         with self._client.enabled() as answer:
             say(f'  {answer}')
-            self._client.run(SECONDS['settle'])
+            self._client.rise(SECONDS['settle'])
             self._client.commands.clear()  # before a person can kill the node
             say(f'  Now: kill -9 the process of {self._arguments.node}')
             rows = self._client.until_dead(SECONDS['kill'])

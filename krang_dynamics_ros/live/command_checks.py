@@ -36,7 +36,7 @@ OBEY_TOLERANCE = 0.5  # of a joint's limit: maximum difference of command and me
 OBEY_TIMEOUT = 0.5  # s
 POSITION_MARGIN = (0.1, 0.01)  # rad, m: tolerance beyond the position limits
 PRISMATIC_TRAVEL = 0.1  # m per rad of `command_start_travel`, for a prismatic joint
-ACKNOWLEDGE_TIMEOUT = 5.0  # s: an acknowledgement takes 0.01 s, and at most 3 s if DDS must repeat its request
+ACKNOWLEDGE_TIMEOUT = 5.0  # s: on a busy machine an acknowledgement takes 0.04 s; a person still waits for the answer
 SILENT_FOR = 1.0  # s, by the steady clock: simulated time may be paused
 
 MEASURED_EFFORT = Check(

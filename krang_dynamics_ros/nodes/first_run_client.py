@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 import rclpy
+from diagnostic_msgs.msg import DiagnosticArray
 from geometry_msgs.msg import WrenchStamped
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.parameter import Parameter
@@ -24,6 +25,7 @@ from std_srvs.srv import SetBool
 from ..calibration.first_run import ArmModel, MotionRow, PushRow, RestSample
 from ..core.errors import ArgumentError, KrangDynamicsError
 from ..core.spatial import Array
+from ..live.command_checks import ACKNOWLEDGE_TIMEOUT
 from ..live.engine import Engine, engine_of
 from ..live.messages import ImuMessage, imu_of, stamp_of, wrench_of
 from .endpoints import DISCOVERY_TIMEOUT
@@ -37,6 +39,7 @@ MIN_ROWS = 10  # joint states in a rest
 MAX_TRAVEL = 0.25  # rad, m: during a check of commands; beyond it they are disabled
 MAX_SPEED = 0.6  # rad/s, m/s: the same for speed
 FALL_TIMEOUT = 15.0  # s: the longest ramp, the zeros after it, and a margin
+WAITS = 'waits for acknowledgement'  # value of the diagnostics of the commands
 SILENCE = 0.3  # s without a command: commands are off
 RETRIES = 20  # attempts to enable, while node names and the sender are not ready
 
@@ -61,6 +64,7 @@ class FirstRunClient:
         self._pushed = ''  # the hand that is pushed
         self._external: Array | None = None
         self._forces: dict[str, Array] = {}
+        self._status: dict[str, str] = {}  # values of the diagnostics of the commands since they were enabled
         self._subscribed = False
         self._sent: Any = None  # the subscription to the commands
         self.values: dict[str, Any] = {}
@@ -113,6 +117,7 @@ class FirstRunClient:
         if any(self.values.get('command_joints', ())):
             topic = remote.sent_topic('Float64MultiArray', 'effort_commands', '_commands')
             self._sent = node.create_subscription(Float64MultiArray, topic, self._on_command, 100)
+            node.create_subscription(DiagnosticArray, '/diagnostics', self._on_diagnostics, INPUT)
 
     def _listen(self, kind: type[Any], usual: str, callback: Callable[[Any], None]) -> None:
         """Subscribe to the topic of this type that the running node uses."""
@@ -154,6 +159,12 @@ class FirstRunClient:
 
     def _on_command(self, message: Float64MultiArray) -> None:
         self.commands.append((time.monotonic(), np.array(message.data)))
+
+    def _on_diagnostics(self, message: DiagnosticArray) -> None:
+        name = f'{self._remote.full_name[1:]}: effort commands'
+        for status in message.status:
+            if status.name == name:
+                self._status = {pair.key: pair.value for pair in status.values}
 
     def _spin(self, seconds: float, until: Callable[[], bool] = lambda: False, stoppable: bool = True) -> None:
         """Spin for a time (s), or until a condition holds; raise `AbortedError` if a person stops it."""
@@ -241,6 +252,7 @@ class FirstRunClient:
         if not self.commands:
             topic = self._sent.topic_name if self._sent else 'effort_commands'
             raise RemoteError(f'no commands on {topic}; remap their topic: --ros-args -r effort_commands:=...')
+        self._status = {}
 
     def _ask(self, value: bool) -> tuple[bool, str]:
         if not self._enable.wait_for_service(DISCOVERY_TIMEOUT):
@@ -277,6 +289,21 @@ class FirstRunClient:
         if not (rows := self.motion(seconds, ends)):
             raise AbortedError('joint states stopped')
         return rows
+
+    def rise(self, seconds: float) -> None:
+        """Run until the ramp has begun, by the node's diagnostics, then for a time (s)."""
+        self.run(ACKNOWLEDGE_TIMEOUT + SERVICE_TIMEOUT, lambda _: self._status.get(WAITS) == 'no')
+        if not self._status:
+            raise RemoteError(f'no diagnostics of {self._remote.full_name} on /diagnostics: is the topic remapped?')
+        if fault := self._status.get('ended by a fault'):
+            raise RemoteError(f'commands have ended: {fault}')
+        self.check_acknowledged()
+        self.run(seconds)
+
+    def check_acknowledged(self) -> None:
+        """Raise `RemoteError` if commands wait for the acknowledgement of a subscriber."""
+        if self._status.get(WAITS) == 'yes':
+            raise RemoteError('a subscriber of the commands has not acknowledged them: stop the one that hangs')
 
     def _runs_away(self, rows: Sequence[MotionRow]) -> str:
         travel, speed = np.abs(rows[-1].q - rows[0].q), np.nan_to_num(np.abs(rows[-1].dq))

@@ -42,6 +42,11 @@ class RemoteNode:
         if not self._client.wait_for_services(DISCOVERY_TIMEOUT):
             raise RemoteError(f'there is no node {self.target}, looked for {DISCOVERY_TIMEOUT:g} s')
 
+    @property
+    def full_name(self) -> str:
+        """Full name of the other node."""
+        return f'{self._space}{self._name}'
+
     def name_of(self, relative: str) -> str:
         """Return the whole name of a topic or service in the namespace of the other node."""
         return relative if relative.startswith('/') else self._space + relative

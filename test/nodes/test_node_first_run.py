@@ -7,6 +7,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,8 @@ import yaml
 pytest.importorskip('rclpy', reason='rclpy is not installed: the node cannot run')
 
 from krang_dynamics_ros import Dynamics, Robot
+from krang_dynamics_ros.nodes.first_run_client import FirstRunClient
+from krang_dynamics_ros.nodes.remote import RemoteError
 
 from ..robots import ROOT
 from ..ros import PATIENCE, Client, Process, domain, environment
@@ -233,6 +236,22 @@ def test_commands_of_zero_a_test_torque_and_a_killed_node_are_judged(number: int
     assert talk.end(client) == 0
     client.close()
     assert simulator.end() == 0
+
+
+@pytest.mark.parametrize(
+    ('status', 'words'),
+    [
+        ({}, 'no diagnostics of /arm/node on /diagnostics'),
+        ({'waits for acknowledgement': 'yes'}, 'a subscriber of the commands has not acknowledged them'),
+        ({'waits for acknowledgement': 'no', 'ended by a fault': 'why'}, 'commands have ended: why'),
+    ],
+)
+def test_no_torque_is_judged_before_the_ramp_begins(status: dict[str, str], words: str) -> None:
+    client = object.__new__(FirstRunClient)
+    client._status, client._remote = status, SimpleNamespace(full_name='/arm/node')  # type: ignore[assignment]
+    client.run = lambda *_: []  # type: ignore[method-assign]
+    with pytest.raises(RemoteError, match=words):
+        client.rise(1.0)
 
 
 @pytest.mark.slow
