@@ -790,6 +790,12 @@ class Lives(RuleBasedStateMachine):
         if off:
             self.last = None  # the first value after OFF is free
 
+    @precondition(lambda self: self.commands.idle and not self.commands.closing)
+    @rule(count=st.integers(1, 80))
+    def wait_for_an_acknowledgement(self, count: int) -> None:
+        self.enable(None, False)
+        self.time_goes_on(count, True)
+
     @rule(of_earlier_start=st.booleans())
     def acknowledge(self, of_earlier_start: bool) -> None:
         self.unacknowledged = self.unacknowledged and of_earlier_start
