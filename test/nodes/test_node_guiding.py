@@ -135,7 +135,8 @@ def _session(number: int, node: Process) -> tuple[Driven, Client]:
 def test_the_sender_process_gets_the_commands_with_and_without_guiding() -> None:
     """After the end of the node, it ends what guiding gave at once, within the rates; the rest falls over the ramp."""
     sent, unguided, rates = np.array([30.0, -5.0]), np.array([10.0, -5.0]), np.array([1000.0, 1000.0])
-    frame = Frame.of(Frame(True, 1.0, 0.1, sent, unguided, rates).packed())
+    frame = Frame.of(Frame(True, 7, 1.0, 0.1, sent, unguided, rates).packed())
+    assert (frame.sending, frame.start) == (True, 7)
     fall = Fall(frame.unguided, frame.fall_seconds, frame.rate_seconds, 0.0, frame.command, frame.rates)
     np.testing.assert_allclose(fall.at(0.01), [20.0, -4.95])
     np.testing.assert_allclose(fall.at(0.02), [10.0, -4.9], atol=0.3)
