@@ -1,6 +1,7 @@
 """Checks before commands are enabled and while they are sent: small functions, and their rules as data.
 
-A check returns a message if it fails, and '' if it passes. Vectors (k) are in the order of the names given with them.
+A check returns a message if it fails, and '' if it passes; `check_...` of `StartChecks` raise it as `ArgumentError`.
+Vectors (k) are in the order of the names given with them.
 `StartChecks` calls them before commands are enabled, `command_supervisor.py` while they are sent (`_fault`,
 `_drive_fault`).
 """
@@ -57,7 +58,8 @@ START_TRAVEL = Check(
 )  # fmt: skip
 OBEDIENCE = Check(
     'obedience',
-    f'after the measured effort has followed the command once (within {FOLLOW_TOLERANCE:.0%}), it differs by at most '
+    f'after the measured effort has followed a command above {MIN_SIGNED_SHARE:.0%} of the limit once (within '
+    f'{FOLLOW_TOLERANCE:.0%}), it differs by at most '
     f'{OBEY_TOLERANCE:.0%} of the limit; {OBEY_TIMEOUT:g} s beyond that: the drive does not obey (emergency stop, '
     'inactive controller)',
     'fault',
@@ -70,7 +72,8 @@ PAYLOAD = Check(
     'payload', "the weight of a payload alone exceeds no joint's limit at the present pose", 'refused'
 )  # fmt: skip
 MISSING = Check(
-    'contributions', "each term of the total except the wrench has a value that is not older than `state_timeout`",
+    'contributions', "each term of the total except the wrench has a value that is not older than `state_timeout`, "
+    'and the torque that the firmware adds is known',
     'refused; fault',
 )  # fmt: skip
 SILENCE = Check(
@@ -226,11 +229,11 @@ def too_heavy(names: Sequence[str], weight: Array, limits: Array) -> str:
     k = int(np.argmax(beyond))
     if not beyond[k] > 0:
         return ''
-    return f'{names[k]} needs {abs(weight[k]):.4g} for its weight alone, limit {limits[k]:g}'
+    return f'{names[k]} needs {abs(weight[k]):.4g} for the weight of the payload alone, its limit is {limits[k]:g}'
 
 
 class StartChecks:
-    """Checks before commands are enabled; each raises `ArgumentError` with the reason. Efforts in N m (N)."""
+    """Checks before commands are enabled. `check_...` raise `ArgumentError` with the reason. Efforts in N m (N)."""
 
     def __init__(
         self,

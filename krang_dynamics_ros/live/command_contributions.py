@@ -15,7 +15,7 @@ from .commands import Commands
 from .firmware import FirmwareTorque
 from .guiding import Guiding
 
-HELD_PERIODS = 3.0  # maximum age of guiding torques: a damper that is held for longer is no damper
+HELD_PERIODS = 3.0  # maximum age of guiding torques: a damping torque that is held longer may drive the joint
 
 
 class CommandContributions:

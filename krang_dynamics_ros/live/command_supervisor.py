@@ -141,7 +141,10 @@ class CommandSupervisor:
         return self._sent(self.commands.update(now, *contributions))
 
     def _age(self, state: State) -> float:
-        """Return the age of a state, s: by its stamp; by the excess of its delay over the smallest if clocks differ."""
+        """Return the age of a state, s: by its stamp, plus that of its oldest joint, plus the low pass of velocities.
+
+        If the clocks differ, the excess of its delay over the smallest delay takes the place of the stamp's age.
+        """
         states, timeout = self._inputs.states, self._settings['state_timeout']
         behind = self.stamps() - state.stamp * 1e-9
         if not 0 <= behind <= timeout:
@@ -228,7 +231,7 @@ class CommandSupervisor:
             return 'not all joints are known; publish joint states first'
         missing = self._inputs.states.missing(arrival)
         which = f': {", ".join(missing[:5])}' if missing else ''
-        age = f'no complete joint state for {now - self._at:.2g} s'
+        age = f'no complete joint state for {max(now - self._at, self.arrivals() - self._arrived):.2g} s'
         return f'{age}, must be at most {self._settings["state_timeout"]:g} s{which}'
 
     def _too_fast(self) -> str:
@@ -239,7 +242,7 @@ class CommandSupervisor:
         return checks.too_fast(self.commands.joint_names, velocity, np.array(limits))
 
     def _drive_fault(self, now: float) -> str:
-        """Return a message if a joint moves or measures effort against its commands, or ''."""
+        """Return a message if a joint moves too far along its command during the start, or does not obey it, or ''."""
         if self._latest is None:
             return ''
         state, commands = self._latest.state, self.commands
@@ -371,7 +374,7 @@ class CommandSupervisor:
             'waits for acknowledgement': 'yes' if commands.waits else 'no',
             'ramp fraction': f'{commands.ramp_fraction:.2f}',
             'remainder (N m)': ', '.join(f'{x:.3g}' for x in commands.remainder(now)),
-            'limited by effort or rate': '; '.join(warnings),
+            'warnings': '; '.join(warnings),
             'ended by a fault': commands.fault,
             'disabled by the switch': self._released,
         }
@@ -387,14 +390,13 @@ class CommandSupervisor:
 
     def _warnings(self) -> list[str]:
         commands, found = self.commands, []
-        for name, requested in commands.cut.items():
-            limit = commands.limits[commands.joint_names.index(name)]
+        for name, (requested, limit) in commands.cut.items():
             found.append(f'{name} is cut to its limit {limit:g}, requested {requested:.1f}')
         found += [f'{name} is slowed by its rate limit, cause: {cause}' for name, cause in commands.slowed.items()]
         if commands.idle:
             return found
         scaled = self.contributions.scaled.items()
-        found += [f'wrench {hand} is scaled to {factor:.2f}: limits' for hand, factor in scaled]
+        found += [f'the wrench of {hand} is scaled to {factor:.2f} for the joint limits' for hand, factor in scaled]
         if self._latest is not None and (why := self.start_checks.outside_limits(self._latest.state)):
             found.append(why)
         return [*found, *self._inputs.checks.warnings()]

@@ -11,14 +11,16 @@ node dies.
 all subscribers have acknowledged one: for a subscriber that receives nothing at first, the ramp would be a step. `r`,
 the remainder, compensates jumps of the total that are not caused by the pose; it fades over the ramp. `robot` is the
 torque that the arm's own firmware adds to each command. `guiding` is damping, stops, and the compensation of friction
-and coupling. A frozen damper is no damper: guiding torques never enter `r`, and fade by a weight `w` of their own. A
-fault or a late state ends them at once.
+and coupling. A damping torque that is held while the
+joint's velocity changes damps no more: so guiding torques never enter `r`, and fade by a weight `w` of their own. A
+fault or a late state ends them at once, within their rate limits.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from enum import Enum
+from typing import NamedTuple
 
 import numpy as np
 
@@ -32,7 +34,7 @@ NONE: Contributions = {}
 
 
 class Stage(Enum):
-    """Stage of the commands. They fall when they go to zero, over the ramp and within the rate limits."""
+    """Stage of the commands. To fall is to go to zero, over the ramp and within the rate limits."""
 
     OFF = 'off'
     RISING = 'rising'
@@ -42,6 +44,13 @@ class Stage(Enum):
 
 
 ENABLED = (Stage.RISING, Stage.ON)
+
+
+class Cut(NamedTuple):
+    """An effort, N m (N), that was cut: a command to `command_limits`, or its sum with the firmware's to the URDF's."""
+
+    requested: float
+    limit: float
 
 
 class Remainder:
@@ -86,7 +95,7 @@ class Commands:
         self.stage = Stage.OFF
         self.fault = ''  # reason of the last fault, until commands are enabled again
         self.closing = False  # the node shuts down or restarts with another robot: enabling is refused
-        self.cut: dict[str, float] = {}  # requested effort of each joint cut by a limit, since `forget_cuts`
+        self.cut: dict[str, Cut] = {}  # by name of the joint, since `forget_cuts`
         self.slowed: dict[str, str] = {}  # joints slowed by a rate limit since then, with the cause
         self.ramp_fraction = 0.0  # f
         self.starts = 0  # number of starts from off: an acknowledgement names its start
@@ -103,7 +112,7 @@ class Commands:
         self._last = self._risen_at = self._enabled_at = 0.0
         self._fall_ramp = 1.0  # s, duration of f from 1 to 0
         self._zero_at = np.inf
-        self._fall: Fall | None = None  # in stage FAULT; None then: the sender process takes commands to zero
+        self._fall: Fall | None = None  # in stage FAULT; None in it: the sender process has died, or falls on its own
         self._still_applied: tuple[Array, Array] | None = None  # `sent` and `unguided` when the controller left
 
     # State ---------------------------------------------------------------------------------------------------------
@@ -298,10 +307,9 @@ class Commands:
             return self._falling(now)
         passed, self._last = now - self._last, now
         self._move_ramp(passed, now)
-        total = self._clipped(self._sum + self._remainder.at(now), self.sum_limits)
-        self._send(
-            self.ramp_fraction * self._clipped(total - self.firmware_torque, self.limits), min(passed, MAX_STEP), now
-        )
+        total = self._sum + self._remainder.at(now)
+        self._send(self.ramp_fraction * self._within_limits(total), min(passed, MAX_STEP), now)
+        self._note_cuts(total)
         return self._zeroed(now)
 
     def _falling(self, now: float) -> Array | None:
@@ -352,8 +360,7 @@ class Commands:
         guiding = np.sum([self._weights[name] * torque for name, torque in self._guiding.items()], axis=0)
         if not guiding.any():
             return self.unguided
-        total = np.clip(self.unguided + guiding + self.firmware_torque, -self.sum_limits, self.sum_limits)
-        return np.asarray(np.clip(total - self.firmware_torque, -self.limits, self.limits))
+        return self._within_limits(self.unguided + guiding + self.firmware_torque)
 
     def _cause(self, k: int) -> str:
         """Return the contribution that changed the command of a joint most at the latest state."""
@@ -364,10 +371,17 @@ class Commands:
     def _sum(self) -> Array:
         return np.sum([*self._known.values()], axis=0) if self._known else np.zeros(len(self.joint_names))
 
-    def _clipped(self, torque: Array, limits: Array) -> Array:
-        for k in np.flatnonzero(np.abs(torque) > limits):
-            self.cut[self.joint_names[k]] = float(torque[k])
-        return np.clip(torque, -limits, limits)
+    def _within_limits(self, total: Array) -> Array:
+        """Return the command (k) for a total (k): within the URDF's limits with the firmware's torque, and its own."""
+        within = np.clip(total, -self.sum_limits, self.sum_limits)
+        return np.asarray(np.clip(within - self.firmware_torque, -self.limits, self.limits))
+
+    def _note_cuts(self, total: Array) -> None:
+        command, requested = self._within_limits(total), total - self.firmware_torque
+        for k in np.flatnonzero(command != requested):
+            own = abs(command[k]) == self.limits[k]
+            cut = (requested[k], self.limits[k]) if own else (total[k], self.sum_limits[k])
+            self.cut[self.joint_names[k]] = Cut(*map(float, cut))
 
     def forget_cuts(self) -> None:
         """Clear the lists of joints that were cut by a limit or slowed by a rate limit."""

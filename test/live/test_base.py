@@ -365,6 +365,7 @@ def tilting(arm: Arm, seconds: float, imu: bool = True, base: str = 'R0') -> Non
         if imu:
             arm.engine.inputs.on_imu(reading(base, R, time=arm.now))
         arm.state()
+        arm.supervisor.on_acknowledged(arm.commands.starts)
 
 
 def test_gravity_that_the_imu_follows_never_enters_the_remainder() -> None:

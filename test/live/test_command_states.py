@@ -309,7 +309,15 @@ def test_a_limit_cuts_and_the_joint_is_named() -> None:
     life.total = {'gravity': np.array([10.0, -70.0])}
     life.enable().run(2.0)
     np.testing.assert_array_equal(life.sent[-1], [10, -50])
-    assert life.commands.cut == {'b': -70.0}
+    assert life.commands.cut == {'b': (-70.0, 50.0)}
+    life.commands.forget_cuts()
+    life.commands.sum_limits = np.array([100.0, 60.0])
+    life.run(DT)
+    assert life.commands.cut == {'b': (-70.0, 50.0)}, 'the smaller limit, and what was requested before any'
+    life.commands.firmware_torque = np.array([0.0, -20.0])
+    life.run(DT)
+    assert life.commands.cut == {'b': (-70.0, 60.0)}, 'the sum with the torque of the firmware'
+    life.commands.firmware_torque = np.zeros(2)
     life.commands.forget_cuts()
     life.total = {'gravity': GRAVITY}
     life.run(1.0)

@@ -784,7 +784,7 @@ def test_a_reading_of_900_000_newton_is_scaled_and_held_back(model: Model) -> No
     assert (np.abs(arm.last - before) <= 10 * limits * 0.02 + 1e-9).all()
     arm.run(0.5, wrench=lambda k: np.array([9e5, 9e5, 9e5]))
     words = arm.supervisor.status().message
-    assert 'wrench left is scaled to' in words
+    assert 'the wrench of left is scaled to' in words
     assert (np.abs(arm.last) <= limits).all()
 
 

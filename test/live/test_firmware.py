@@ -210,6 +210,7 @@ def travel(monkeypatch: pytest.MonkeyPatch, gravity: tuple[float, float, float],
         arm.state()
         if k == 20:
             arm.supervisor.enable()
+            arm.supervisor.on_acknowledged(arm.commands.starts)
         if k >= 200 and arm.sent[-1] is not None:
             simulated.on_command(arm.sent[-1])
         simulated.advance(0.01, [])

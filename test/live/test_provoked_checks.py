@@ -116,7 +116,7 @@ def wrench_share(case: Case) -> tuple[str, str]:
     force = case.rng.normal(size=3)
     force *= case.rng.uniform(3000, 9000) / np.linalg.norm(force)
     arm.run(0.1, wrench=lambda _: force)
-    return arm.supervisor.status().message, 'wrench left is scaled to 0.'
+    return arm.supervisor.status().message, 'the wrench of left is scaled to 0.'
 
 
 def payload(case: Case) -> tuple[str, str]:
