@@ -473,7 +473,7 @@ class Broken(DynamicsNode):
     def __init__(self):
         super().__init__()
         self.create_subscription(Empty, 'break', lambda _: 1 / 0, 1)
-        self.create_subscription(Empty, 'hang', lambda _: time.sleep(3), 1)
+        self.create_subscription(Empty, 'hang', lambda _: time.sleep(2), 1)
 
 sys.exit(run(Broken))
 """
