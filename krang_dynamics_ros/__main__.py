@@ -75,7 +75,8 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _listed(title: str, meanings: dict[str, str]) -> str:
-    return '\n'.join([f'{title}:', *(f'  {name:<16}{words}' for name, words in meanings.items()), ''])
+    width = max(map(len, COMMANDS | NODES))
+    return '\n'.join([f'{title}:', *(f'  {name:<{width}}  {words}' for name, words in meanings.items()), ''])
 
 
 if __name__ == '__main__':

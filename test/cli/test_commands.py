@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -10,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from krang_dynamics_ros import krang, urdf_text
+from krang_dynamics_ros.__main__ import COMMANDS, NODES
 
 from ..commands import run, run_process
 from ..robots import FILES, ROOT
@@ -144,3 +146,9 @@ def test_help_tells_what_a_command_does(command: str) -> None:
     done = run(command, '--help')
     assert done.returncode == 0
     assert 'default: config/krang.yaml, Krang' in ' '.join(done.stdout.split())
+
+
+def test_the_list_of_commands_tells_names_and_meanings_apart() -> None:
+    listed = run('--help').stdout
+    for name, meaning in (COMMANDS | NODES).items():
+        assert re.search(rf'^  {name} +{re.escape(meaning)}$', listed, re.MULTILINE), name
