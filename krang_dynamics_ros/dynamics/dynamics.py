@@ -34,8 +34,8 @@ class Dynamics(Kinematics):
     Joint vectors have shape (n,), in the order of `joint_names`, in rad and N m (m and N for prismatic joints). Every
     returned array is new. An object is not thread-safe: each thread needs its own.
 
-    While the base turns (`base_motion`), `coriolis_torque`, the sums with it and their inverse contain the torques by
-    that rotation. A, C, `christoffel` and E are those of the motion relative to the base.
+    While the base turns (`base_motion`), `coriolis_torque` and `inverse_dynamics` contain the torques of that rotation,
+    and `forward_dynamics` allows for them. A, C, `christoffel` and E are those of the motion relative to the base.
 
     Example:
         >>> dynamics = Dynamics(Path('arm.urdf').read_text())

@@ -1,5 +1,8 @@
 """Momentum observer: external torques from efforts and momentum (A. De Luca and R. Mattone, 2003).
 
+The change of the momentum A dq less the integral of C^T dq - Q equals the integral of A ddq + C dq + Q. So each step
+takes the mean of this sum on a path between two states, and A dq itself is never computed.
+
 `terms.py` makes it the term `external`. `live/external.py` has its parameters, and passes its torques to
 `hand_wrenches.py` and `contact.py`.
 """

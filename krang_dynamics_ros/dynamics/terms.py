@@ -133,7 +133,7 @@ ALL = (
         needs_velocity=True, in_model=False, never_held=True,
     ),
     Term(
-        'stops', '-K x - B dq', 'springs and dampers that push a joint out of its stop, by its depth x there',
+        'stops', '-K x - B dq', 'springs and dampers that push a joint out of its stop, in which it is at depth x',
         '#0ea5e9', Stops,
         needs_velocity=True, in_model=False, never_held=True,
     ),

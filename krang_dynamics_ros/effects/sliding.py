@@ -59,7 +59,7 @@ class Coulomb(JointEffect):
 
     @property
     def smooth(self) -> JointEffect:
-        """The friction of joints with a velocity v; the others have none."""
+        """This friction where a velocity v is given, zero elsewhere; the fields may be arrays, a number per joint."""
         is_smooth = np.asarray(self.coulomb_velocity) > 0
         coulomb: Any = np.where(is_smooth, self.coulomb, 0.0)
         width: Any = np.where(is_smooth, self.coulomb_velocity, 1.0)
@@ -72,7 +72,7 @@ class Coulomb(JointEffect):
 
     @classmethod
     def tried(cls) -> tuple[JointEffect, ...]:
-        """Return Coulomb friction over some velocities, rad/s."""
+        """Return the effects that a fit tries: Coulomb friction over these velocities, rad/s."""
         return tuple(cls(coulomb_velocity=velocity) for velocity in (0.005, 0.02, 0.05, 0.1))
 
     def __str__(self) -> str:

@@ -3,7 +3,7 @@
     min  1/2 sum of w r^2 + 1/2 prior of the factors + sum over bodies of divergence / prior width^2
 
 The search approximates the divergence by its second derivative at the known bodies. The last fit uses the whole
-divergence in a damped Newton method; its logarithm keeps every body possible.
+divergence in a damped Newton method; the logarithm in the divergence keeps every body possible.
 """
 
 from __future__ import annotations
@@ -166,22 +166,24 @@ class _Cost:
 
 LOAD_ROUNDS = 20
 DAMPED_FROM = 5  # round from which the load moves half the way
-AGREED = 1e-3  # of the effort's standard deviation: largest RMS difference between the fit and a file with its bodies
+# Of the effort's standard deviation: largest RMS difference between the efforts that the fit predicts with its load,
+# and those that the new robot file predicts, whose load is that of the fitted bodies.
+AGREED = 1e-3
 STD_FACTOR = 1.4  # on standard deviations of repeats, to cover other trajectories (measured)
 
 
 @dataclass(frozen=True, eq=False)
 class Fit:
-    """The unknowns of the last fit, with their structure and load."""
+    """The unknowns of the last fit, with their structure, and the load: gravity and Coriolis torque of the bodies."""
 
     structure: Structure
     unknowns: Unknowns = field(repr=False)
     x: Array = field(repr=False)
-    crossing: Array  # (joints), rad/s per N m
+    crossing: Array  # (joints), rad/s per N m: with a load that helps, a drive pushes only above crossing times load
     load: Array = field(repr=False)  # (rows, joints), of the fitted bodies
     predicted: Array = field(repr=False)  # (rows, joints), by these bodies and their load, as the robot file predicts
     held_out: Array = field(repr=False)  # (rows, joints): each fold predicted from the other folds
-    terms: Mapping[str, Array] = field(repr=False)  # (rows, joints) by name: their sum is `predicted`
+    terms: Mapping[str, Array] = field(repr=False)  # (rows, joints) by name; their sum: `predicted` less `known_effort`
     difference: float  # RMS between fit and file, of the worst joint, relative to the standard deviation of its effort
     certainty: Certainty = field(repr=False)
 

@@ -203,7 +203,10 @@ class Identified:
         }
 
     def factors(self, joint: int) -> list[tuple[str, float, float]]:
-        """Return name, value and standard deviation of each number of a joint's effects; shares as 1 + factor."""
+        """Return name, value and standard deviation of each number of a joint's effects.
+
+        The value of a load share (`pushing`, `braking`) is 1 + its factor.
+        """
         names, at = self.structure.names(joint), self.fit.unknowns.factors[joint]
         deviations = np.sqrt(np.diag(self.fit.certainty.covariance)[at])
         values = self.fit.x[at] + [name in ('pushing', 'braking') for name in names]

@@ -10,10 +10,11 @@ node dies.
 `f`, the ramp fraction, rises from 0 to 1 over the ramp, and falls back. Before it rises from 0, zeros are sent until
 all subscribers have acknowledged one: for a subscriber that receives nothing at first, the ramp would be a step. `r`,
 the remainder, compensates jumps of the total that are not caused by the pose; it fades over the ramp. `robot` is the
-torque that the arm's own firmware adds to each command. `guiding` is damping, stops, and the compensation of friction
-and coupling. A damping torque that is held while the
-joint's velocity changes damps no more: so guiding torques never enter `r`, and fade by a weight `w` of their own. A
-fault or a late state ends them at once, within their rate limits.
+torque that the arm's own firmware adds to each command.
+
+`guiding` is damping, stops, and the compensation of friction and coupling; `total` is the sum of all other terms of
+`total_terms`. A damping torque that is held while the joint's velocity changes damps no more: so guiding torques never
+enter `r`, and fade by a weight `w` of their own. A fault or a late state ends them at once, within their rate limits.
 """
 
 from __future__ import annotations
@@ -47,7 +48,10 @@ ENABLED = (Stage.RISING, Stage.ON)
 
 
 class Cut(NamedTuple):
-    """An effort, N m (N), that was cut: a command to `command_limits`, or its sum with the firmware's to the URDF's."""
+    """An effort, N m (N), that was cut.
+
+    It is a command that exceeds `command_limits`, or command and firmware torque together that exceed the URDF's limit.
+    """
 
     requested: float
     limit: float
@@ -79,8 +83,8 @@ class Remainder:
 class Commands:
     """The commands of some joints (k) in their controller's order. Times are seconds by a steady clock.
 
-    The total is given as contributions (k) by name: the terms, and the wrench of each hand separately. `limits` (k) are
-    the effort limits, N m (N), zero where unknown; `rates` (k) the rate limits, N m/s (N/s); `ramp` in seconds.
+    The total is given as contributions (k) by name: the terms except guiding torques, and each hand's wrench. `limits`
+    (k) are the effort limits, N m (N), zero where unknown; `rates` (k) the rate limits, N m/s (N/s); `ramp` in seconds.
     """
 
     def __init__(self, joint_names: Sequence[str]) -> None:
@@ -109,10 +113,11 @@ class Commands:
         self._state_at = -np.inf
         self.sent: Array = np.zeros(len(self.joint_names))
         self.unguided: Array = self.sent  # the same without guiding torques
-        self._last = self._risen_at = self._enabled_at = 0.0
+        self._last = self._enabled_at = 0.0
+        self._on_from = 0.0  # s, the earliest time of stage ON
         self._fall_ramp = 1.0  # s, duration of f from 1 to 0
         self._zero_at = np.inf
-        self._fall: Fall | None = None  # in stage FAULT; None in it: the sender process has died, or falls on its own
+        self._fall: Fall | None = None  # of stage FAULT; None there: the sender has died, or ends commands itself
         self._still_applied: tuple[Array, Array] | None = None  # `sent` and `unguided` when the controller left
 
     # State ---------------------------------------------------------------------------------------------------------
@@ -176,14 +181,14 @@ class Commands:
     def _begin(self, now: float, total: Contributions, measured: Array | None) -> None:
         self._known, self._changed, self._guiding, self._weights = dict(total), {}, {}, {}
         self._remainder = Remainder(len(self.joint_names), self.ramp)
-        self.ramp_fraction, self._last, self._still_applied, self._risen_at = 0.0, now, None, now
+        self.ramp_fraction, self._last, self._still_applied, self._on_from = 0.0, now, None, now
         self.starts, self._acknowledged = self.starts + 1, measured is not None
         self.sent = self.unguided = np.zeros(len(self.joint_names))
         if measured is not None:
             self.ramp_fraction = 1.0
             self.sent = self.unguided = np.clip(measured - self.firmware_torque, -self.limits, self.limits)
             self._remainder.add(measured - self._sum, now)
-            self._risen_at = now + self.ramp
+            self._on_from = now + self.ramp
 
     def acknowledged(self, start: int) -> bool:
         """All subscribers have acknowledged a zero of this start (`starts`); return whether the ramp begins now."""
@@ -331,7 +336,7 @@ class Commands:
         for name, weight in self._weights.items():
             change = -abs(step) if name in self._fading else step
             self._weights[name] = min(max(weight + change, 0.0), 1.0)
-        if self.stage is Stage.RISING and self.ramp_fraction == 1 and now >= self._risen_at:
+        if self.stage is Stage.RISING and self.ramp_fraction == 1 and now >= self._on_from:
             self.stage = Stage.ON
 
     def _zeroed(self, now: float) -> Array:

@@ -1,4 +1,4 @@
-"""Which joint states are accepted: stamps that advance, and steps that are plausible; all joints at one instant."""
+"""Accepts joint states whose stamps advance and whose steps are plausible; aligns all joints to one instant."""
 
 from __future__ import annotations
 
@@ -123,7 +123,7 @@ class JointTracker(JointStates):
     def _follows(self, joints: MessageJoints, columns: Columns, stamp: int, now: int) -> bool:
         """Return whether the steps from the samples before are plausible; note a refusal if not."""
         moved = columns[0] - self.position[joints.ours]
-        if moved.dot(moved) <= self._max_squared_step and not self._refused.any and not self.checks.compares:
+        if moved.dot(moved) <= self._max_squared_step and not self._refused.any and not self.checks.compares_velocities:
             return True  # fast test
         ours = joints.ours
         seconds = seconds_between((self._stamp[ours], self._arrival[ours]), stamp, now)
@@ -133,7 +133,7 @@ class JointTracker(JointStates):
             return False
         if self._refused.any:
             self._refused.end(ours[~far])
-        if self.checks.compares and not far.any() and not self._uses_position_velocities(joints):
+        if self.checks.compares_velocities and not far.any() and not self._uses_position_velocities(joints):
             self.checks.observe(ours, moved, columns[1], seconds)
         return True
 
@@ -149,8 +149,8 @@ class JointTracker(JointStates):
             self._reset('', now, time_went_back=False)
             return True
         self.refusals.note(
-            f'{self.joint_names[joints[0]]}: {samples[0]:.4g} is {abs(samples[0] - before[0]):.3g} from its position '
-            f'{seconds[0]:.3g} s before, must be at most {self._bounds.reach(joints, seconds)[0]:.3g}; is there '
+            f'{self.joint_names[joints[0]]}: moved by {abs(samples[0] - before[0]):.3g} to {samples[0]:.4g} within '
+            f'{seconds[0]:.3g} s, must move by at most {self._bounds.reach(joints, seconds)[0]:.3g}; is there '
             f'another publisher of joint states?'
         )
         return False

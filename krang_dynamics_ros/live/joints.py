@@ -14,7 +14,7 @@ from ..core.spatial import Array
 from .messages import Refusals
 from .timeline import NEVER, Delay, Timeline
 
-MAX_SQUARES = MAX_QUANTITY**2  # a smaller sum of squares has no number that is too large, and no NaN
+MAX_SQUARES = MAX_QUANTITY**2  # if a sum of squares is not larger, no number in it is too large or NaN
 
 
 class MessageJoints(NamedTuple):

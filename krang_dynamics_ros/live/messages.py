@@ -204,7 +204,7 @@ def read_wrench(read: Read, hand: str, raw: bytes, arrival: int) -> WrenchMessag
 def _wrench(hand: str, raw: bytes, arrival: int) -> WrenchMessage:
     seconds, nanoseconds, length = struct.unpack_from('<iII', raw, STAMP)
     end = FRAME + 4 + length
-    numbers = struct.unpack_from('<6d', raw, end + -(end - STAMP) % 8)
+    numbers = struct.unpack_from('<6d', raw, end + -(end - STAMP) % 8)  # aligned to 8 bytes from the stamp on
     frame = raw[FRAME + 4 : end - 1].decode()
     return WrenchMessage(hand, frame, numbers[:3], numbers[3:], stamp_from(seconds, nanoseconds), arrival)
 
@@ -219,7 +219,7 @@ def _payload(read: Read, hand: str, raw: bytes, arrival: int) -> PayloadMessage:
 
 
 def read_or_refuse(read: Callable[[bytes, int], Message], role: str, hand: str, raw: bytes, arrival: int) -> Message:
-    """Read a message of a recording; return a `RefusedMessage` if its stamp is not a valid time."""
+    """Read a message of a recording; return a `RefusedMessage` if it is too long or its stamp is no valid time."""
     try:
         return read(raw, arrival)
     except ArgumentError as error:
@@ -250,7 +250,7 @@ class _Layout(NamedTuple):
     names: tuple[str, ...]
     columns: tuple[_Column, ...]  # positions, velocities, efforts
     start: int  # offset of the first number
-    doubles: int  # from there to the last number; between two columns lies the size of the second, as one double
+    doubles: int  # from there to the last number; the 8 bytes between two columns (size and padding) count as one
     slices: tuple[slice, ...]  # the columns in these doubles
 
 

@@ -153,8 +153,8 @@ STATE_RULES = (
 class StateChecks:
     """Faults of the joint states that concern commands, recorded by `JointTracker`.
 
-    Positions and velocities are compared only while `compares`, which is set while commands are not OFF. Jumps, resets
-    and delays are always recorded.
+    Positions and velocities are compared only while `compares_velocities`, which is set while commands are not OFF.
+    Jumps, resets and delays are always recorded.
     """
 
     def __init__(self, joint_names: Sequence[str], prismatic: NDArray[np.bool_], timeout: float) -> None:
@@ -166,14 +166,14 @@ class StateChecks:
         self._margin = np.where(prismatic, PRISMATIC_VELOCITY_MARGIN, REVOLUTE_VELOCITY_MARGIN)
         self._refused: dict[int, deque[tuple[int, float, float]]] = {}  # by joint: arrival, position before, refused
         self._reset, self._reset_at = '', 0
-        self.compares = False  # whether positions and velocities are compared
+        self.compares_velocities = False  # whether positions and velocities are compared
         self._begin()
 
     def compare(self, on: bool) -> None:
         """Begin to compare positions and velocities, or end it."""
-        if on and not self.compares:
+        if on and not self.compares_velocities:
             self._begin()
-        self.compares = on
+        self.compares_velocities = on
 
     def _begin(self) -> None:
         n = len(self._joint_names)
@@ -242,7 +242,7 @@ class StateChecks:
 
     def _frozen_positions(self) -> str:
         contradicts = self._still_time >= WINDOW
-        if not self.compares or not contradicts.any():
+        if not self.compares_velocities or not contradicts.any():
             return ''
         k = int(np.argmax(contradicts))
         speed = self._still_travel[k] / self._still_time[k]
@@ -263,7 +263,7 @@ class StateChecks:
 
     def warnings(self) -> list[str]:
         """Return faults that do not end commands, unless damping or stops are commanded."""
-        if not self.compares or not self._contradicts.any():
+        if not self.compares_velocities or not self._contradicts.any():
             return []
         names = [name for name, odd in zip(self._joint_names, self._contradicts, strict=True) if odd]
         return [f'velocities contradict positions: {listed(names)}; check the sign and unit of the velocities']

@@ -33,9 +33,9 @@ from .snapshot import Snapshot
 from .torques import TorqueView
 from .tour import WITH_HANDS, WITHOUT_HANDS, Moment, Tour
 
-RIGHT = 330  # pixels
+PANEL_WIDTH = 330  # pixels
 UPDATES_APART = 5  # pictures between updates of text and curves
-BLINK = 0.5  # s, that the link of a joint is red, and then not
+BLINK = 0.5  # s: a link that blinks is red for this time, then not red for the same time
 
 
 class Page:
@@ -126,7 +126,7 @@ class Page:
         self._server.gui.reset()
         self._server.scene.reset()
         self._server.gui.main_panel.dock_right()
-        self._server.gui.main_panel.set_width(RIGHT)
+        self._server.gui.main_panel.set_width(PANEL_WIDTH)
         self._beat = self._server.gui.add_html(texts.beat(0))
 
     def draw(self, robot: Robot, dynamics: Dynamics, hands: Mapping[str, str], up: Array) -> None:
@@ -167,11 +167,11 @@ class Page:
         self._health, self._card = gui.add_html(''), gui.add_html('')
         self._panel = Panel(gui, self._asked.put)
         self._guide = GuideFolder(gui, self._asked.put)
-        self._loads = [HandFolder(gui, hand, link, self._asked.put) for hand, link in hands.items()]
+        self._hand_folders = [HandFolder(gui, hand, link, self._asked.put) for hand, link in hands.items()]
         links = [link for link in self._mover if link not in hands.values()]
         self._maker = HandMaker(gui, links, plotted, self._asked.put)
-        self._shown = Overlays(self._server, robot, self._dynamics, figure)
-        self._shown.add_looks(gui, self._views)
+        self._overlays = Overlays(self._server, robot, self._dynamics, figure)
+        self._overlays.add_looks(gui, self._views)
         self._panel.add_sliders(gui, groups_of(robot), limits)
         self._intro, self._diagnostics = gui.add_markdown(''), gui.add_html('')
         gui.add_html(texts.not_drawn(figure.missing))
@@ -185,11 +185,11 @@ class Page:
     @property
     def observing(self) -> bool:
         """Whether external torques are shown to a visitor."""
-        return self._figure is not None and self._shown.observing and bool(self._server.get_clients())
+        return self._figure is not None and self._overlays.observing and bool(self._server.get_clients())
 
     def act(self, controls: Controls) -> None:
         """Execute the requests since the last call."""
-        rings = self._figure is not None and self._shown.has_rings
+        rings = self._figure is not None and self._overlays.has_rings
         _change(self._beat, texts.beat(int(time.monotonic()), self._name, rings=rings))
         with contextlib.suppress(queue.Empty):
             while True:
@@ -225,7 +225,7 @@ class Page:
         if not self._seen:
             self._seen = True
             self._aim_camera(figure)
-        self._shown.draw(q, now.latest)
+        self._overlays.draw(q, now.latest)
         forces = self._forces(now)
         self._touch.show(forces)
         for hand in self._hands:
@@ -240,8 +240,8 @@ class Page:
         self._guide.show(now.guiding, now.terms is not None)
         self._write_tour(now)
         self._maker.show(now)
-        for load in self._loads:
-            load.show(now.loads)
+        for folder in self._hand_folders:
+            folder.show(now.loads)
         self._torques.draw(now.latest, now.terms or ())
 
     def _write_tour(self, now: Snapshot) -> None:

@@ -148,7 +148,8 @@ def attempt(job: Job, progress: Callable[[float], None] = lambda _: None, worker
     except OSError as error:
         if error.filename:
             return Result(job, None, f'{job.recording}: {error.filename}: {error.strerror or error}')
-        return Result(job, None, f'{job.recording}: {error.strerror or error}; the results belong in {job.out}')
+        why = f'{error.strerror or error}; its results were to be written to {job.out}'
+        return Result(job, None, f'{job.recording}: {why}')
     except Exception as error:  # unexpected: the other recordings go on
         return Result(job, None, f'{job.recording}: {type(error).__name__}: {" ".join(str(error).split())[:300]}')
 

@@ -1,6 +1,7 @@
 """Reading and writing of bags, without ROS.
 
-Messages are read in order of arrival; consecutive joint states of the same form (names, sizes) come as runs.
+Messages are read in order of arrival; consecutive joint states of the same form (frame, names, sizes) come as
+runs.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ class RunCollector:
         self._wrenches: list[tuple[int, WrenchMessage]] = []
 
     def add_joint_state(self, raw: bytes, arrival: int) -> Iterator[Message | JointStateRun]:
-        """Add a joint state; yield the run before it if it does not fit into that."""
+        """Add a joint state; if it does not fit into the present run, yield that run first."""
         if self._raws and (len(self._raws) >= MAX_RUN or len(raw) != len(self._raws[0])):
             yield from self.flush()
         self._raws.append(raw)
@@ -73,7 +74,7 @@ typesys = optional('rosbags.typesys', 'recordings')
 interfaces = optional('rosbags.interfaces', 'recordings')
 METADATA = 'metadata.yaml'
 VERSION = 9  # of the metadata, which Jazzy writes
-SECONDS = 2147483647  # rmw's infinity
+FOREVER = 2147483647  # s, rmw's infinity
 FILES = ('.mcap', '.db3')
 A_BAG = '; must be a bag of ROS 2, mcap or sqlite3'
 SAME_TIME = 1_000_000_000  # ns: times in `metadata.yaml` and in the files that differ by less count as equal
@@ -230,7 +231,7 @@ class BagWriter:
 
 def _latched() -> Any:
     """Return the quality of service of a latched topic (transient local)."""
-    forever = interfaces.QosTime(SECONDS, 0)
+    forever = interfaces.QosTime(FOREVER, 0)
     return interfaces.Qos(
         history=interfaces.QosHistory.KEEP_LAST, depth=1, reliability=interfaces.QosReliability.RELIABLE,
         durability=interfaces.QosDurability.TRANSIENT_LOCAL, deadline=forever, lifespan=forever,

@@ -72,7 +72,8 @@ class Joint:
     motor: Motor = field(default_factory=Motor)
     friction: Friction = field(default_factory=Friction)
     other_effects: tuple[JointEffect, ...] = ()  # of `JOINT_EFFECTS`, besides eq. (17)
-    position_as: tuple[str, ...] = ('', '', '')  # names of the lengths in `position`, with their sign; '' for a number
+    # of x, y, z of `position`: the name in `Robot.lengths` that the robot file has there, or '-name'; '': a number
+    position_as: tuple[str, ...] = ('', '', '')
     mimic: Mimic | None = None  # relation to the joint that it follows; None: it has a coordinate
 
     @property
@@ -98,7 +99,7 @@ class Joint:
         return (*sliding, *self.other_effects)
 
     def with_effect(self, effect: Effect) -> Joint:
-        """Return the joint with an effect in place of its like; presliding friction is added."""
+        """Return the joint with an effect, in place of one of the same type; a presliding effect joins those it has."""
         friction, motor, others = self.friction, self.motor, self.other_effects
         if isinstance(effect, (Viscous, Coulomb)):
             friction = replace(friction, **asdict(effect))

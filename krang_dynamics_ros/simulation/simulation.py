@@ -143,18 +143,18 @@ class Simulation:
         if locked.all():
             return h
         within = (self.q < self.upper - AT_STOP) & (self.q > self.lower + AT_STOP)
-        total = np.where(locked, 0.0, resistance)
-        q, dq = self._runge_kutta(torque + total, pushes, ~locked, h)
+        resisting = np.where(locked, 0.0, resistance)
+        q, dq = self._runge_kutta(torque + resisting, pushes, ~locked, h)
         for _ in range(STOP_ITERATIONS):
             if (share := self._share_to_stop(q, within)) == 1.0:
                 break
             h *= share
-            q, dq = self._runge_kutta(torque + total, pushes, ~locked, h)
+            q, dq = self._runge_kutta(torque + resisting, pushes, ~locked, h)
         self._check(dq)
         beyond = float(np.maximum(q - self.upper, self.lower - q).max())
         if beyond > AT_STOP and h > MIN_SUBSTEP:  # a joint left its stop and came back: shorten the substep
             return self._advance(torque, pushes, h / 4)
-        self.lost -= float(total @ (q - self.q))
+        self.lost -= float(resisting @ (q - self.q))
         self._set_state(q, dq, held)
         return h
 

@@ -675,14 +675,14 @@ def test_a_warning_is_reported_while_it_holds(model: Model) -> None:
 
 def test_positions_and_velocities_are_compared_while_commands_go_out(model: Model) -> None:
     arm = Arm(model).run(0.1)
-    assert not arm.engine.inputs.checks.compares
+    assert not arm.engine.inputs.checks.compares_velocities
     arm.supervisor.enable()
-    assert arm.engine.inputs.checks.compares
+    assert arm.engine.inputs.checks.compares_velocities
     arm.run(1.3)
     arm.supervisor.disable()
-    assert arm.engine.inputs.checks.compares
+    assert arm.engine.inputs.checks.compares_velocities
     arm.run(3.0)
-    assert not arm.engine.inputs.checks.compares
+    assert not arm.engine.inputs.checks.compares_velocities
 
 
 @pytest.mark.parametrize('clock', ['same', 'other'])

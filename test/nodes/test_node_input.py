@@ -375,7 +375,7 @@ def test_a_sample_that_no_joint_can_reach_is_no_torque_and_three_that_agree_are_
         lambda: client.send_state(names, Q, stamp=stamp),
     )
     client.until(lambda: client.diagnostics.get('joint states'))
-    reason = 'q_3l: 0.2 is 0.5 from its position 0.001 s before, must be at most 0.054'
+    reason = 'q_3l: moved by 0.5 to 0.2 within 0.001 s, must move by at most 0.054'
     client.until(
         lambda: reason in values_of(client)['last refusal'],
         lambda: client.send_state(names, elsewhere, stamp=later(stamp, 1)),

@@ -36,7 +36,7 @@ class BaseWrenchTopics:
         self.has_subscriber = self._wrench.has_subscriber or self._point.has_subscriber
 
     def publish(self, torques: Torques, stamp: int) -> None:
-        """Publish both for a state, with the stamp (ns) of its joint state."""
+        """Publish the wrench and the zero moment point of a state, with the stamp (ns) of its joint state."""
         floor = self._point.has_subscriber and self._base_wrench.has_floor
         if not (self._wrench.has_subscriber or floor):
             return
@@ -163,7 +163,7 @@ class ExternalTopics:
             return Status(title, OK, 'no subscriber, or no joint states')
         if self._external.silent:
             silent = ', '.join(self._external.silent)
-            return Status(title, WARN, f'none: no readings of the sensor that is subtracted: {silent}')
+            return Status(title, WARN, f'none: `subtract_from_external` is set, but there are no readings of {silent}')
         if estimate is None:
             return Status(title, WARN, 'none: the external torques are not known yet')
         smallest = f'{estimate.min_singular_value:.4f}'
