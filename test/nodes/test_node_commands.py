@@ -443,7 +443,7 @@ def test_commands_in_other_units_fall_in_proportion_when_the_node_is_killed(robo
         driven.client.close()
 
 
-@pytest.mark.parametrize('what', slow_but(['hang'], ['break', 'hang']))
+@pytest.mark.parametrize('what', ['break', 'hang'])
 def test_a_node_that_fails_or_hangs_leaves_zero_behind(robot: Robot, what: str) -> None:
     with domain() as number:
         driven = Driven(number, robot, code=BROKEN)

@@ -224,7 +224,6 @@ def test_joints_that_do_not_follow_stop_it(number: int, tmp_path: Path) -> None:
     robot.end()
 
 
-@pytest.mark.slow
 def test_a_robot_that_falls_silent_stops_it(number: int, tmp_path: Path) -> None:
     robot = simulator(number)
     excite = Excite(number, '--send', 'simulator', '--duration', 8, '--speeds', 0.1, folder=tmp_path)
