@@ -525,7 +525,7 @@ def test_without_the_right_to_a_real_time_priority_commands_are_sent_and_the_log
         assert driven.process.end() == 0, driven.process.output
 
 
-@pytest.mark.parametrize('number', slow_but([signal.SIGKILL], [signal.SIGKILL, signal.SIGSTOP]))
+@pytest.mark.parametrize('number', [signal.SIGKILL, signal.SIGSTOP])
 def test_when_the_sender_dies_or_hangs_another_takes_the_commands_to_zero(driven: Driven, number: int) -> None:
     driven.on()
     os.kill(sender_of(driven), number)
