@@ -381,7 +381,7 @@ def test_every_signal_takes_the_commands_to_zero(driven: Driven, number: signal.
     driven.on()
     driven.process.process.send_signal(number)
     assert gradual(driven.falls())
-    assert driven.process.wait() == 0
+    assert driven.process.wait() == 0, driven.process.output
     assert 'still waiting' not in driven.process.output
 
 
@@ -502,10 +502,12 @@ def test_while_commands_are_sent_both_processes_have_a_real_time_priority(driven
     driven.on()
     assert priorities(node) == {NODE_PRIORITY}
     assert priorities(sender_of(driven)) == {SENDER_PRIORITY}
-    driven.client.until(
-        lambda: {pair.key: pair.value for pair in values['effort commands'].values}['real-time priority'] == 'on',
-        driven.say,
-    )
+
+    def said() -> str:
+        pairs = values['effort commands'].values if 'effort commands' in values else []
+        return {pair.key: pair.value for pair in pairs}.get('real-time priority', '')
+
+    driven.client.until(lambda: said() == 'on', driven.say)
     driven.ask(False)
     driven.falls()
     driven.client.until(lambda: priorities(node) == {0}, driven.say, 'the node to give its priority back')
