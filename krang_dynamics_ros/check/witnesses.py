@@ -178,7 +178,7 @@ def _least_squares_wrenches(lagrangian: Lagrangian, s: States, hands: Sequence[s
     """Return the same by J^T of unit wrenches and by another solver."""
     if not hands:
         return np.zeros(0)
-    scale = np.tile([1.0, 1.0, 1.0, *[1 / LEVER] * 3], len(hands))
+    scale = np.tile([1.0, 1.0, 1.0, *[LEVER] * 3], len(hands))
     units = [Wrench(link, *unit.reshape(2, 3)) for link in hands for unit in np.eye(6)]
     J = scale[:, None] * np.stack([lagrangian.wrench_torque(s.q, [unit]) for unit in units], axis=1)
     squared = J @ np.swapaxes(J, 1, 2) + DAMPING**2 * np.eye(len(scale))

@@ -313,7 +313,7 @@ class Dynamics(Kinematics):
     ) -> tuple[Array, float]:
         """Return the wrenches on links that explain joint torques: J^T f inverted by least squares.
 
-        The minimum of norm(J^T f - torque)^2 + damping^2 norm(f)^2, where moments count with a lever of 0.3 m.
+        The minimum of |J^T f - torque|^2 + damping^2 |f|^2, where a moment counts as a force at `LEVER`, 0.3 m.
 
         Args:
             q: joint positions (n,), rad or m.
@@ -340,7 +340,7 @@ class Dynamics(Kinematics):
         except np.linalg.LinAlgError:
             return np.full(len(J), np.nan), 0.0
         f = damped @ (J @ torque)
-        f.reshape(-1, 2, 3)[:, 1] /= LEVER
+        f.reshape(-1, 2, 3)[:, 1] *= LEVER
         return f, 1 / np.vdot(damped, unit) - damping**2
 
     def weights(self, q: ArrayLike, loads: Iterable[Load]) -> list[Array]:

@@ -116,9 +116,9 @@ class Kinematics(PinocchioModel):
         return np.array(acceleration(self._model, self._data, self._frame(link), _reference(frame)).vector)
 
     def jacobians(self, q: ArrayLike, links: Sequence[str]) -> Array:
-        """Return the Jacobians (6 m, n) of m links in their own axes, moments over LEVER."""
+        """Return the Jacobians (6 x links, n) of links in their own axes, those of moments times LEVER: all in m."""
         J = np.array([self.jacobian(q, link, 'link') for link in links]).reshape(-1, 2, 3, self.n)
-        J[:, 1] /= LEVER
+        J[:, 1] *= LEVER
         return J.reshape(-1, self.n)
 
     def fixed_together(self, link: str, other: str) -> bool:

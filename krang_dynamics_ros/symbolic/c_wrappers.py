@@ -28,7 +28,7 @@ def path_of_joint() -> Any:
 
 def jacobians(symbols: Symbols) -> Any:
     """Return the Jacobians of all hands, as `Dynamics.jacobians` gives them, as a function of q."""
-    scale = casadi.repmat(casadi.vertcat(1, 1, 1, *[1 / LEVER] * 3), len(symbols.hands))
+    scale = casadi.repmat(casadi.vertcat(1, 1, 1, *[LEVER] * 3), len(symbols.hands))
     J = casadi.diag(scale) @ casadi.jacobian(symbols.wrench_torque, symbols.f).T
     return function('jacobians', {'q': symbols.q}, J, 'J')
 
@@ -82,7 +82,7 @@ void hand_wrenches_in_place(double *w) {{
         for (int j = 0; j <= i; ++j) half += inverse[{m} * i + j] * y[j];
         for (int j = 0; j <= i; ++j) f[j] += inverse[{m} * i + j] * half;
     }}
-    for (int j = 0; j < {m}; ++j) f[j] /= j % 6 < 3 ? 1.0 : {lever}; /* a moment counts at the lever */
+    for (int j = 0; j < {m}; ++j) f[j] *= j % 6 < 3 ? 1.0 : {lever}; /* a moment counts as a force at the lever */
     f[{m}] = 1.0 / trace - damping * damping;
 }}
 """

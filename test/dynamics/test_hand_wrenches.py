@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
-from krang_dynamics_ros import Dynamics, Lagrangian, Robot, Wrench
+from krang_dynamics_ros import Dynamics, Lagrangian, Robot, Wrench, dynamics_of, load_robot
 from krang_dynamics_ros.core.errors import ArgumentError
+from krang_dynamics_ros.dynamics import kinematics
 from krang_dynamics_ros.dynamics.contact import MIN_STATES, ContactDetector, ThresholdLearner, own_joints
 from krang_dynamics_ros.dynamics.hand_wrenches import HandWrenches
 from krang_dynamics_ros.dynamics.observer import LowPass, MomentumObserver
@@ -38,13 +41,35 @@ def test_wrenches_on_both_hands_are_estimated_from_joint_torques(
 
 def test_the_smallest_singular_value_is_what_the_other_hand_cannot_explain(dynamics: Dynamics) -> None:
     q = np.linspace(-1, 1, 17)
-    scale = np.r_[np.ones(3), np.full(3, 1 / 0.3)][:, None]
+    scale = np.r_[np.ones(3), np.full(3, 0.3)][:, None]  # 1 N, and 0.3 N m
     left, right = (scale * dynamics.jacobian(q, link, 'link') for link in HANDS.values())
     rest = left - left @ np.linalg.pinv(right) @ right  # rows of the left hand, less what the right one's span
     smallest = np.linalg.svd(rest, compute_uv=False)[-1]
     estimate = HandWrenches(dynamics, HANDS).estimate(q, np.zeros(17))['left']
     assert estimate.min_singular_value == pytest.approx(smallest, rel=1e-6)
     assert np.linalg.norm(estimate.weakest @ rest) == pytest.approx(smallest, rel=1e-6)
+
+
+def test_a_robot_of_twice_the_size_and_lever_has_twice_the_singular_values(
+    robot: Robot, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All rows of the Jacobians are lengths, whether they are of forces or of moments."""
+    joints = tuple(replace(joint, position=2 * joint.position) for joint in robot.joints)
+    large = dynamics_of(replace(robot, joints=joints))
+    q, links = np.linspace(-1, 1, 17), [*HANDS.values()]
+    J = dynamics_of(robot).jacobians(q, links)
+    monkeypatch.setattr(kinematics, 'LEVER', 2 * kinematics.LEVER)
+    np.testing.assert_allclose(large.jacobians(q, links), 2 * J, atol=1e-12)
+
+
+def test_a_moment_costs_as_much_as_the_force_that_causes_it_at_the_lever() -> None:
+    """Force and moment share the torque of one joint so that their cost is least."""
+    one = dynamics_of(load_robot('pendulum'))
+    link = one.link_names[-1]
+    J = one.jacobian(np.zeros(1), link, 'link')
+    f, _ = one.hand_wrenches(np.zeros(1), np.ones(1), [link], 1e-4)
+    weight = np.r_[np.ones(3), np.full(3, 0.3**2)][:, None] * J  # the minimum of |F|^2 + |M / 0.3 m|^2
+    np.testing.assert_allclose(f, (weight / (J.T @ weight))[:, 0], atol=1e-6)
 
 
 def test_an_estimate_read_later_is_of_its_own_state(dynamics: Dynamics) -> None:
