@@ -240,7 +240,7 @@ class Dynamics(Kinematics):
             dq: joint velocities (n,), rad/s or m/s.
 
         Returns:
-            E in joules. Pinocchio 4.1 leaves out some rotors, so the energy of all rotors is added here.
+            E in joules. Pinocchio 4.1 leaves out some rotors: its energy is taken without any, that of all is added.
 
         Raises:
             ArgumentError: a vector has another shape.

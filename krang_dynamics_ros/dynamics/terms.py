@@ -147,7 +147,7 @@ ALL = (
 TERMS: dict[str, Term] = {term.name: term for term in ALL}
 SUMMED = tuple(term.name for term in ALL if term.summed)  # names allowed in `total_terms`
 MODEL_TERMS = tuple(term.name for term in ALL if term.in_model)  # `model` of `krang process` is their sum and A ddq
-COMMON = tuple(term.name for term in ALL if term.in_robot is Term.in_robot)  # of every robot
+COMMON = tuple(term.name for term in ALL if term.in_robot is Term.in_robot)  # of every robot: no condition
 _READING = 'is a property of measured efforts, and no torque that the robot needs'
 NEVER_SUMMED = {  # names that `total_terms` must not contain, and why
     **dict.fromkeys(('offset', 'effort_offset'), f'the offset of an effort {_READING}'),

@@ -26,7 +26,7 @@ class Viscous(JointEffect):
 
     def slope(self, x: Any) -> Any:
         """Return F_v."""
-        return self.viscous + 0.0 * x
+        return self.viscous + 0.0 * x  # 0 * x: the result has the shape of x
 
     def integral(self, x: Any) -> Any:
         """Return F_v dq^2 / 2."""
@@ -72,7 +72,7 @@ class Coulomb(JointEffect):
 
     @classmethod
     def tried(cls) -> tuple[JointEffect, ...]:
-        """Return the effects that a fit tries: Coulomb friction over these velocities, rad/s."""
+        """Return the effects that a fit tries: Coulomb friction smoothed over these velocities, rad/s."""
         return tuple(cls(coulomb_velocity=velocity) for velocity in (0.005, 0.02, 0.05, 0.1))
 
     def __str__(self) -> str:

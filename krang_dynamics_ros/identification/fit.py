@@ -2,8 +2,9 @@
 
     min  1/2 sum of w r^2 + 1/2 prior of the factors + sum over bodies of divergence / prior width^2
 
-The search approximates the divergence by its second derivative at the known bodies. The last fit uses the whole
-divergence in a damped Newton method; the logarithm in the divergence keeps every body possible.
+The divergence (`bodies_prior.py`) is a distance of a body from that of the robot file, infinite where impossible. The
+search approximates it by its second derivative at the known bodies. The last fit uses the whole divergence in a damped
+Newton method; the logarithm in the divergence keeps every body possible.
 """
 
 from __future__ import annotations
@@ -108,7 +109,7 @@ class Problem:
         x[pinned] = 0.0
         x[self._bodies] = self.gram.prior.phi
         for _ in range(PIN_ROUNDS):
-            for stiffness in STIFFNESS:  # a larger weight keeps far from impossible bodies
+            for stiffness in STIFFNESS:  # a larger weight keeps the bodies farther from impossible ones
                 x = self._newton(_Cost(self, total, stiffness), x, ~pinned)
             below = self.unknowns.not_negative & ~pinned & (x < 0)
             if not below.any():
@@ -144,23 +145,23 @@ class _Cost:
         self.stiffness = stiffness
         self._A, self._b = problem.normal(total)
         self._prior, p = problem.gram.prior, problem.unknowns.bodies
-        self._divergence = stiffness / problem.structure.prior_width**2
+        self._divergence_weight = stiffness / problem.structure.prior_width**2
         self._bodies = slice(0, p)
         at = np.arange(p, len(self._b))
         self._A[at, at] += problem.precision_with_jitter(self._A)
 
     def __call__(self, x: Array) -> float:
         divergence = self._prior.divergence(x[self._bodies])
-        return float(0.5 * x @ self._A @ x - self._b @ x + divergence * self._divergence)
+        return float(0.5 * x @ self._A @ x - self._b @ x + divergence * self._divergence_weight)
 
     def gradient(self, x: Array) -> Array:
         found = self._A @ x - self._b
-        found[self._bodies] += self._divergence * self._prior.gradient(x[self._bodies])
+        found[self._bodies] += self._divergence_weight * self._prior.gradient(x[self._bodies])
         return np.asarray(found)
 
     def hessian(self, x: Array) -> Array:
         found = self._A.copy()
-        found[self._bodies, self._bodies] += self._divergence * self._prior.hessian_at(x[self._bodies])
+        found[self._bodies, self._bodies] += self._divergence_weight * self._prior.hessian_at(x[self._bodies])
         return found
 
 
@@ -179,7 +180,8 @@ class Fit:
     structure: Structure
     unknowns: Unknowns = field(repr=False)
     x: Array = field(repr=False)
-    crossing: Array  # (joints), rad/s per N m: with a load that helps, a drive pushes only above crossing times load
+    # (joints), rad/s per N m: where the load helps the motion, the drive brakes below the velocity crossing * load.
+    crossing: Array
     load: Array = field(repr=False)  # (rows, joints), of the fitted bodies
     predicted: Array = field(repr=False)  # (rows, joints), by these bodies and their load, as the robot file predicts
     held_out: Array = field(repr=False)  # (rows, joints): each fold predicted from the other folds

@@ -256,7 +256,7 @@ def _base_rank(motion: ArmMotion) -> int:
 
 
 def _with_effects(robot: Robot, names: Sequence[str], fit: Fit) -> Robot:
-    """Return the robot whose joints have the fitted effects and no others."""
+    """Return the robot whose counted joints have the fitted effects and no others; the other joints keep theirs."""
     joints = tuple(_joint(robot, joint, names, fit) for joint in robot.joints)
     others = tuple(pair for pair in robot.couplings if not set(pair.joints) <= set(names))
     pairs = [pair.value(names, fit.coupling_factors(k).tolist()) for k, pair in enumerate(fit.structure.couplings)]

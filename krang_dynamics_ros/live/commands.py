@@ -7,6 +7,7 @@ node dies.
     unguided = rate_limit( f * clip( clip_urdf( total + r ) - robot ), rates )
     u = rate_limit( clip( clip_urdf( unguided + w * guiding + robot ) - robot ), all_rates )
 
+`clip_urdf` limits command and `robot` together to the URDF's effort limits, `clip` the command to `command_limits`.
 `f`, the ramp fraction, rises from 0 to 1 over the ramp, and falls back. Before it rises from 0, zeros are sent until
 all subscribers have acknowledged one: for a subscriber that receives nothing at first, the ramp would be a step. `r`,
 the remainder, compensates jumps of the total that are not caused by the pose; it fades over the ramp. `robot` is the
@@ -117,7 +118,7 @@ class Commands:
         self._on_from = 0.0  # s, the earliest time of stage ON
         self._fall_ramp = 1.0  # s, duration of f from 1 to 0
         self._zero_at = np.inf
-        self._fall: Fall | None = None  # of stage FAULT; None there: the sender has died, or ends commands itself
+        self._fall: Fall | None = None  # of stage FAULT; None in this stage: the sender died, or falls by itself
         self._still_applied: tuple[Array, Array] | None = None  # `sent` and `unguided` when the controller left
 
     # State ---------------------------------------------------------------------------------------------------------
@@ -237,7 +238,7 @@ class Commands:
     def controller_back(self, now: float, why: str) -> None:
         """The controller that left is back: take the command that it still applies to zero.
 
-        If commands were enabled since, it applies another one, and nothing is done.
+        If commands were enabled since, the controller applies a newer command, and nothing is done.
         """
         if self._still_applied is not None:
             applied, self._still_applied = self._still_applied, None
@@ -315,7 +316,7 @@ class Commands:
         total = self._sum + self._remainder.at(now)
         self._send(self.ramp_fraction * self._within_limits(total), min(passed, MAX_STEP), now)
         self._note_cuts(total)
-        return self._zeroed(now)
+        return self._sent_or_off(now)
 
     def _falling(self, now: float) -> Array | None:
         if self._fall is None:
@@ -339,7 +340,8 @@ class Commands:
         if self.stage is Stage.RISING and self.ramp_fraction == 1 and now >= self._on_from:
             self.stage = Stage.ON
 
-    def _zeroed(self, now: float) -> Array:
+    def _sent_or_off(self, now: float) -> Array:
+        """Return the last command; switch off once zero was sent for `ZERO_SECONDS` while falling."""
         sent = self.sent
         if self.stage is Stage.FALLING and not self.ramp_fraction and not sent.any():
             self._zero_at = min(self._zero_at, now)

@@ -45,7 +45,7 @@ class Engine:
         topics = self.inputs.topics.wrenches
         self.base_wrench = BaseWrench(settings, model.dynamics, self._terms.observer, topics)
         self.inputs.states.timeline.on_reset(self._forget)
-        settings.on_change(self._apply)
+        settings.on_change(self._apply)  # calls it now too
         links = {name: hand.link for name, hand in self.inputs.hands.items()}
         self.firmware = FirmwareTorque(settings, model.dynamics.joint_names, model.urdf, links)
         follow_compensated_readings(settings, model.dynamics.link_names, self.inputs.hands)

@@ -70,7 +70,7 @@ class JointTracker(JointStates):
         """
         timeline = self.timeline
         if timeline.goes_back(stamp, now, self.timeout * 1e9):
-            self._reset(f'time went back in the joint states, by {self._goes_back(stamp, now):.3g} s', now)
+            self._reset(f'time went back in the joint states, by {self._seconds_back(stamp, now):.3g} s', now)
         elif 0 < stamp <= timeline.newest:
             joints, columns = self._advancing(joints, columns, stamp)
             if not joints.relevant:
@@ -88,7 +88,10 @@ class JointTracker(JointStates):
         return True
 
     def _uses_position_velocities(self, joints: MessageJoints) -> bool:
-        """Return whether the velocities of a message are computed from positions."""
+        """Return whether the velocities of a message are computed from positions.
+
+        Not those of an excluded joint: its source gives them, and it always comes alone (`on_joint`).
+        """
         return self.velocity_cutoff > 0 and self.joint_names[joints.ours[0]] not in self._excluded
 
     def _velocities(self, joints: MessageJoints, q: Array, stamp: int, now: int) -> Array:
@@ -98,7 +101,8 @@ class JointTracker(JointStates):
         moved = self._bounds.moved(ours, self.position[ours], q)
         return next_velocity(self.velocity[ours], moved, seconds, self.velocity_cutoff, self.timeout)
 
-    def _goes_back(self, stamp: int, now: int) -> float:
+    def _seconds_back(self, stamp: int, now: int) -> float:
+        """Return by how much time went back with a message, s."""
         timeline = self.timeline
         return max(timeline.newest - stamp if stamp else 0, timeline.latest - now) * 1e-9
 
@@ -161,7 +165,7 @@ class JointTracker(JointStates):
         """Store many messages of all joints at once: positions, velocities, efforts (m, k), as `update` would.
 
         Return the numbers (3, rows, n) after each of the first `rows` messages, which have no fault and are in order of
-        time. The next message must be passed to `update`; None: already the first one must be.
+        time. The message after them must be passed to `update`. Return None if this is the first message.
         """
         joints = self._joints_of_names.get(tuple(names))
         if joints is None or not joints.whole or self.alignment.active:

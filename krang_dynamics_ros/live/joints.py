@@ -38,7 +38,7 @@ class JointTable:
         """`timeout` in seconds; messages are ignored for the joints `excluded`."""
         self.joint_names = tuple(joint_names)
         self.timeout = timeout
-        self.numbers: Array = np.full((columns, len(self.joint_names)), np.nan)
+        self.numbers: Array = np.full((columns, len(self.joint_names)), np.nan)  # a row is a column of the table
         self._columns = tuple(self.numbers)  # views: iterating over the matrix would make new ones each time
         self.refusals = Refusals()
         self.timeline = Timeline()
@@ -133,7 +133,7 @@ class JointTable:
 
     @property
     def newest(self) -> int:
-        """The newest stamp (ns) of all joints; zero if no joint has one."""
+        """The newest stamp (ns) stored for a joint; zero if none has one. `timeline.newest` is NEVER then."""
         return max(int(self._stamp.max()), 0) if self.timeline.newest > 0 else 0
 
 

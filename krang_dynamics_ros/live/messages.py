@@ -117,7 +117,7 @@ class JointStateRun:
         return self.rows(slice(None, row), [(k, message) for k, message in self.wrenches if k < row])
 
     def after(self, row: int) -> JointStateRun:
-        """Return the joint states from a row on, and the wrenches that came after the row before."""
+        """Return the joint states from a row on, and the wrenches that came after the previous row."""
         return self.rows(slice(row, None), [(k - row, message) for k, message in self.wrenches if k >= row])
 
     def rows(
@@ -193,7 +193,7 @@ Read = Callable[[bytes], Any]
 
 
 def read_wrench(read: Read, hand: str, raw: bytes, arrival: int) -> WrenchMessage:
-    """Read a wrench from its bytes: ten times as fast as `read`, the library, and sensors have high rates."""
+    """Read a wrench from its bytes: sensors have high rates, and this is ten times as fast as the library's `read`."""
     if raw[:2] == LITTLE_ENDIAN:
         with suppress(struct.error, UnicodeDecodeError):  # the library then reports the fault
             return _wrench(hand, raw, arrival)

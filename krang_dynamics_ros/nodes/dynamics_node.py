@@ -94,7 +94,7 @@ class DynamicsNode(Node):
         return reporter
 
     def begin_stop(self) -> None:
-        """Start to take commands to zero, before the node shuts down or is replaced, which takes seconds."""
+        """Start to take commands to zero, over seconds; the node shuts down or is replaced when `stopped`."""
         if self._outputs is not None:
             self._outputs.commands.begin_stop()
 

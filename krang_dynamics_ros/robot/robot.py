@@ -72,7 +72,7 @@ class Joint:
     motor: Motor = field(default_factory=Motor)
     friction: Friction = field(default_factory=Friction)
     other_effects: tuple[JointEffect, ...] = ()  # of `JOINT_EFFECTS`, besides eq. (17)
-    # of x, y, z of `position`: the name in `Robot.lengths` that the robot file has there, or '-name'; '': a number
+    # For each of x, y, z of `position`, what the robot file has: a name in `Robot.lengths`, '-name', or '': a number.
     position_as: tuple[str, ...] = ('', '', '')
     mimic: Mimic | None = None  # relation to the joint that it follows; None: it has a coordinate
 
@@ -322,7 +322,7 @@ class Robot:
         return frozen(np.array([limits[name] for name in self.joint_names]).reshape(-1, 2).T)
 
     def _on_coordinates(self, number: Callable[[Joint], float], share: Callable[[float], float]) -> Array:
-        """Return a number of the joints at each coordinate (n), with the share of the followers."""
+        """Return, for each coordinate (n), its joint's number plus `share(multiplier)` times that of each follower."""
         values = {joint.name: number(joint) for joint in self.moving_joints}
         for joint in self.joints:
             if mimic := self.mimics.get(joint.name):
