@@ -308,6 +308,7 @@ def test_commands_stay_zero_for_a_stopped_controller_and_rise_when_it_continues(
         stopped.close()
 
 
+@pytest.mark.slow
 def test_a_controller_that_never_acknowledges_a_zero_gets_nothing_else_and_the_fault_names_it(robot: Robot) -> None:
     with domain() as number:
         stopped = Stopped(number, robot)

@@ -234,6 +234,7 @@ def test_a_robot_that_falls_silent_stops_it(number: int, tmp_path: Path) -> None
     assert 'stopped: no joint states for 1 s' in excite.output
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(find_spec('control_msgs') is not None, reason='control_msgs is here: the action is used')
 def test_without_the_action_files_and_the_command_that_sends_them_are_left(number: int, tmp_path: Path) -> None:
     robot = simulator(number)
