@@ -313,7 +313,7 @@ class Dynamics(Kinematics):
     ) -> tuple[Array, float]:
         """Return the wrenches on links that explain joint torques: J^T f inverted by least squares.
 
-        The minimum of |J^T f - torque|^2 + damping^2 |f|^2, where a moment counts as a force at `LEVER`, 0.3 m.
+        The minimum of norm(J^T f - torque)^2 + damping^2 norm(f)^2. A moment counts as a force at `LEVER`, 0.3 m.
 
         Args:
             q: joint positions (n,), rad or m.
