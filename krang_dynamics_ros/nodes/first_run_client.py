@@ -30,6 +30,7 @@ from ..live.engine import Engine, engine_of
 from ..live.messages import ImuMessage, imu_of, stamp_of, wrench_of
 from .endpoints import DISCOVERY_TIMEOUT
 from .remote import SERVICE_TIMEOUT, RemoteError, RemoteNode
+from .run import late_interrupt
 from .topics import INPUT
 
 NAME = 'krang_first_run'  # by this name the dynamics node knows that it is no controller
@@ -174,7 +175,8 @@ class FirstRunClient:
             while time.monotonic() < end and not until():
                 looked = time.monotonic()
                 while time.monotonic() - looked < SPIN:
-                    self._executor.spin_once(timeout_sec=SPIN)
+                    with late_interrupt():
+                        self._executor.spin_once(timeout_sec=SPIN)
                 if stoppable and self._stop():
                     raise AbortedError('stopped by a key')
         finally:

@@ -9,8 +9,8 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Callable, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from typing import Protocol, runtime_checkable
 
 import rclpy
@@ -51,6 +51,26 @@ def install_watchdog() -> None:
     os.set_blocking(writer, False)
     signal.set_wakeup_fd(writer, warn_on_full_buffer=False)
     threading.Thread(target=_wait_and_end, args=(reader,), daemon=True, name='shutdown').start()
+
+
+@contextmanager
+def late_interrupt() -> Iterator[None]:
+    """Raise `KeyboardInterrupt` at the end of a block, for commands that spin: rclpy makes another error of one within.
+
+    An ignored SIGINT stays ignored. Use it on the main thread.
+    """
+    received: list[int] = []
+    before = signal.getsignal(signal.SIGINT)
+    if before is signal.SIG_IGN or before is None:
+        yield
+        return
+    signal.signal(signal.SIGINT, lambda number, _: received.append(number))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+    if received:
+        raise KeyboardInterrupt
 
 
 def ignore_signals() -> None:

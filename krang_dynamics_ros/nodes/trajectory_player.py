@@ -21,6 +21,7 @@ from ..dynamics.dynamics import Dynamics
 from ..dynamics.trajectory import Spline, Trajectory
 from ..live.messages import SECOND, stamp_of
 from .endpoints import other_publishers
+from .run import late_interrupt
 from .topics import INPUT
 
 SPIN_TIMEOUT = 0.02  # s
@@ -83,7 +84,8 @@ class Player:
 
     def spin(self) -> None:
         """Process messages for a moment."""
-        self._executor.spin_once(timeout_sec=SPIN_TIMEOUT)
+        with late_interrupt():
+            self._executor.spin_once(timeout_sec=SPIN_TIMEOUT)
 
     def state(self) -> tuple[Array, Array]:
         """Return the latest positions and velocities (n); NaN where unknown."""

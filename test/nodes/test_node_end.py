@@ -14,6 +14,7 @@ import pytest
 pytest.importorskip('rclpy', reason='rclpy is not installed: the node cannot run')
 
 from krang_dynamics_ros.core.process_start import runs_module_of
+from krang_dynamics_ros.nodes.run import late_interrupt
 
 from ..marks import slow_but
 from ..robots import ROOT
@@ -145,3 +146,22 @@ def test_a_program_that_imports_the_package_keeps_its_signals(tmp_path: Path, wo
 )
 def test_only_python_dash_m_with_a_node_is_taken_for_one(line: str, known: str, expected: bool) -> None:
     assert runs_module_of('krang_dynamics_ros.nodes', line.split(), known.split()) == expected
+
+
+def test_an_interrupt_within_a_block_comes_at_its_end() -> None:
+    done, before = [], signal.getsignal(signal.SIGINT)
+    with pytest.raises(KeyboardInterrupt), late_interrupt():
+        os.kill(os.getpid(), signal.SIGINT)
+        done.append('the rest of the block')
+    assert done
+    assert signal.getsignal(signal.SIGINT) is before
+
+
+def test_an_interrupt_that_is_ignored_stays_ignored() -> None:
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        with late_interrupt():
+            os.kill(os.getpid(), signal.SIGINT)
+        assert signal.getsignal(signal.SIGINT) is signal.SIG_IGN
+    finally:
+        signal.signal(signal.SIGINT, before)
