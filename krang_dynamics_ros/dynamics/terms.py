@@ -2,8 +2,7 @@
 
 A term in `ALL` gets its topic `torque/<name>`, and a column and colour on the page. Unless its fields say otherwise, it
 can be part of `total_terms`, and is part of `model` and `residual` of `krang process`. Two modules handle some of the
-terms and list these by name: `efforts.py` those that efforts may lack, `live/firmware.py` those that firmware
-may add.
+terms and list these by name: `efforts.py` those that efforts may lack, `live/firmware.py` those that firmware may add.
 """
 
 from __future__ import annotations
@@ -54,9 +53,9 @@ class Term:
     """A torque term (n), N m (N).
 
     `start` is called once for a robot. It returns a function of a state: the term, or None if unknown. The function may
-    remember earlier states. `start_rows` returns a function for many states at once, with the
-    same numbers, NaN where unknown; or None if the states must be computed in sequence. `in_robot` returns whether the
-    term can be other than zero.
+    remember earlier states. `start_rows` returns a function for many states at once, with the same numbers, NaN where
+    unknown; or None if the states must be computed in sequence. `in_robot` returns whether the term can be other than
+    zero.
     """
 
     name: str

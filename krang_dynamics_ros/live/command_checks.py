@@ -1,9 +1,8 @@
 """Checks before commands are enabled and while they are sent: small functions, and their rules as data.
 
 A check returns a message if it fails, and '' if it passes; `check_...` of `StartChecks` raise it as `ArgumentError`.
-Vectors (k) are in the order of the names given with them.
-`StartChecks` calls them before commands are enabled, `command_supervisor.py` while they are sent (`_fault`,
-`_drive_fault`).
+Vectors (k) are in the order of the names given with them. `StartChecks` calls them before commands are enabled,
+`command_supervisor.py` while they are sent (`_fault`, `_drive_fault`).
 """
 
 from __future__ import annotations

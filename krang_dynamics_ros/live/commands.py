@@ -314,8 +314,9 @@ class Commands:
         passed, self._last = now - self._last, now
         self._move_ramp(passed, now)
         total = self._sum + self._remainder.at(now)
-        self._send(self.ramp_fraction * self._within_limits(total), min(passed, MAX_STEP), now)
-        self._note_cuts(total)
+        command = self._within_limits(total)
+        self._note_cuts(total, command)
+        self._send(self.ramp_fraction * command, min(passed, MAX_STEP), now)
         return self._sent_or_off(now)
 
     def _falling(self, now: float) -> Array | None:
@@ -383,8 +384,8 @@ class Commands:
         within = np.clip(total, -self.sum_limits, self.sum_limits)
         return np.asarray(np.clip(within - self.firmware_torque, -self.limits, self.limits))
 
-    def _note_cuts(self, total: Array) -> None:
-        command, requested = self._within_limits(total), total - self.firmware_torque
+    def _note_cuts(self, total: Array, command: Array) -> None:
+        requested = total - self.firmware_torque
         for k in np.flatnonzero(command != requested):
             own = abs(command[k]) == self.limits[k]
             cut = (requested[k], self.limits[k]) if own else (total[k], self.sum_limits[k])
