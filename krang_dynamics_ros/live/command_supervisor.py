@@ -28,6 +28,8 @@ Clock = Callable[[], float]  # seconds
 Measured = Callable[[State], Array | None]
 ENABLE = 'effort_commands/enable'
 WAITS = 'zeros are sent until all subscribers have acknowledged one'
+# Name of the diagnostics, and of two of their values.
+STATUS, WAITING, ENDED = 'effort commands', 'waits for acknowledgement', 'ended by a fault'
 NOTHING_SENT = 'this node has sent nothing yet, so the present command of the controller is not known'
 
 
@@ -371,11 +373,11 @@ class CommandSupervisor:
         values = {
             'stage': commands.stage.value,
             'controller': bound.node if bound and not commands.idle else '',
-            'waits for acknowledgement': 'yes' if commands.waits else 'no',
+            WAITING: 'yes' if commands.waits else 'no',
             'ramp fraction': f'{commands.ramp_fraction:.2f}',
             'remainder (N m)': ', '.join(f'{x:.3g}' for x in commands.remainder(now)),
             'warnings': '; '.join(warnings),
-            'ended by a fault': commands.fault,
+            ENDED: commands.fault,
             'disabled by the switch': self._released,
         }
         commands.forget_cuts()

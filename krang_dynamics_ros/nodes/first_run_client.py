@@ -26,6 +26,7 @@ from ..calibration.first_run import ArmModel, MotionRow, PushRow, RestSample
 from ..core.errors import ArgumentError, KrangDynamicsError
 from ..core.spatial import Array
 from ..live.command_checks import ACKNOWLEDGE_TIMEOUT
+from ..live.command_supervisor import ENDED, STATUS, WAITING
 from ..live.engine import Engine, engine_of
 from ..live.messages import ImuMessage, imu_of, stamp_of, wrench_of
 from .endpoints import DISCOVERY_TIMEOUT
@@ -40,7 +41,6 @@ MIN_ROWS = 10  # joint states in a rest
 MAX_TRAVEL = 0.25  # rad, m: during a check of commands; beyond it they are disabled
 MAX_SPEED = 0.6  # rad/s, m/s: the same for speed
 FALL_TIMEOUT = 15.0  # s: the longest ramp, the zeros after it, and a margin
-WAITS = 'waits for acknowledgement'  # value of the diagnostics of the commands
 SILENCE = 0.3  # s without a command: commands are off
 RETRIES = 20  # attempts to enable, while node names and the sender are not ready
 
@@ -162,7 +162,7 @@ class FirstRunClient:
         self.commands.append((time.monotonic(), np.array(message.data)))
 
     def _on_diagnostics(self, message: DiagnosticArray) -> None:
-        name = f'{self._remote.full_name[1:]}: effort commands'
+        name = f'{self._remote.full_name[1:]}: {STATUS}'
         for status in message.status:
             if status.name == name:
                 self._status = {pair.key: pair.value for pair in status.values}
@@ -294,17 +294,17 @@ class FirstRunClient:
 
     def rise(self, seconds: float) -> None:
         """Run until the ramp has begun, by the node's diagnostics, then for a time (s)."""
-        self.run(ACKNOWLEDGE_TIMEOUT + SERVICE_TIMEOUT, lambda _: self._status.get(WAITS) == 'no')
+        self.run(ACKNOWLEDGE_TIMEOUT + SERVICE_TIMEOUT, lambda _: self._status.get(WAITING) == 'no')
         if not self._status:
             raise RemoteError(f'no diagnostics of {self._remote.full_name} on /diagnostics: is the topic remapped?')
-        if fault := self._status.get('ended by a fault'):
+        if fault := self._status.get(ENDED):
             raise RemoteError(f'commands have ended: {fault}')
         self.check_acknowledged()
         self.run(seconds)
 
     def check_acknowledged(self) -> None:
         """Raise `RemoteError` if commands wait for the acknowledgement of a subscriber."""
-        if self._status.get(WAITS) == 'yes':
+        if self._status.get(WAITING) == 'yes':
             raise RemoteError('a subscriber of the commands has not acknowledged them: stop the one that hangs')
 
     def _runs_away(self, rows: Sequence[MotionRow]) -> str:

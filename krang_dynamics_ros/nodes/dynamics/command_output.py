@@ -25,7 +25,7 @@ from std_srvs.srv import SetBool
 from ...core.errors import ArgumentError
 from ...core.spatial import Array
 from ...dynamics.terms import Torques
-from ...live.command_supervisor import CommandSupervisor
+from ...live.command_supervisor import STATUS, CommandSupervisor
 from ...live.controller_watch import Endpoint
 from ...live.guiding import HOLD_TOPIC
 from ..diagnostics import ERROR, OK, WARN, Status
@@ -376,7 +376,7 @@ class CommandOutput:
             if self._unstarted:
                 level, message = 'error', f'{UNSTARTED}: {self._unstarted}'
             priority = 'off' if not self._sending else self._not_real_time or 'on'
-            yield Status('effort commands', LEVELS[level], message, values | {'real-time priority': priority})
+            yield Status(STATUS, LEVELS[level], message, values | {'real-time priority': priority})
 
 
 def _following(words: list[str], *options: str) -> list[str]:
