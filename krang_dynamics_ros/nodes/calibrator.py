@@ -29,6 +29,7 @@ from ..live.engine import Engine
 from ..live.messages import ImuMessage, imu_of, stamp_of, wrench_of
 from .diagnostics import OK, Reporter, Status
 from .remote import RemoteError, RemoteNode
+from .run import caught
 from .topics import INPUT, LATCHED
 
 SHOW = 0.2  # s between two updates of the table
@@ -93,22 +94,16 @@ class Calibrator:
 
     def _spin(self, changed: Callable[[bool], None]) -> None:
         """Process messages until a stop signal."""
-        ended: list[int] = []
-        before = {name: signal.signal(name, lambda number, _: ended.append(number)) for name in _SIGNALS}
-        executor = EventsExecutor()
-        executor.add_node(self._node)
-        shown = 0.0
-        while not ended:
-            executor.spin_once(timeout_sec=SHOW)
-            if time.monotonic() - shown > SHOW:
-                changed(False)
-                shown = time.monotonic()
-        executor.remove_node(self._node)
-        for name, handler in before.items():
-            signal.signal(name, handler)
-
-
-_SIGNALS = (signal.SIGINT, signal.SIGTERM)
+        with caught((signal.SIGINT, signal.SIGTERM)) as ended:
+            executor = EventsExecutor()
+            executor.add_node(self._node)
+            shown = 0.0
+            while not ended:
+                executor.spin_once(timeout_sec=SHOW)
+                if time.monotonic() - shown > SHOW:
+                    changed(False)
+                    shown = time.monotonic()
+            executor.remove_node(self._node)
 
 
 class _JointSubscriptions:

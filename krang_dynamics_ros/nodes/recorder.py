@@ -22,6 +22,7 @@ from std_msgs.msg import Float64MultiArray, String
 
 from ..core.errors import ArgumentError, KrangDynamicsError
 from ..live.messages import JointStateReader
+from .run import caught
 
 KINDS: dict[str, type] = {
     'sensor_msgs/msg/JointState': JointState,
@@ -140,18 +141,15 @@ class Recorder:
 
     def run(self, done: Callable[[], bool]) -> None:
         """Record until `done` returns true, or until SIGINT, SIGTERM or SIGHUP."""
-        ended: list[int] = []
-        before = {name: signal.signal(name, lambda number, _: ended.append(number)) for name in SIGNALS}
-        executor = EventsExecutor()
-        executor.add_node(self._node)
-        try:
-            while not (ended or self.fault or done()):
-                self._subscribe_new()
-                executor.spin_once(timeout_sec=SPIN_TIMEOUT)
-        finally:
-            executor.remove_node(self._node)
-            for name, handler in before.items():
-                signal.signal(name, handler)
+        with caught(SIGNALS) as ended:
+            executor = EventsExecutor()
+            executor.add_node(self._node)
+            try:
+                while not (ended or self.fault or done()):
+                    self._subscribe_new()
+                    executor.spin_once(timeout_sec=SPIN_TIMEOUT)
+            finally:
+                executor.remove_node(self._node)
         if self.fault:
             raise self.fault
 

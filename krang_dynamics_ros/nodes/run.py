@@ -9,7 +9,7 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import Protocol, runtime_checkable
 
@@ -54,21 +54,28 @@ def install_watchdog() -> None:
 
 
 @contextmanager
+def caught(numbers: Iterable[int]) -> Iterator[list[int]]:
+    """Give a list to which these signals are added within the block, in place of their usual effect."""
+    received: list[int] = []
+    before = {number: signal.signal(number, lambda got, _: received.append(got)) for number in numbers}
+    try:
+        yield received
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+@contextmanager
 def late_interrupt() -> Iterator[None]:
     """Raise `KeyboardInterrupt` at the end of a block, for commands that spin: rclpy makes another error of one within.
 
     An ignored SIGINT stays ignored. Use it on the main thread.
     """
-    received: list[int] = []
-    before = signal.getsignal(signal.SIGINT)
-    if before is signal.SIG_IGN or before is None:
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         yield
         return
-    signal.signal(signal.SIGINT, lambda number, _: received.append(number))
-    try:
+    with caught((signal.SIGINT,)) as received:
         yield
-    finally:
-        signal.signal(signal.SIGINT, before)
     if received:
         raise KeyboardInterrupt
 
