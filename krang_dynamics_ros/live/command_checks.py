@@ -81,6 +81,9 @@ SILENCE = Check(
     'refused; fault',
 )  # fmt: skip
 OTHERS = Check('other publishers', 'no other node publishes `effort_commands`', 'refused; fault')
+RECEPTION = Check(
+    'reception', "QoS and type of the controller's subscription fit those of `effort_commands`", 'refused'
+)
 CONTROLLER = Check(
     'controller', 'the endpoint that commands were enabled for is present, and no second one has its name; if '
     '`command_controller` is empty, there is no other subscriber except tools', 'fault; off at once when it leaves',
@@ -102,8 +105,8 @@ GUIDED_WRENCH = Check(
     'guides', 'refused',
 )  # fmt: skip
 COMMAND_RULES = (
-    MEASURED_EFFORT, POSITION, START_TRAVEL, OBEDIENCE, WRENCH_SHARE, PAYLOAD, MISSING, SILENCE, OTHERS, CONTROLLER,
-    ACKNOWLEDGEMENT, SPEED, HOLD, GUIDED_WRENCH,
+    MEASURED_EFFORT, POSITION, START_TRAVEL, OBEDIENCE, WRENCH_SHARE, PAYLOAD, MISSING, SILENCE, OTHERS, RECEPTION,
+    CONTROLLER, ACKNOWLEDGEMENT, SPEED, HOLD, GUIDED_WRENCH,
 )  # fmt: skip
 
 

@@ -14,10 +14,11 @@ NAMELESS = 'a node whose name is not known yet'
 
 
 class Endpoint(NamedTuple):
-    """A subscription to `effort_commands`: its GID, and the full name of its node ('' while unknown)."""
+    """A subscription to `effort_commands`: its GID, the full name of its node, and why it receives nothing."""
 
     gid: str
-    node: str
+    node: str  # '' while unknown
+    mismatch: str = ''  # of its quality of service or type; '': it receives commands
 
     @property
     def is_tool(self) -> bool:
@@ -77,6 +78,8 @@ class ControllerWatch:
         Commands that fall can rise again only for the endpoint that they fall for.
         """
         endpoint, bound = self._choose(now), self.bound
+        if endpoint.mismatch:
+            raise ArgumentError(f'{endpoint.node or NAMELESS} cannot receive effort_commands: {endpoint.mismatch}')
         if falling and bound is not None and endpoint.gid != bound.gid:
             raise ArgumentError(f'commands still fall for {bound.node}; enable for {endpoint.node} when they are off')
         joints = self.joints.get(endpoint.node)

@@ -288,6 +288,7 @@ def test_a_joint_without_effort_begins_at_zero(model: Model) -> None:
         ('', [RECORDER], 'no controller subscribes'),
         ('', [CONTROLLER, Endpoint('d', '/other')], r'2 subscriptions.*command_controller'),
         ('', [CONTROLLER, Endpoint('d', '')], 'name is not known yet'),
+        ('', [CONTROLLER._replace(mismatch='volatile')], 'arm_effort_controller cannot receive .*: volatile'),
         ('leg', [CONTROLLER], 'command_controller leg does not subscribe.*arm_effort_controller'),
         ('/ns/arm_effort_controller', [CONTROLLER], 'does not subscribe'),
         ('arm_effort_controller', [CONTROLLER, CONTROLLER._replace(gid='c2')], '2 subscriptions of arm_effort'),

@@ -153,6 +153,13 @@ def others(case: Case) -> tuple[str, str]:
     return refusal(arm), f'effort_commands are published by {" and ".join(names)} too'
 
 
+def reception(case: Case) -> tuple[str, str]:
+    arm, mismatch = case.arm(command_controller=CONTROLLER.node if case.side > 0 else '').run(0.1), f'reason {case.k}'
+    others = [Endpoint('o', f'/other_{case.k}')] if case.side > 0 else []
+    arm.supervisor.on_endpoints([CONTROLLER._replace(mismatch=mismatch), *others])
+    return refusal(arm), f'/arm_effort_controller cannot receive effort_commands: {mismatch}'
+
+
 def controller(case: Case) -> tuple[str, str]:
     arm = case.arm().on()
     if case.side > 0:
@@ -285,6 +292,7 @@ PROVOKED: dict[str, Callable[[Case], tuple[str, str]]] = {
     'contributions': contributions,
     'joint states': silence,
     'other publishers': others,
+    'reception': reception,
     'controller': controller,
     'acknowledgement': acknowledgement,
     'joint speed': speed,

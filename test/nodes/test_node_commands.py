@@ -15,13 +15,14 @@ import pytest
 pytest.importorskip('rclpy', reason='rclpy is not installed: the node cannot run')
 
 import rclpy
-from rclpy.qos import DurabilityPolicy, QoSProfile
+from rclpy.qos import QoSProfile
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Empty, Float64MultiArray, String
 from std_srvs.srv import SetBool
 
 from krang_dynamics_ros import Lagrangian, Robot, urdf_text
 from krang_dynamics_ros.nodes.dynamics.real_time import NODE_PRIORITY, SENDER_PRIORITY
+from krang_dynamics_ros.nodes.topics import LATCHED
 
 from ..marks import slow_but
 from ..ros import Client, Process, domain
@@ -228,6 +229,25 @@ def unheard(robot: Robot) -> Iterator[Driven]:
         yield started
         started.client.close()
         assert started.process.end() == 0, started.process.output
+
+
+@pytest.mark.parametrize(
+    ('kind', 'qos', 'words'),
+    [
+        (Float64MultiArray, LATCHED, 'Volatile publisher and transient local subscription; change'),
+        (JointState, QoSProfile(depth=1), 'it subscribes to sensor_msgs/msg/JointState, must be std_msgs/msg/Float64M'),
+    ],
+)
+def test_a_controller_that_cannot_receive_commands_is_refused(
+    unheard: Driven, kind: type, qos: QoSProfile, words: str
+) -> None:
+    context = rclpy.Context()
+    rclpy.init(context=context, domain_id=unheard.number)
+    node = rclpy.create_node('arm_effort_controller', context=context, use_global_arguments=False)
+    node.create_subscription(kind, 'effort_commands', lambda _: None, qos)
+    unheard.refused(f'/arm_effort_controller cannot receive effort_commands: {words}')
+    node.destroy_node()
+    context.shutdown()
 
 
 @pytest.mark.slow
@@ -594,8 +614,7 @@ def test_a_node_that_ends_cannot_be_enabled_by_a_description_that_comes_again(ro
         driven.number, driven.robot = number, robot
         driven.process, driven.client = Process(number, *given(*words)), Client(number)
         client = driven.client
-        latched = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
-        description = client.node.create_publisher(String, 'description', latched)
+        description = client.node.create_publisher(String, 'description', LATCHED)
         description.publish(String(data=text))
         client.listen('effort_commands', 'torque/gravity')
         client.ready()

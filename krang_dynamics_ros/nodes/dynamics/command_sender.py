@@ -22,8 +22,16 @@ import numpy as np
 import rclpy
 from rclpy.duration import Duration
 from rclpy.node import Node
-from rclpy.qos import DurabilityPolicy, HistoryPolicy, QoSProfile, ReliabilityPolicy
+from rclpy.qos import (
+    DurabilityPolicy,
+    HistoryPolicy,
+    QoSCompatibility,
+    QoSProfile,
+    ReliabilityPolicy,
+    qos_check_compatible,
+)
 from rclpy.signals import SignalHandlerOptions
+from rclpy.topic_endpoint_info import TopicEndpointInfo
 from std_msgs.msg import Float64MultiArray
 
 from ...live.fall import Fall
@@ -38,6 +46,7 @@ LAST_MESSAGE_TIMEOUT = 10.0  # s for the last message to arrive, even on a very 
 MAX_ENDPOINTS = 100  # reported at most: the first ones
 HEAD = struct.Struct('<BIdd')  # whether commands are sent; number of the start; seconds of a fall, and their minimum
 UNKNOWN = '_NODE_NAME_UNKNOWN_'
+TYPE = 'std_msgs/msg/Float64MultiArray'
 
 
 class Config(NamedTuple):
@@ -87,12 +96,14 @@ class CommandSender:
 
     def __init__(self, node: Node, config: Config) -> None:
         self._node, self._config = node, config
-        before = {gid for gid, _ in self._endpoints(node.get_publishers_info_by_topic)}
+        before = {_gid(info) for info in node.get_publishers_info_by_topic(config.topic)}
         self._publisher = node.create_publisher(Float64MultiArray, config.topic, _profile(config))
         self._message = Float64MultiArray()
         name = node.get_fully_qualified_name()  # others may appear at the same time
-        publishers = self._endpoints(node.get_publishers_info_by_topic)
-        self._own = sorted({gid for gid, owner in publishers if owner == name} - before)
+        publishers = node.get_publishers_info_by_topic(config.topic)
+        own = [info for info in publishers if _gid(info) not in before and _full_name(info) == name]
+        self._own = sorted(map(_gid, own))
+        self._qos = own[0].qos_profile if own else self._publisher.qos_profile  # as DDS announces it
         self._size = HEAD.size + 3 * 8 * config.joints
         self._frame = Frame(False, 0, 0.0, 0.0, *np.zeros((3, config.joints)))
         self._received = self._looked = self._reported = time.monotonic()
@@ -178,17 +189,19 @@ class CommandSender:
 
     def _subscribers_now(self) -> list[list[str]]:
         """Return the subscribers, at most `MAX_ENDPOINTS`, the earliest ones, so that none of them seems to leave."""
-        found = {endpoint[0]: endpoint[1] for endpoint in self._endpoints(self._node.get_subscriptions_info_by_topic)}
+        infos = self._node.get_subscriptions_info_by_topic(self._config.topic)
+        found = {_gid(info): info for info in sorted(infos, key=_gid)}
         self._seen = [gid for gid in self._seen if gid in found] + [gid for gid in found if gid not in self._seen]
-        return [[gid, found[gid]] for gid in self._seen[:MAX_ENDPOINTS]]
+        return [[gid, _full_name(found[gid]), self._mismatch(found[gid])] for gid in self._seen[:MAX_ENDPOINTS]]
 
-    def _endpoints(self, look: Any) -> list[list[str]]:
-        """Return GID and full node name of endpoints; the name is '' while unknown."""
-        found = []
-        for info in look(self._config.topic):
-            name = f'{info.node_namespace.rstrip("/")}/{info.node_name}'[:200]
-            found.append([bytes(info.endpoint_gid).hex(), '' if UNKNOWN in name else name])
-        return sorted(found)
+    def _mismatch(self, info: TopicEndpointInfo) -> str:
+        """Return why a subscriber receives no commands, or ''."""
+        if info.topic_type != TYPE:
+            return f'it subscribes to {info.topic_type[:200]}, must be {TYPE}'
+        compatibility, why = qos_check_compatible(self._qos, info.qos_profile)
+        if compatibility != QoSCompatibility.ERROR:
+            return ''
+        return f'{why.replace("ERROR: ", "").rstrip(";")}; change its quality of service, or ours by qos_overrides'
 
     def _report(self, report: dict[str, Any]) -> None:
         self._unsent += json.dumps(report).encode() + b'\n'
@@ -197,6 +210,16 @@ class CommandSender:
     def _flush(self) -> None:
         with suppress(OSError):  # the node has ended, or hangs
             self._unsent = self._unsent[os.write(sys.stdout.fileno(), self._unsent) :]
+
+
+def _gid(info: TopicEndpointInfo) -> str:
+    return bytes(info.endpoint_gid).hex()
+
+
+def _full_name(info: TopicEndpointInfo) -> str:
+    """Return the full name of an endpoint's node; '' while it is unknown."""
+    name = f'{info.node_namespace.rstrip("/")}/{info.node_name}'[:200]
+    return '' if UNKNOWN in name else name
 
 
 def _profile(config: Config) -> QoSProfile:
