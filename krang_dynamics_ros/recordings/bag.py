@@ -17,7 +17,7 @@ from ..core.errors import ArgumentError
 from ..core.optional import optional
 from ..live.messages import READERS, JointStateReader, JointStateRun, Message, WrenchMessage, read_or_refuse
 from ..live.robot_inputs import InputTopics
-from .recording import RecordingError, reading
+from .recording import RecordingError, reading, time_text
 from .source import EARLIEST, LATEST, TYPES, USUAL_TOPICS, Contents, Source, Topics
 
 MAX_RUN = 1024  # joint states
@@ -40,7 +40,7 @@ class RunCollector:
         self._arrivals.append(arrival)
 
     def add_other(self, message: Message) -> Iterator[Message | JointStateRun]:
-        """Add a message that is no joint state; unless it is a wrench, yield the run before it and the message."""
+        """Add a message that is no joint state: a wrench joins the present run; else yield run and message."""
         if isinstance(message, WrenchMessage) and self._raws:
             self._wrenches.append((len(self._raws), message))
         else:
@@ -133,7 +133,7 @@ class Bag(Source):
             times['end'] = (self._reader.end_time, self.contents.end)
             for name, (by_metadata, by_files) in times.items():
                 if abs(by_metadata - by_files) > SAME_TIME:
-                    seconds = f'{by_metadata * 1e-9:.10g} s, the files have {by_files * 1e-9:.10g} s'
+                    seconds = f'{time_text(by_metadata * 1e-9)} s, the files have {time_text(by_files * 1e-9)} s'
                     found.append(f'{METADATA} has the {name} at {seconds}: the files are used')
         unlisted = {path.name for path in self.path.iterdir() if path.suffix in FILES}
         unlisted -= {Path(file.path).name for file in self._files}

@@ -20,7 +20,7 @@ from ..live.alignment import Aligned, Alignment
 from ..live.messages import QUANTITIES, JointStateMessage, JointStateRun, Message, RefusedMessage
 from ..live.robot_inputs import InputTopics
 from .formats import open_source
-from .recording import JointTrack, Recording, RecordingError
+from .recording import JointTrack, Recording, RecordingError, time_text
 from .source import TYPES, USUAL_TOPICS, Contents, Source
 
 MAX_GAP = 0.1  # s between samples of a joint if joint states are split over messages, as `state_timeout` of the node
@@ -247,7 +247,7 @@ def _refuse_back(path: Path, name: str, before: int, stamp: int) -> None:
     """Refuse stamps (ns) of a joint that decrease: two recordings, or another clock."""
     if stamp < before:
         raise RecordingError(
-            f'{path}: time of {name} goes from {before * 1e-9:.10g} s back to {stamp * 1e-9:.10g} s, '
+            f'{path}: time of {name} goes from {time_text(before * 1e-9)} s back to {time_text(stamp * 1e-9)} s, '
             'must never decrease'
         )
 

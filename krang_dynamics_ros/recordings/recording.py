@@ -41,6 +41,11 @@ def words_of(error: Exception) -> str:
     return ' '.join(str(error).split())[:300].rstrip('.') or type(error).__name__
 
 
+def time_text(seconds: float) -> str:
+    """Return a time as text, to 1 microsecond: a floating-point number of s since 1970 has no finer resolution."""
+    return f'{seconds:.6f}'.rstrip('0').rstrip('.')
+
+
 @dataclass(frozen=True, eq=False)
 class Recording:
     """Raw recording of some joints: rows may repeat, and nothing is smoothed.
@@ -67,7 +72,7 @@ class Recording:
             if values is not None and not (np.abs(values) <= MAX_QUANTITY).all():
                 row, joint = np.argwhere(~(np.abs(values) <= MAX_QUANTITY))[0]
                 raise RecordingError(
-                    f'{self.source}: {name} of {self.joint_names[joint]} in row {row + 1} is '
+                    f'{self.source}: {name} of {self.joint_names[joint]} in row {row} (from 0) is '
                     f'{values[row, joint]:g}, must be finite, at most {MAX_QUANTITY:g}'
                 )
         self._check_time()
@@ -79,8 +84,8 @@ class Recording:
         if len(back):
             row = int(back[0])
             raise RecordingError(
-                f'{self.source}: time goes from {self.time[row]:.10g} s in row {row + 1} back to '
-                f'{self.time[row + 1]:.10g} s, must never decrease'
+                f'{self.source}: time goes from {time_text(self.time[row])} s in row {row} (from 0) back to '
+                f'{time_text(self.time[row + 1])} s, must never decrease'
             )
         if self.duration == 0:
             raise RecordingError(f'{self.source}: all rows have the same time, must be s since some instant')

@@ -32,6 +32,7 @@ LATEST_STAMP = (2**31 - 1) * 10**9  # ns: the last whole second of a stamp in RO
 ROWS = 4096  # in a batch
 CHUNK = 1 << 24  # bytes
 SUFFIXES = ('.csv', '.parquet')
+MAX_EXACT = 1e6  # s: below it, the resolution of a floating-point number is finer than 1 ns
 
 
 class TableFile(Source):
@@ -116,15 +117,18 @@ class TableFile(Source):
 
 
 def stamps_of(path: Path, clock: str, times: Array, row: int = 0) -> Stamps:
-    """Return stamps (rows), ns, of a column `time` (s) or `stamp` (ns); refuse what is no time. `row` is its first."""
+    """Return stamps (rows), ns, of a column `time` (s) or `stamp` (ns); refuse what is no time.
+
+    `row` is the index in the file of its first number, for messages.
+    """
     scale = 1.0 if clock == 'stamp' else 1e9
     if times.dtype.kind not in 'iuf':
-        kind = f'{clock} in row {row + 1} is {times[0]!r}'
+        kind = f'{clock} in row {row} (from 0) is {times[0]!r}'
         raise RecordingError(f'{path}: {kind}, must be a number: `time` in s, or `stamp` in whole ns')
     good = (np.abs(times) <= LATEST_STAMP / scale) & ((times >= 0) | (scale != 1.0))
     if not good.all():
         k = int(np.argmin(good))
-        raise RecordingError(f'{path}: {clock} in row {row + k + 1} is {times[k]}, must be a time')
+        raise RecordingError(f'{path}: {clock} in row {row + k} (from 0) is {times[k]}, must be a time')
     if times.dtype.kind in 'iu' and scale == 1.0:
         return times.astype(np.int64, copy=False)
     return np.asarray(np.rint(times * scale)).astype(np.int64)
@@ -139,11 +143,13 @@ def runs_within(run: JointStateRun, start: int, end: int) -> Iterator[JointState
 
 
 def write_csv(recording: Recording, path: str | Path | TextIO) -> None:
-    """Write a recording as a table."""
+    """Write a recording as a table, its times to 1 ns, or to 1 us where they are too large for that (since 1970)."""
     head, columns = ['time'], [recording.time[:, None]]
     for quantity in QUANTITIES:
         values = getattr(recording, quantity)
         if values is not None:
             head += [f'{joint}.{quantity}' for joint in recording.joint_names]
             columns.append(values)
-    np.savetxt(path, np.concatenate(columns, axis=1), '%.9g', ',', header=','.join(head), comments='')
+    decimals = 9 if np.abs(recording.time).max() < MAX_EXACT else 6
+    formats = [f'%.{decimals}f', *['%.9g'] * (len(head) - 1)]
+    np.savetxt(path, np.concatenate(columns, axis=1), formats, ',', header=','.join(head), comments='')

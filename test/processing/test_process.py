@@ -341,7 +341,7 @@ def test_a_table_that_begins_at_zero_is_as_long_as_it_is(tmp_path: Path) -> None
         ('time,theta1.position,theta2.position\n', 'has no rows'),
         ('time,theta1.position,theta2.position\n0,1\n', 'Expected 3 columns'),
         ('time,theta1.position,theta2.position\n0,1,x\n', 'x'),
-        ('time,theta1.position,theta2.position\nnan,1,2\n', 'time in row 1 is nan, must be a time'),
+        ('time,theta1.position,theta2.position\nnan,1,2\n', 'time in row 0 (from 0) is nan, must be a time'),
         ('time,theta1.position\n0,1\n', 'all joints were never known at the same time; missing: theta2'),
     ],
 )
@@ -427,9 +427,9 @@ def test_charts_are_downsampled_evenly(count: int) -> None:
 @pytest.mark.parametrize(
     ('columns', 'message'),
     [
-        ({'time': np.array(['2024-05-01T10:00', '2024-05-01T10:01'], 'datetime64[ms]')}, 'time in row 1 is '),
-        ({'time': ['begin', 'end']}, "time in row 1 is 'begin', must be a number"),
-        ({'stamp': np.array(['2024-05-01T10:00', '2024-05-01T10:01'], 'datetime64[ns]')}, 'stamp in row 1 is '),
+        ({'time': np.array(['2024-05-01T10:00', '2024-05-01T10:01'], 'datetime64[ms]')}, 'time in row 0 (from 0) is '),
+        ({'time': ['begin', 'end']}, "time in row 0 (from 0) is 'begin', must be a number"),
+        ({'stamp': np.array(['2024-05-01T10:00', '2024-05-01T10:01'], 'datetime64[ns]')}, 'stamp in row 0 (from 0)'),
         ({'time': [0.0, 1.0], 'theta1.position': ['here', 'there']}, 'theta1.position: could not convert'),
         ({'time': [0.0, 1.0], 'theta1.position': [[1.0], [1.0, 2.0]]}, 'theta1.position: '),
     ],

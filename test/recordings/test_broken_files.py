@@ -80,7 +80,7 @@ def test_a_broken_recording_is_refused_in_a_sentence(kind: str, way: str, capfd:
     [
         ({'time': [0.0, 1.0], 'a.position': ['x', 'y'], 'a.effort': [1.0, 2.0]}, 'could not convert string to float'),
         ({'time': [0.0, 1.0], 'a.position': [[1.0], [2.0, 3.0]]}, 'table.parquet: '),
-        ({'time': [None, 1.0], 'a.position': [1.0, 2.0]}, 'time in row 1 is nan, must be a time'),
+        ({'time': [None, 1.0], 'a.position': [1.0, 2.0]}, 'time in row 0 (from 0) is nan, must be a time'),
         ({'clock': [0, 1], 'a.position': [1.0, 2.0]}, 'its head has no column `time` (s) or `stamp` (ns)'),
         ({'time': [0.0, 1.0]}, 'its head has no column `<joint>.position`'),
     ],

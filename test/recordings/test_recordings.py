@@ -12,7 +12,7 @@ from krang_dynamics_ros.recordings.derivatives import Smoothed
 from krang_dynamics_ros.recordings.formats import open_source
 from krang_dynamics_ros.recordings.joint_recording import read_recording
 from krang_dynamics_ros.recordings.recording import Recording, RecordingError, motion_only
-from krang_dynamics_ros.recordings.table import write_csv
+from krang_dynamics_ros.recordings.table import stamps_of, write_csv
 
 from ..real_recordings import recording_of, shared, waves
 
@@ -60,6 +60,33 @@ def test_a_table_comes_back_as_it_was_written(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    ('start', 'written'),
+    [
+        (0.3, ['0.300000000', '0.302000000', '0.304000001']),
+        (1700000000.123, ['1700000000.123000', '1700000000.125000', '1700000000.127000']),
+    ],
+)
+def test_a_table_keeps_times_of_any_clock(start: float, written: list[str], tmp_path: Path) -> None:
+    """Through reading, too, which takes a time in s to whole ns and back."""
+    time = start + np.array([0.0, 0.002, 0.004000001])
+    write_csv(Recording('made', ('a',), time, np.zeros((3, 1))), tmp_path / 'first.csv')
+    back = read_recording(tmp_path / 'first.csv')
+    np.testing.assert_allclose(back.time, time, rtol=0, atol=1e-9 if start < 1 else 2e-6)
+    write_csv(back, tmp_path / 'second.csv')
+    for name in ('first.csv', 'second.csv'):
+        lines = (tmp_path / name).read_text().splitlines()
+        assert lines[0] == 'time,a.position'
+        assert [line.split(',')[0] for line in lines[1:]] == written
+
+
+def test_messages_name_times_of_any_clock() -> None:
+    time = 1700000000 + np.array([0.0, 0.25, 0.125])
+    with pytest.raises(RecordingError) as refusal:
+        Recording('made', ('a',), time, np.zeros((3, 1)))
+    assert 'time goes from 1700000000.25 s in row 1 (from 0) back to 1700000000.125 s' in str(refusal.value)
+
+
+@pytest.mark.parametrize(
     ('text', 'message'),
     [
         ('', 'Empty CSV file'),
@@ -71,7 +98,7 @@ def test_a_table_comes_back_as_it_was_written(tmp_path: Path) -> None:
         ('time,a.position\n0.2,1\n0.1,1\n', 'never decrease'),
         ('time,a\n0,1\n0.1,1\n', 'no column `<joint>.position`'),
         ('time,a.position\n0.2,1\n0.2,1\n', 'all rows have the same time'),
-        ('time,a.position\n0,1\n0.1,1e30\n', 'position of a in row 2 is 1e+30, must be finite, at most 1e+06'),
+        ('time,a.position\n0,1\n0.1,1e30\n', 'position of a in row 1 (from 0) is 1e+30, must be finite, at most 1e+06'),
     ],
 )
 def test_a_table_with_a_fault_is_refused_by_name(text: str, message: str, tmp_path: Path) -> None:
@@ -79,6 +106,19 @@ def test_a_table_with_a_fault_is_refused_by_name(text: str, message: str, tmp_pa
     with pytest.raises(RecordingError, match=r'bad\.csv') as refusal:
         read_recording(tmp_path / 'bad.csv')
     assert message in str(refusal.value)
+
+
+def test_a_row_of_a_message_is_that_of_rows() -> None:
+    """Counted from 0, in a later batch of the file too."""
+    position = np.zeros((20, 2))
+    position[7, 1] = np.inf
+    with pytest.raises(RecordingError, match=r'position of b in row 7 \(from 0\) is inf'):
+        Recording('made', ('a', 'b'), np.arange(20.0), position)
+    position[7, 1] = 0.0
+    intact = Recording('made', ('a', 'b'), np.arange(20.0), position)
+    assert intact.rows(slice(7, 9)).time.tolist() == [7.0, 8.0]
+    with pytest.raises(RecordingError, match=r'time in row 12 \(from 0\) is nan'):
+        stamps_of(Path('made.csv'), 'time', np.array([0.1, 0.2, np.nan]), 10)
 
 
 def test_a_folder_of_no_known_layout_is_refused_and_its_own_layout_taken(tmp_path: Path) -> None:
