@@ -72,8 +72,8 @@ class Contents:
             role: {
                 hand: topic
                 for hand in hands
-                if (role == 'wrench' and hand in own and (topic := self._topic(role, own[hand], named, robots)))
-                or (topic := self._topic(role, f'{role}/{hand}', named, robots))
+                if (role == 'wrench' and hand in own and (topic := self._topic(role, own[hand], named, robots, hand)))
+                or (topic := self._topic(role, f'{role}/{hand}', named, robots, hand))
             }
             for role in ('wrench', 'payload')
         }
@@ -103,7 +103,7 @@ class Contents:
             )
         return next(iter(candidates), usual)
 
-    def _topic(self, role: str, end: str, joint_states: str, robots: Collection[str]) -> str:
+    def _topic(self, role: str, end: str, joint_states: str, robots: Collection[str], hand: str = '') -> str:
         """Return the topic with this end, such as wrench/<hand>, of the robot with these joint states; empty if none.
 
         `robots` are the namespaces with joint states. Topics in the namespace of another robot are ignored, unless it
@@ -126,7 +126,7 @@ class Contents:
         if len(candidates) > 1:
             raise RecordingError(
                 f'{self.source}: {end} is on {", ".join(candidates)}, must be on {own}/{end} or on one topic; '
-                f'{_remedy(role, end)}, or make a bag of one robot by `ros2 bag convert`'
+                f'{_remedy(role, hand)}, or make a bag of one robot by `ros2 bag convert`'
             )
         return next(iter(candidates), '')
 
@@ -135,8 +135,9 @@ def _is_likely(topic: str) -> bool:
     return topic.endswith('joint_states')
 
 
-def _remedy(role: str, end: str) -> str:
-    return 'name one by imu_topic' if role == 'imu' else f'leave {end.rpartition("/")[2]} out of end_effectors'
+def _remedy(role: str, hand: str) -> str:
+    named_by = {'imu': 'imu_topic', 'wrench': f'{hand}.wrench_topic'}
+    return f'name one by {named_by[role]}' if role in named_by else f'leave {hand} out of end_effectors'
 
 
 Opened = TypeVar('Opened', bound='Source')

@@ -11,6 +11,7 @@ import pytest
 from krang_dynamics_ros import Robot
 from krang_dynamics_ros.live.engine import Engine, engine_of
 from krang_dynamics_ros.live.messages import JointStateRun
+from krang_dynamics_ros.live.robot_inputs import InputTopics
 from krang_dynamics_ros.processing.columns import Computer, segments
 from krang_dynamics_ros.processing.replay import States, joined, states
 from krang_dynamics_ros.recordings.bag import Bag
@@ -171,3 +172,18 @@ def test_a_topic_without_messages_is_no_candidate() -> None:
 def test_ambiguous_topics_are_refused(names: str, said: str) -> None:
     with pytest.raises(RecordingError, match=said):
         in_bag(*names.split()).robot_topics(('left',))
+
+
+def test_the_remedy_for_ambiguous_wrenches_names_the_parameter_and_works() -> None:
+    contents = in_bag('/joint_states', '/a/ati/left', '/b/ati/left')
+    with pytest.raises(RecordingError, match=r'; name one by tip\.wrench_topic, or make a bag'):
+        contents.robot_topics(('tip',), names=InputTopics(wrenches={'tip': 'ati/left'}))
+    found = contents.robot_topics(('tip',), names=InputTopics(wrenches={'tip': '/b/ati/left'}))
+    assert found.wrenches == {'tip': '/b/ati/left'}
+
+
+def test_the_remedy_for_ambiguous_payloads_names_the_hand() -> None:
+    kinds = dict.fromkeys(('/a/payload/tip', '/b/payload/tip'), 'geometry_msgs/msg/InertiaStamped')
+    contents = Contents({topic: (kind, 1) for topic, kind in kinds.items()}, 0, 1)
+    with pytest.raises(RecordingError, match='; leave tip out of end_effectors, or make a bag'):
+        contents.robot_topics(('tip',))
