@@ -46,7 +46,10 @@ def add_robot_file(parser: argparse.ArgumentParser) -> None:
         help='robot file (YAML), URDF or xacro (which is executed); default: config/krang.yaml, Krang',
     )
     parser.add_argument(
-        '--base-link', default='', metavar='LINK', help='link of a URDF that does not move; joints below it are fixed'
+        '--base-link',
+        default='',
+        metavar='LINK',
+        help='link of a URDF that is the fixed base; only the tree below it is read; default: the whole robot',
     )
 
 

@@ -40,7 +40,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         default=[],
         type=_pair,
         metavar='OTHER=JOINT',
-        help='joints of the same type as a recorded joint',
+        help='give OTHER, a joint that was not recorded, the numbers of the recorded JOINT of the same build',
     )
     parser.add_argument('--payload', metavar='HAND', help='identify only the payload of this hand (or link)')
     parser.add_argument(
@@ -115,14 +115,15 @@ def _payload(arguments: argparse.Namespace) -> int:
 
 
 def _print_payload(found: Payload) -> None:
-    say(f'robot file and {found.seconds:.1f} s of motion: {found.hand} ({found.link}) holds\n')
+    say(f'{found.hand} ({found.link}) holds, by the robot file and {found.seconds:.1f} s of motion:\n')
     names = ['mass', *(f'centre of mass {axis}' for axis in 'xyz'), *(f'inertia {axis}' for axis in INERTIA_AXES)]
     values = [found.body.m, *found.body.com, *found.inertia_about_com]
     units = ['kg', *['m'] * 3, *['kg m^2'] * 6]
     count = 10 if found.inertia else 4
     for name, value, unit, deviation in zip(names[:count], values, units, found.deviations, strict=False):
         say(f'  {name:<18}{value:>10.5f} {unit:<7}+- {deviation:.5f}')
-    say(f'\nerror of the efforts: {found.before.mean():.3f} without it, {found.after.mean():.3f} with it')
+    say('\nerror of the efforts, RMSE over their standard deviation, mean of the joints:')
+    say(f'{found.before.mean():.3f} without the payload, {found.after.mean():.3f} with it')
     if found.alone:
         masses = [
             f'{name} {"not determined" if math.isnan(mass) else f"{mass:.3f} kg"}' for name, mass in found.alone.items()
@@ -138,7 +139,8 @@ def _print(found: Identified) -> None:
     say('error on held-out data, over the standard deviation of the effort:\n')
     print_errors(found.robot, found.joint_names, found, found.samples.effort_std)
     say(f'\n{found.combinations_text}; every body is physically possible')
-    say(f'file and fit differ by {found.fit.difference:.1g} of the standard deviation')
+    difference = f'{found.fit.difference:.1g} of their standard deviation'
+    say(f'efforts by the new file and by the fit differ by {difference}, in the worst joint')
     for warning in found.warnings:
         say(f'note: {warning}')
 

@@ -33,9 +33,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     add = parser.add_argument
     add('robot', metavar='URDF', help='URDF, xacro or robot file of the arm')
     add('-o', '--output', type=Path, default=Path('my_arm.yaml'), metavar='FILE', help='default: my_arm.yaml')
-    add(
-        '--base-link', default='', metavar='LINK', help='link of the URDF that does not move; joints below it are fixed'
-    )
+    help_ = 'link of the URDF that is the fixed base; only the tree below it is read; default: the whole robot'
+    add('--base-link', default='', metavar='LINK', help=help_)
     help_ = 'recording of this arm, as from `krang record` or `ros2 bag record`'
     add('--recording', type=Path, metavar='RECORDING', help=help_)
     add(

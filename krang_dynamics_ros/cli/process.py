@@ -144,11 +144,11 @@ def _lines(job: Job, summary: Summary, before: bool) -> Iterator[str]:
     if not summary.errors:
         yield f'  {summary.why_no_errors}'
         return
-    yield from error_table(summary.errors)
+    yield from error_lines(summary.errors)
 
 
-def error_table(errors: Sequence[JointError]) -> Iterator[str]:
-    """Yield lines with the errors of joints, below a head."""
+def error_lines(errors: Sequence[JointError]) -> Iterator[str]:
+    """Yield lines with the errors of the joints, below a head."""
     width = max(16, *(len(error.joint) for error in errors))
     head = f'{"joint":<{width}}{"RMS":>9}{"mean |error|":>15}{"RMS / std":>15}'
     yield f'  {head}      (N m or N; largest RMS first)'

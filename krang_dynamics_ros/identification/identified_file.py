@@ -125,7 +125,7 @@ def _head(found: Identified, like: Mapping[str, str], shared: Sequence[str], why
         'by joint ' + ', '.join(f'{error:.3f}' for error in found.errors) + '.',
         f'Both smoothed: {found.smooth_errors.mean():.3f}. No smooth motion explains less than '
         f'{found.floor.mean():.3f} of the raw efforts.',
-        f'This file and the fit differ by {found.fit.difference:.1g} of the standard deviation of the effort.',
+        f'Efforts by this file and by the fit differ by {found.fit.difference:.1g} of their standard deviation.',
         '+-: a standard deviation over repeats; it does not include model error.',
         '(prior): the recording hardly determines it; it is the value of the old file.',
         *found.warnings,

@@ -231,16 +231,16 @@ class Identified:
 
     @property
     def combinations(self) -> int:
-        """Number of combinations of the bodies' numbers that the recording determines better than the prior."""
+        """Number of combinations of the bodies' numbers on which the data weigh more than the prior."""
         root = np.linalg.cholesky(self.fit.certainty.prior)
         return int((np.linalg.eigvalsh(root.T @ self.fit.certainty.information @ root) > 1).sum())
 
     @property
     def combinations_text(self) -> str:
-        """Return, as text, how many combinations the recording determines."""
+        """Return, as text, how many combinations are determined by the data."""
         return (
-            f'{self.combinations} of {self.base_rank} identifiable combinations of masses and inertias are known '
-            'better than before'
+            f'{self.combinations} of {self.base_rank} identifiable combinations of masses and inertias are determined '
+            'more by the recordings than by the robot file'
         )
 
 

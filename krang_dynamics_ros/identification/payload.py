@@ -212,8 +212,9 @@ def payload_parameters(found: Payload) -> str:
         'inertia': (_listed(found.inertia_about_com), sure[4:]),
     }
     lines = [
-        f'# Payload of {found.hand} ({found.link}), from {found.seconds:.1f} s of motion: error of the efforts '
-        f'{found.before.mean():.3f} without it, {found.after.mean():.3f} with it.',
+        f'# Payload of {found.hand} ({found.link}), from {found.seconds:.1f} s of motion. Error of the efforts, RMSE '
+        f'over their standard deviation, mean of the joints: {found.before.mean():.3f} without it, '
+        f'{found.after.mean():.3f} with it.',
         '',
         '/**/krang_dynamics:',
         '  ros__parameters:',

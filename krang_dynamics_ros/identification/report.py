@@ -125,7 +125,7 @@ def _joints(page: HtmlReport, found: Identified) -> None:
 def _bodies(page: HtmlReport, found: Identified) -> None:
     page.heading('Bodies: numbers from the recording and from the robot file')
     page.paragraph(
-        f"{found.combinations_text} of the bodies' numbers: a motion determines combinations (base parameters), hardly "
+        f"{found.combinations_text}. A motion determines combinations of the bodies' numbers (base parameters), hardly "
         'ever single numbers. Marked rows, which come first, are determined by the recording. The others '
         'stay near the values of the robot file. A small error of the torque does not prove them.'
     )

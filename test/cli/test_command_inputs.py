@@ -138,7 +138,7 @@ class TestProcessAgain:
 
     def test_the_columns_of_errors_are_below_their_names(self) -> None:
         errors = [JointError(name, 9, 1.5, 1.25, 2.0) for name in ('theta_1', 'left_shoulder_lift_joint')]
-        head, *rows = process.error_table(errors)
+        head, *rows = process.error_lines(errors)
         for name, value in (('RMS', '1.500'), ('mean |error|', '1.250'), ('RMS / std', '0.750')):
             ends = {row.index(value) + len(value) for row in rows}
             assert ends == {head.index(name) + len(name)}
