@@ -1,7 +1,9 @@
 """Comparison of a backend with the report's Lagrangian and with Newton-Euler, at random states, term by term.
 
-The two witnesses use neither the URDF nor Pinocchio. The laws (symmetry, skew symmetry, inversion) need no witness,
-except for dA/dt, which is the Lagrangian's.
+The two witnesses use neither Pinocchio nor the URDF text that it gets, only the numbers of the `Robot`. If these were
+read from a URDF, a mistake in that reading is common to both sides and is not found, unless Pinocchio gets the text of
+that file itself (`krang check FILE --urdf FILE`). The laws (symmetry, skew symmetry, inversion) need no witness, except
+for dA/dt, which is the Lagrangian's.
 """
 
 from __future__ import annotations

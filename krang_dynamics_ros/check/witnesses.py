@@ -142,8 +142,8 @@ def by_lagrangian(
 def on_moving_base(robot: Robot, dynamics: Dynamics, rng: np.random.Generator, count: int) -> Iterator[Compared]:
     """Yield comparisons for a robot on a moving base, at random states of base and joints.
 
-    The Lagrangian sees the same robot behind six joints (report, w0 and V0 of B.8 and B.9). Their torques are the
-    wrench on the base.
+    The Lagrangian sees the same robot behind six joints, in place of the report's w0 and V0 (B.8, B.9). Their torques
+    are the wrench on the base.
     """
     six, n = on_six_joints(robot), robot.n
     s = random_states(six, count, int(rng.integers(2**31)))
@@ -166,8 +166,8 @@ def on_moving_base(robot: Robot, dynamics: Dynamics, rng: np.random.Generator, c
 def _estimated_wrenches(dynamics: Dynamics, s: States, hands: Sequence[str]) -> Array:
     """Return hand wrenches estimated from random torques, and a lower bound (states, 6 hands + 1).
 
-    The bound is that of the squared singular values of J.
-    The numbers of ddq serve as the torques: an estimate needs any torques, not those of the state.
+    The bound is that of the squared singular values of J. The numbers of ddq serve as the torques: any will do, also
+    others than those of the state.
     """
     if not hands:
         return np.zeros(0)

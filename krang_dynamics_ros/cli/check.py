@@ -15,11 +15,11 @@ from .arm_option import add_arm, read_arm_file
 from .common import add_robot_file, command_parser, guarded, loaded, note, progress_bar, robot_path, say, whole_number
 
 _DESCRIPTION = """\
-Compares Pinocchio, which the node uses, at random states of a robot with two witnesses that use neither URDF nor
-Pinocchio: the Lagrangian of the report, and recursive Newton-Euler. Exit code: 0 all agree, 1 some differ, 2 a file was
-refused."""
+Compares Pinocchio, which the node uses, at random states of a robot with two witnesses that use neither Pinocchio nor
+the URDF text that it gets: the Lagrangian of the report, and recursive Newton-Euler. If the robot is a URDF, `--urdf`
+with the same file compares the reading of it, too. Exit code: 0 all agree, 1 some differ, 2 a file was refused."""
 
-_BY_URDF = '{backend} with {urdf}, compared with two witnesses that use neither; largest relative difference.'
+_BY_URDF = '{backend} with {urdf}, compared with two witnesses on the numbers of {robot}; largest relative difference.'
 _COMPILED = "{robot} in C, by the Lagrangian's equations, compared with Newton-Euler; largest relative error."
 
 
@@ -28,7 +28,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser = command_parser('check', _DESCRIPTION)
     add_robot_file(parser)
     add_arm(parser)
-    parser.add_argument('--urdf', type=Path, help='URDF to compare with the robot file; default: the generated one')
+    parser.add_argument('--urdf', type=Path, help='URDF that Pinocchio reads; default: one written from the robot')
     parser.add_argument(
         '--states', type=whole_number(1), default=100, metavar='N', help='number of random states (default: 100)'
     )
@@ -48,7 +48,7 @@ def _check(arguments: argparse.Namespace) -> int:
     joints = '1 joint' if robot.n == 1 else f'{robot.n} joints'
     say(f'{robot.name}: {joints}, {robot.mass:.3f} kg; {states} random states, seed {seed}; bare hands and payloads.')
     title = _COMPILED if arguments.backend == COMPILED else _BY_URDF
-    source = urdf.name if urdf else f'the URDF of {path.name}'
+    source = urdf.name if urdf else f'a URDF written from {path.name}'
     say(title.format(robot=path.name, urdf=source, backend=BACKENDS[arguments.backend]) + '\n')
     with progress_bar('comparing', states) as show:
         findings = prove(robot, dynamics, states, seed, lambda done: show(f'{done} of {states} states', done))

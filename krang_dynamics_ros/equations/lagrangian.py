@@ -1,8 +1,8 @@
 """The report's own derivation: energies of the links, then A, C and Q from them (sections 1.2, 2 and 3).
 
-M. Zafar, "Equations Of Motion of Krang on Fixed Wheels" (2015). This is a witness, independent of URDF and Pinocchio.
-The equations are functions of numbers, arrays or symbols. `Lagrangian` evaluates them with NumPy: derivatives by
-complex step, and coefficients of E by polarization, are exact to rounding.
+M. Zafar, "Equations Of Motion of Krang on Fixed Wheels" (2015). This is a witness, independent of Pinocchio and of the
+URDF text that Pinocchio gets. The equations are functions of numbers, arrays or symbols. `Lagrangian` evaluates them
+with NumPy: derivatives by complex step, and coefficients of E by polarization, are exact to rounding.
 """
 
 from __future__ import annotations
@@ -127,10 +127,11 @@ def find_Jacobian(
 
 
 class Lagrangian:
-    """The dynamics of a robot by the Lagrangian of the report, with NumPy, independent of URDF and Pinocchio.
+    """The dynamics of a robot by the Lagrangian of the report, with NumPy.
 
-    Methods have the names, units and signs of the methods of `Dynamics`. Vectors have shape (n,), or (..., n) for many
-    states at once. Derivatives by complex step, and coefficients by polarization, are exact to rounding.
+    It is independent of Pinocchio and of the URDF text that Pinocchio gets. Methods have the names, units and signs of
+    the methods of `Dynamics`. Vectors have shape (n,), or (..., n) for many states at once. Derivatives by complex
+    step, and coefficients by polarization, are exact to rounding.
 
     Args:
         robot: the robot.

@@ -79,8 +79,8 @@ def inward(robot: Robot, local: Mapping[str, Transform], forces: dict[str, Force
 class NewtonEuler:
     """The dynamics of a robot by recursive Newton-Euler (Craig, eqs. 6.45 to 6.53), with NumPy.
 
-    It is independent of URDF and Pinocchio. Methods have the names, units and signs of the methods of `Dynamics`.
-    Vectors have shape (n,), or (..., n) for many states at once.
+    It is independent of Pinocchio and of the URDF text that Pinocchio gets. Methods have the names, units and signs of
+    the methods of `Dynamics`. Vectors have shape (n,), or (..., n) for many states at once.
 
     Args:
         robot: the robot.

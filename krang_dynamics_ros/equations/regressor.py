@@ -44,11 +44,11 @@ def body_force(body: Body, motion: Motion) -> Force:
 
 def regressor(robot: Robot, links: Sequence[str], q: Array, dq: Array, ddq: Array) -> Array:
     """Return Y (states, n, 10 x links) for states (states, n): the torque of each parameter of each link."""
-    positions, speeds, rates = (
+    positions, speeds, accelerations = (
         {name: x[:, [k]] for k, name in enumerate(robot.joint_names)} for x in (q, dq, ddq)
     )  # an axis more, for the ten bodies
     local = all_local(robot, positions)
-    motions = outward(robot, local, speeds, rates, robot.gravity.tolist())
+    motions = outward(robot, local, speeds, accelerations, robot.gravity.tolist())
     Y = np.zeros((len(q), robot.n, len(links), 10))
     for k, link in enumerate(links):
         torques = _carried(robot, local, link, body_force(unit_bodies(), motions[link]))
