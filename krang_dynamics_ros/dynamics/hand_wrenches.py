@@ -63,14 +63,14 @@ class HandWrenchEstimate:
         return float(values[-1]), vectors[:, -1]
 
     @property
-    def min_singular_value(self) -> float:
-        """The smallest singular value, m."""
+    def smallest_singular_value(self) -> float:
+        """The smallest singular value of the part of the hand's Jacobian that other hands do not explain, m."""
         largest = self._worst[0]
         return math.sqrt(max(0.0, 1 / largest - self._jacobian.rounding)) if largest > 0 else 0.0
 
     def require(self, limit: float) -> None:
         """Set the wrench to None if it is not finite or the smallest singular value is below `limit`, m."""
-        if self.wrench is not None and not (np.isfinite(self.wrench).all() and self.min_singular_value >= limit):
+        if self.wrench is not None and not (np.isfinite(self.wrench).all() and self.smallest_singular_value >= limit):
             self.wrench = None
 
     @property

@@ -46,7 +46,7 @@ def test_the_smallest_singular_value_is_what_the_other_hand_cannot_explain(dynam
     rest = left - left @ np.linalg.pinv(right) @ right  # rows of the left hand, less what the right one's span
     smallest = np.linalg.svd(rest, compute_uv=False)[-1]
     estimate = HandWrenches(dynamics, HANDS).estimate(q, np.zeros(17))['left']
-    assert estimate.min_singular_value == pytest.approx(smallest, rel=1e-6)
+    assert estimate.smallest_singular_value == pytest.approx(smallest, rel=1e-6)
     assert np.linalg.norm(estimate.weakest @ rest) == pytest.approx(smallest, rel=1e-6)
 
 
@@ -76,16 +76,16 @@ def test_an_estimate_read_later_is_of_its_own_state(dynamics: Dynamics) -> None:
     """Diagnostics read it a second later, when the arrays of the state may have changed."""
     q, torque = np.linspace(-1, 1, 17), np.ones(17)
     now, later = (HandWrenches(dynamics, HANDS).estimate(q, torque)['left'] for _ in range(2))
-    smallest = now.min_singular_value
+    smallest = now.smallest_singular_value
     q[:], torque[5] = 0.0, np.nan
-    assert later.min_singular_value == smallest
+    assert later.smallest_singular_value == smallest
 
 
 def test_no_wrench_is_estimated_on_a_straight_arm_or_without_enough_efforts(dynamics: Dynamics) -> None:
     estimator, bent = HandWrenches(dynamics, HANDS), np.linspace(-1, 1, 17)
     for estimate in estimator.estimate(np.zeros(17), np.ones(17)).values():
         assert estimate.wrench is None
-        assert estimate.min_singular_value < estimator.min_singular_value
+        assert estimate.smallest_singular_value < estimator.min_singular_value
         assert estimate.weakest_direction
     torque = np.ones(17)
     torque[3:9] = np.nan  # all of the left arm but its last joint, and the trunk alone cannot determine it
@@ -238,7 +238,7 @@ def test_a_robot_in_millimetres_gets_no_wrench_and_no_error() -> None:
     for q in np.linspace(-2, 2, 50):
         (estimate,) = HandWrenches(dynamics, {'tool': 't'}).estimate(np.array([q]), np.ones(1)).values()
         assert estimate.wrench is None
-        assert estimate.min_singular_value < 0.05
+        assert estimate.smallest_singular_value < 0.05
 
 
 @pytest.mark.parametrize('damping', [0.0, -1.0, np.nan])

@@ -166,10 +166,12 @@ class ExternalTopics:
             return Status(title, WARN, f'none: `subtract_from_external` is set, but there are no readings of {silent}')
         if estimate is None:
             return Status(title, WARN, 'none: the external torques are not known yet')
-        smallest = f'{estimate.min_singular_value:.4f}'
+        smallest = f'{estimate.smallest_singular_value:.4f}'
         values = {'smallest singular value (m)': smallest, 'weakest direction': estimate.weakest_direction}
         if estimate.wrench is None:
-            message = f'none: not observable along {estimate.weakest_direction}: {estimate.min_singular_value:.3g} m'
+            message = (
+                f'none: not observable along {estimate.weakest_direction}: {estimate.smallest_singular_value:.3g} m'
+            )
             return Status(title, WARN, message, values)
         return Status(title, OK, 'known', values)
 
