@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..core.spatial import Array
-from ..effects.sliding import coulomb
+from ..effects.sliding import coulomb_share
 from .dynamics import Dynamics
 from .state import State
 
@@ -228,9 +228,9 @@ class FrictionCompensation:
     def of(self, friction: Array, state: State) -> Array:
         """Return the compensated part (n) of `torque/friction` (n)."""
         model, dq = self._dynamics.friction, state.velocity
-        motion = coulomb(dq, np.maximum(model.coulomb_velocity, SMOOTH))
+        motion = coulomb_share(dq, np.maximum(model.coulomb_velocity, SMOOTH))
         direction = np.clip(motion + (1 - np.abs(motion)) * self._intent(state), -1, 1)
-        smooth = friction + model.coulomb * (direction - coulomb(dq, model.coulomb_velocity))
+        smooth = friction + model.coulomb * (direction - coulomb_share(dq, model.coulomb_velocity))
         return np.where(self.gain == 1, friction, self.gain * smooth)
 
     def of_coupling(self, state: State) -> Array:

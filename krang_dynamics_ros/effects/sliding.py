@@ -47,7 +47,7 @@ class Coulomb(JointEffect):
 
     def torque(self, x: Any) -> Any:
         """Return F_c sign(dq) or F_c tanh(dq / v)."""
-        return self.coulomb * coulomb(x, self.coulomb_velocity)
+        return self.coulomb * coulomb_share(x, self.coulomb_velocity)
 
     def slope(self, x: Any) -> Any:
         """Return F_c / v (1 - tanh(dq / v)^2), of the smooth part."""
@@ -79,7 +79,7 @@ class Coulomb(JointEffect):
         return f'Coulomb over {self.coulomb_velocity:g} rad/s'
 
 
-def coulomb(dq: Any, over: Any = 0.0) -> Any:
+def coulomb_share(dq: Any, over: Any = 0.0) -> Any:
     """Return the share of F_c that acts: sign(dq) (report, eq. 17), or tanh(dq / over) where `over` (rad/s) is given.
 
     The sign jumps at standstill, where a measured velocity is noise; tanh passes through zero.

@@ -13,7 +13,7 @@ from krang_dynamics_ros.core.errors import ArgumentError, KrangDynamicsError
 from krang_dynamics_ros.dynamics.drives import FrictionModel, PreslidingState
 from krang_dynamics_ros.effects.load import LoadFriction, LoadShare
 from krang_dynamics_ros.effects.presliding import Presliding, presliding
-from krang_dynamics_ros.effects.sliding import coulomb
+from krang_dynamics_ros.effects.sliding import coulomb_share
 from krang_dynamics_ros.live.parameters import presliding_of
 from krang_dynamics_ros.robot.motor_and_friction import Friction
 from krang_dynamics_ros.robot.robot_file import read_robot
@@ -35,11 +35,11 @@ def pendulum(friction: Friction) -> Simulation:
 
 def test_smoothed_friction_is_eq_17_far_from_standstill_and_passes_through_zero() -> None:
     dq = np.array([-3.0, -0.01, 0.0, 0.01, 3.0])
-    np.testing.assert_array_equal(coulomb(dq), [-1, -1, 0, 1, 1])
-    smooth = coulomb(dq, 0.02)
+    np.testing.assert_array_equal(coulomb_share(dq), [-1, -1, 0, 1, 1])
+    smooth = coulomb_share(dq, 0.02)
     np.testing.assert_allclose(smooth[[0, 2, 4]], [-1, 0, 1], atol=1e-12)
     assert smooth[3] == -smooth[1] == pytest.approx(np.tanh(0.5))
-    np.testing.assert_allclose(coulomb(dq, [0.0, 0.02, 0.0, 0.02, 0.0]), [-1, smooth[1], 0, smooth[3], 1])
+    np.testing.assert_allclose(coulomb_share(dq, [0.0, 0.02, 0.0, 0.02, 0.0]), [-1, smooth[1], 0, smooth[3], 1])
 
 
 def test_presliding_is_the_same_however_a_movement_is_cut_into_steps(rng: np.random.Generator) -> None:
