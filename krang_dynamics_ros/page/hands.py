@@ -26,7 +26,7 @@ class ForceArrow:
         )  # fmt: skip
 
     def show(self, origin: Array, rotation: Array, wrench: Wrench | None, beside: float = 0.0) -> str:
-        """Draw a force with its axes (3, 3) and origin (3), shifted sideways by `offset` (m); return its text."""
+        """Draw a force with its axes (3, 3) and origin (3), shifted sideways by `beside` (m); return its text."""
         force = None if wrench is None else rotation @ np.asarray(wrench.force)
         strength = 0.0 if force is None else float(np.linalg.norm(force))
         if self._arrow.visible != (strength > NOTICEABLE):

@@ -57,7 +57,7 @@ class Page:
         self._pulls: Pulls | None = None
         self._torques: TorqueView
         self._hands: list[Hand] = []
-        self._count, self._seen = 0, False
+        self._count, self._has_positions = 0, False
         self._tripped: list[str] = []  # joints that a fault names
         self._blinks = False  # whether they are red now
         self._now, self._name = Snapshot(), ''
@@ -151,7 +151,7 @@ class Page:
             Hand(scene, dynamics, name, link, self._pulls, radius=self._radius(figure, link), gripped=gripped)
             for name, link in grips.items()
         ]
-        self._seen = False  # whether its joint positions are known
+        self._has_positions = False  # of this robot: whether its joint positions have come
         self._tripped = []
         self._aim_camera(figure)
         self._views.fold_when_narrow(self._torques.side)
@@ -211,7 +211,7 @@ class Page:
         self._count += 1
         self._now, self._pulls.allowed = now, now.simulated
         self._torques.remember(now.latest)
-        if self._seen and not self._server.get_clients():
+        if self._has_positions and not self._server.get_clients():
             return  # no visitors
         with self._server.atomic():
             if now.latest.q is not None:
@@ -222,8 +222,8 @@ class Page:
 
     def _move(self, figure: Figure, q: Array, now: Snapshot) -> None:
         figure.pose(q)
-        if not self._seen:
-            self._seen = True
+        if not self._has_positions:
+            self._has_positions = True
             self._aim_camera(figure)
         self._overlays.draw(q, now.latest)
         forces = self._forces(now)
