@@ -84,7 +84,7 @@ def _last_segment(waiting: States, before: int) -> Iterator[Segment]:
         yield Segment(waiting, slice(before, len(waiting)))
 
 
-BATCH = 128  # states
+CACHED = 128  # states, whose inertia matrices fit into the processor's cache
 MIN_STATES = 8  # of a movement, for accelerations
 
 
@@ -174,10 +174,10 @@ class Computer:
         return found | {'inertia': inertia, 'model': model}
 
     def _inertia(self, q: Array, ddq: Array) -> Array:
-        """Return A ddq (m, n), computed in batches that fit into the processor's cache."""
+        """Return A ddq (m, n), computed for a few states at a time."""
         found = np.empty_like(q)
-        for start in range(0, len(q), BATCH):
-            rows = slice(start, start + BATCH)
+        for start in range(0, len(q), CACHED):
+            rows = slice(start, start + CACHED)
             found[rows] = np.einsum('mij,mj->mi', self._dynamics.batch('A', q[rows]), ddq[rows])
         return found
 

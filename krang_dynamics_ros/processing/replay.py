@@ -1,4 +1,8 @@
-"""Replay of a recording through the engine of the node: the states that the node would compute, in batches."""
+"""Replay of a recording through the engine of the node: the states that the node would compute, in blocks.
+
+The recording gives runs. The engine takes as much of a run as has no fault at once, as a batch; other states come
+singly. Batches and singles are joined into blocks of at least `BLOCK` states.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +29,7 @@ from ..live.messages import (
 )
 from ..live.payloads import PayloadSpec
 
-BLOCK = 4096  # states
+BLOCK = 4096  # states, at least, except of the last block
 
 
 @dataclass
