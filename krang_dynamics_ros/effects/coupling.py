@@ -16,7 +16,7 @@ import numpy as np
 from ..core.algebra import tanh
 from ..core.spatial import Array
 
-VELOCITY = 0.05  # rad/s, over which the Coulomb part changes its sign
+VELOCITY = 0.05  # rad/s (m/s), over which the Coulomb part changes its sign
 
 
 def along(combined: Any, viscous: Any, coulomb: Any, velocity: Any) -> Any:
@@ -33,9 +33,9 @@ class Coupling:
 
     joints: tuple[str, str]
     sign: int
-    viscous: float  # N m s/rad
-    coulomb: float  # N m
-    velocity: float  # rad/s, over which Coulomb friction changes its sign
+    viscous: float  # N m s/rad (N s/m)
+    coulomb: float  # N m (N)
+    velocity: float  # rad/s (m/s), over which Coulomb friction changes its sign
 
 
 @dataclass(frozen=True)
@@ -82,7 +82,8 @@ class CoupledFriction:
     def shared(self, dq: Array, share: Array, width: float) -> Array:
         """Return a share of the torque (n): of each pair, the smaller of its joints' shares (n, 0 to 1).
 
-        Where it is below 1, the Coulomb part changes its sign over at least `width` (rad/s): no more than the share.
+        Where it is below 1, the Coulomb part changes its sign over at least `width`, rad/s (m/s): no more than the
+        share.
         """
         of_pair = np.where(self.W != 0, share, 1.0).min(axis=1)
         over = np.where(of_pair < 1, np.maximum(self._over, width), self._over)

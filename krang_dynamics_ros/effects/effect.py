@@ -24,7 +24,7 @@ PART_OF_EFFORT = {'friction': 'sliding friction', 'spring': 'spring'}  # names i
 
 @dataclass(frozen=True, eq=False)
 class JointMotion:
-    """Motion of joints and the load that they carry: arrays (rows, joints) in rad, rad/s, rad/s^2 and N m."""
+    """Motion of joints and the load that they carry: arrays (rows, joints) in SI units."""
 
     q: Array
     dq: Array
@@ -33,7 +33,7 @@ class JointMotion:
     # (joints), rad/s per N m (m/s per N): where the load helps the motion, the motor brakes below the velocity
     # crossing * load and pushes above it.
     crossing: Array
-    z: Mapping[float, Array]  # presliding states by distance (rad), from raw encoder positions
+    z: Mapping[float, Array]  # presliding states by distance, rad (m), from raw encoder positions
 
 
 class Effect(Protocol):

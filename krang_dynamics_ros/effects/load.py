@@ -15,12 +15,12 @@ from ..core.spatial import Array
 from .effect import JointMotion
 
 CROSSING = 1.4  # times |load| / F_v: the velocity above which a drive pushes although the load helps
-TRANSITION = 0.1  # rad/s, width of the transition from pushing to braking
-MIN_VISCOUS = 1e-6  # N m s/rad
+TRANSITION = 0.1  # rad/s (m/s), width of the transition from pushing to braking
+MIN_VISCOUS = 1e-6  # N m s/rad (N s/m)
 
 
 def crossing_of(viscous: Array) -> Array:
-    """Return the crossing (joints), rad/s per N m, of joints with viscous friction F_v."""
+    """Return the crossing (joints), rad/s per N m (m/s per N), of joints with viscous friction F_v."""
     return CROSSING / np.maximum(viscous, MIN_VISCOUS)
 
 
@@ -29,7 +29,7 @@ def braking(dq: ArrayLike, load: ArrayLike, crossing: ArrayLike, over: ArrayLike
 
     A drive pushes while its velocity dq and its torque have the same sign. The torque is proportional to dq +
     crossing load: friction grows with the velocity, so above `crossing` times a load that helps the motion the drive
-    pushes anyway. `over` (rad/s) is the width of the transition, whose shape is empirical.
+    pushes anyway. `over`, rad/s (m/s), is the width of the transition, whose shape is empirical.
     """
     velocity, width = np.asarray(dq, dtype=float), np.asarray(over, dtype=float)
     pushing = np.tanh(velocity / width) * np.tanh((velocity + crossing * np.asarray(load, dtype=float)) / width)
@@ -40,8 +40,9 @@ def braking(dq: ArrayLike, load: ArrayLike, crossing: ArrayLike, over: ArrayLike
 class LoadShare:
     """Shares of the load (gravity and Coriolis torque) that an effort contains while pushing and while braking.
 
-    `crossing` (rad/s per N m) times the load is the velocity at which the drive changes between pushing and braking;
-    `velocity` (rad/s) is the width of this change. A fit finds (share - 1), with the crossing of the joint.
+    `crossing`, rad/s per N m (m/s per N), times the load is the velocity at which the drive changes between pushing and
+    braking; `velocity`, rad/s (m/s), is the width of this change. A fit finds (share - 1), with the crossing of the
+    joint.
     """
 
     pushing: float = 1.0
@@ -72,7 +73,7 @@ class LoadFriction:
     """Friction in proportion to the load: factor |load| tanh(dq / velocity). Only for predictions of efforts."""
 
     factor: float = 0.0
-    velocity: float = 0.05  # rad/s, or m/s
+    velocity: float = 0.05  # rad/s (m/s)
 
     names = ('load friction',)
     not_negative = False

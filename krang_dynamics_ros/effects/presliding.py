@@ -14,11 +14,11 @@ from numpy.typing import ArrayLike
 from ..core.spatial import Array
 from .effect import JointMotion
 
-NEGLIGIBLE = 1e-6  # N m: a smaller factor of a fit is zero
+NEGLIGIBLE = 1e-6  # N m (N): a smaller factor of a fit is zero
 
 
 def presliding(z: ArrayLike, moved: ArrayLike, distance: ArrayLike) -> Array:
-    """Return z, from -1 to 1, after the joint has moved by `moved` (rad, m): P. Dahl's model (1968).
+    """Return z, from -1 to 1, after the joint has moved by `moved`, rad (m): P. Dahl's model (1968).
 
     z <- s + (z - s) exp(-|moved| / distance), s = sign(moved): like a spring first, constant after a few distances.
     It depends on the position alone, so it keeps its value at standstill, where the velocity is noise. The step is
@@ -40,7 +40,7 @@ def presliding_history(position: Array, distances: Sequence[float]) -> Array:
 
 @dataclass(frozen=True)
 class Presliding:
-    """Friction that acts as a spring near standstill: torque kappa (N m, N) that rises over `distance` (rad, m).
+    """Friction that acts as a spring near standstill: torque kappa, N m (N), that rises over `distance`, rad (m).
 
     The state z follows the raw encoder position.
     """
@@ -54,8 +54,8 @@ class Presliding:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Return the name, with the distance in mrad."""
-        return (f'presliding {1e3 * self.distance:g} mrad',)
+        """Return the name, with the distance in mrad (mm)."""
+        return (f'presliding {1e3 * self.distance:g} mrad (mm)',)
 
     def columns(self, x: JointMotion) -> Array:
         """Return z."""

@@ -72,15 +72,15 @@ class Coulomb(JointEffect):
 
     @classmethod
     def tried(cls) -> tuple[JointEffect, ...]:
-        """Return the effects that a fit tries: Coulomb friction smoothed over these velocities, rad/s."""
+        """Return the effects that a fit tries: Coulomb friction smoothed over these velocities, rad/s (m/s)."""
         return tuple(cls(coulomb_velocity=velocity) for velocity in (0.005, 0.02, 0.05, 0.1))
 
     def __str__(self) -> str:
-        return f'Coulomb over {self.coulomb_velocity:g} rad/s'
+        return f'Coulomb over {self.coulomb_velocity:g} rad/s (m/s)'
 
 
 def coulomb_share(dq: Any, over: Any = 0.0) -> Any:
-    """Return the share of F_c that acts: sign(dq) (report, eq. 17), or tanh(dq / over) where `over` (rad/s) is given.
+    """Return the share of F_c that acts: sign(dq) (report, eq. 17), or tanh(dq / over) where `over` > 0.
 
     The sign jumps at standstill, where a measured velocity is noise; tanh passes through zero.
     """

@@ -23,7 +23,7 @@ class Spring(JointEffect):
         return self.cosine * cos(x) + self.sine * sin(x)
 
     def slope(self, x: Any) -> Any:
-        """Return the stiffness, N m/rad."""
+        """Return the stiffness, N m/rad (N/m)."""
         return self.sine * cos(x) - self.cosine * sin(x)
 
     def integral(self, x: Any) -> Any:

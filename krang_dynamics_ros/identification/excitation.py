@@ -30,11 +30,11 @@ RAMP = 2.0  # s, from rest to full speed, and back at the end
 STATES = 160  # per period, for condition number and limits
 DRAWS, STEPS = 60, 200  # of the search: random starts, and steps from the best
 MARGIN = 0.9  # of a joint's range, velocity and effort
-SPREAD = 1.5  # rad: the range of a joint without limits, to both sides
-SPEED, EFFORT = 1.0, np.inf  # of a joint whose limit is not known
+SPREAD = 1.5  # rad or m: the range of a joint without limits, to both sides
+SPEED, EFFORT = 1.0, np.inf  # of a joint whose limit is not known; rad/s or m/s
 MIN_DURATION = 2 * RAMP  # s: a shorter motion would need more effort than was checked
 ROUNDS, LESS = 15, 1.02  # of shrinking a motion into its limits, and the extra factor of each
-PATH_STATES = 2001  # of a period, for clearance, which is bounded between them
+PATH_STATES = 2001  # of a period, for clearance; between two states `clearance.py` has a lower bound
 POSES = 200  # random poses among which a clear pose is searched
 SHRINKS, SHRINK = 8, 0.75  # number and factor of shrinks of a random motion that is not clear
 # Of the largest entry, per row: a column with a smaller part of its own is a linear combination of those before it.
@@ -67,7 +67,7 @@ class Excitation:
         return self.at(np.linspace(0.0, self.period, states))[0]
 
     def from_rest_to_rest(self, time: Array, duration: float) -> tuple[Array, Array, Array]:
-        """Return the same (times, n) for a motion that is at rest at time 0 and at the end of its duration, s."""
+        """Return q, dq, ddq (times, n) of a motion on this path, at rest at time 0 and at time `duration`, s."""
         s, ds, dds = _path_parameter(time, duration)
         q, dq, ddq = self.at(s)
         return q, dq * ds[:, None], ddq * np.square(ds)[:, None] + dq * dds[:, None]

@@ -1,6 +1,8 @@
 """The fit of a structure: ridge regression for the search, and the last fit, whose bodies are all possible.
 
-    min  1/2 sum of w r^2 + 1/2 prior of the factors + sum over bodies of divergence / prior width^2
+    min  1/2 sum of w r^2 + 1/2 sum of precision factor^2 + sum over bodies of divergence / prior width^2
+
+w are the weights of the joints, r the residuals; the precisions are those of the factors' priors, around zero.
 
 The divergence (`bodies_prior.py`) is a distance of a body from that of the robot file, infinite where impossible. The
 search approximates it by its second derivative at the known bodies. The last fit uses the whole divergence in a damped
@@ -28,7 +30,7 @@ WEIGHT_ROUNDS = 2
 JITTER = 1e-6  # of a factor's own information: similar columns then share their effect
 NEWTON_STEPS = 500  # recordings of real arms need 10 to 20
 STIFFNESS = (1e6, 1e5, 1e4, 1e3, 100.0, 10.0, 1.0)  # weights of the divergence, from fit to fit
-CONVERGED = 1e-6  # Newton decrement at which the fit ends; one standard deviation costs 1/2
+CONVERGED = 1e-6  # squared Newton decrement at which the fit ends; one standard deviation costs 1/2
 MIN_STEP = 1e-10
 SUFFICIENT = 0.1  # of the decrease that a step promises
 
@@ -180,11 +182,12 @@ class Fit:
     structure: Structure
     unknowns: Unknowns = field(repr=False)
     x: Array = field(repr=False)
-    # (joints), rad/s per N m: where the load helps the motion, the drive brakes below the velocity crossing * load.
+    # (joints), rad/s per N m (m/s per N): where the load helps the motion, the drive brakes below the velocity
+    # crossing * load.
     crossing: Array
     load: Array = field(repr=False)  # (rows, joints), of the fitted bodies
     predicted: Array = field(repr=False)  # (rows, joints), by these bodies and their load, as the robot file predicts
-    held_out: Array = field(repr=False)  # (rows, joints): each fold predicted from the other folds
+    held_out: Array = field(repr=False)  # (rows, joints): each fold by ridge on the others, with the preliminary load
     terms: Mapping[str, Array] = field(repr=False)  # (rows, joints) by name; their sum: `predicted` less `known_effort`
     difference: float  # RMS between fit and file, of the worst joint, relative to the standard deviation of its effort
     certainty: Certainty = field(repr=False)

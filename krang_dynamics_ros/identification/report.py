@@ -19,7 +19,8 @@ UNITS = ('kg', 'm', 'm', 'm', *['kg m^2'] * 6)
 WORDS = {
     'effort': 'The torque (or force) of a drive at its joint, as recorded.',
     'held-out data': 'The period of the motion, or the recording, is cut into six blocks; the effort of each is '
-    'predicted by a model that is fitted to the other five.',
+    'predicted by a model that is fitted to the other five, by ridge regression. The load of a joint in that model, '
+    'the choice of its terms, and the weights of the joints are by all six.',
     'raw': 'Root of the mean squared difference between effort and model, over the standard deviation of the effort. '
     'A model that predicts only the mean has 1.',
     'smoothed': 'The same difference after smoothing at the cut-off: the error of slow efforts.',

@@ -47,7 +47,7 @@ def _common(squares: Array) -> float:
 MAX_ROWS = 3000  # of all recordings together: neighbouring rows are nearly the same
 FOLDS = 6  # blocks of the period, or of the rows, each left out once
 PERIODIC = 0.9  # of the duration: a shorter period repeats
-DISTANCES = (1e-3, 1e-2, 1e-4)  # of presliding, rad
+DISTANCES = (1e-3, 1e-2, 1e-4)  # of presliding, rad (m)
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,9 +80,11 @@ class Samples:
     counted: tuple[int, ...]  # columns of `whole`
     effort: Array  # as recorded
     smooth_effort: Array  # smoothed as the motion is
-    known_effort: Array  # of this recording's merged bodies less the first's: other joints rest elsewhere
+    # Effort by which the merged bodies of each recording differ from those of the first, because its fixed joints rest
+    # elsewhere, by the numbers of the robot file. A fit subtracts it.
+    known_effort: Array
     Y: Array
-    z: dict[float, Array]  # presliding states by distance, rad
+    z: dict[float, Array]  # presliding states by distance, rad (m)
     effort_std: Array  # standard deviation of the raw effort (counted joints), over all rows of motion
 
     @property
