@@ -40,7 +40,7 @@ def judge_zero_command(model: ArmModel, rows: Sequence[MotionRow]) -> Finding:
         words = 'with zero commands the arm does not move, but gravity loads no joint; take another pose'
         return Finding(check, 'unclear', words)
     words = (
-        f'with zero commands the arm does not move, though {model.names[loaded]} needs {needed[loaded]:.3g} N m: '
+        f'with zero commands the arm does not move, though {model.names[loaded]} needs {needed[loaded]:.3g} N m (N): '
         'its firmware adds gravity, unless brakes or friction hold it'
     )
     return _adds_gravity(model, check, words, True)
@@ -73,7 +73,7 @@ def judge_test_torque(model: ArmModel, joint: str, answers: Sequence[TorqueAnswe
     most = max(abs(answer.torque) for answer in answers)
     fastest = int(np.nan_to_num(np.abs(moved)).argmax())
     details = [
-        f'{name}: {m * most:.3g} rad (m) by {most:g} N m'
+        f'{name}: {m * most:.3g} rad (m) by {most:g} N m (N)'
         for name, m in zip(model.names, moved, strict=True) if name == joint or abs(m) * most > MOVED / 2
     ]  # fmt: skip
     if abs(moved[fastest]) * most > MOVED:
@@ -87,14 +87,14 @@ def judge_test_torque(model: ArmModel, joint: str, answers: Sequence[TorqueAnswe
     return Finding(
         check,
         'unclear',
-        f'no joint moved by {most:g} N m: friction or brakes hold {joint}; release brakes, or raise the torque',
+        f'no joint moved by {most:g} N m (N): friction or brakes hold {joint}; release brakes, or raise the torque',
         {},
         details,
     )
 
 
 def _per_torque(pairs: Sequence[tuple[Array, Array]], answers: Sequence[TorqueAnswer]) -> Array:
-    """Return the change (n) per N m, from torques of both signs, so that a steady drift cancels."""
+    """Return the change (n) per N m (N), from torques of both signs, so that a steady drift cancels."""
     changes = [(end - start) / answer.torque for (start, end), answer in zip(pairs, answers, strict=True)]
     return np.asarray(np.mean(changes, axis=0))
 
@@ -117,7 +117,7 @@ def _moved(model: ArmModel, check: str, k: int, fastest: int, moved: Array, deta
 
 
 def judge_killed(model: ArmModel, commands: Sequence[tuple[float, Array]], rows: Sequence[MotionRow]) -> Finding:
-    """Judge the last commands (s, N m) after the node was killed, and the motion of the arm since then."""
+    """Judge the last commands (s; N m (N)) after the node was killed, and the motion of the arm since then."""
     check = 'killed node'
     if not commands:
         return Finding(check, 'unclear', 'no command was received; kill the node while commands are sent')

@@ -169,11 +169,11 @@ def judge_friction(model: ArmModel, rows: Sequence[MotionRow]) -> Finding:
     """Judge by slow motion in both directions whether efforts contain friction, and whether their sign is right."""
     joints = friction_of(model, rows) if rows else []
     if not joints:
-        speeds = f'{SLOW[0]:g} and {SLOW[1]:g} rad/s'
+        speeds = f'{SLOW[0]:g} and {SLOW[1]:g} rad/s (m/s)'
         return Finding(
             'friction', 'unclear', f'no joint with effort moved in both directions between {speeds}; move it longer'
         )
-    details = [f'{x.joint}: friction {x.half:.3g} N m, negligible below {x.threshold:.3g} N m' for x in joints]
+    details = [f'{x.joint}: friction {x.half:.3g} N m (N), negligible below {x.threshold:.3g}' for x in joints]
     inverted = [x.joint for x in joints if x.half < -x.threshold]
     if inverted:
         scales = {f'joints.{name}.effort_scale': -float(model.scale[model.names.index(name)]) for name in inverted}

@@ -299,7 +299,7 @@ class _FirstRun:
 
     def _test(self) -> Iterator[Finding]:
         joints = self._commanded()
-        say(f'A torque of at most {TORQUES[-1]:g} N m on {joints[-1]}, in both directions, added to {self._total}.')
+        say(f'A torque of at most {TORQUES[-1]:g} N m (N) on {joints[-1]}, in both directions, added to {self._total}.')
         if not self._keys.yes('Hand on the emergency stop, controller active? Any key stops it.'):
             return
         self._client.rest()

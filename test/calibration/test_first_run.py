@@ -399,6 +399,14 @@ def test_a_test_torque_shows_sign_and_order() -> None:
     assert 'no joint moved' in judge(model, 'joint7', answers(1, moved=0.0)).text
 
 
+def test_words_of_a_joint_that_may_slide_have_both_units() -> None:
+    model = model_of(command_joints=['finger_joint1'], command_limits=[5.0])
+    found = first_commands.judge_test_torque(model, 'finger_joint1', answers(1, joint=7))
+    assert 'finger_joint1: 0.02 rad (m) by 0.5 N m (N)' in found.details
+    still = first_commands.judge_test_torque(model, 'finger_joint1', answers(1, joint=7, moved=0.0))
+    assert 'no joint moved by 0.5 N m (N): ' in still.text
+
+
 def test_the_last_command_of_a_killed_node_must_be_zero() -> None:
     fall = [(0.1 * k, np.array([2.0 * max(0, 5 - k), 0.0])) for k in range(10)]
     good = first_commands.judge_killed(model_of(), fall, moving(0.0))
