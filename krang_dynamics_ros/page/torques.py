@@ -202,7 +202,7 @@ def search_field(names: Collection[str]) -> str:
 SECONDS, PERIOD = 20.0, 0.1  # s: duration and period of the history
 LENGTH = int(SECONDS / PERIOD)
 PLOTTED = (*COLUMNS, 'position', 'velocity')
-UNITS = dict.fromkeys(COLUMNS, 'N m') | {'position': 'rad', 'velocity': 'rad/s'}
+UNITS = dict.fromkeys(COLUMNS, 'N m (N)') | {'position': 'rad (m)', 'velocity': 'rad/s (m/s)'}
 CURVE_COLORS = ('#2563eb', '#ea580c', '#16a34a', '#9333ea', '#0891b2', '#be123c', '#65a30d', '#78716c')
 
 
