@@ -47,11 +47,11 @@ class CommandContributions:
         contributions: dict[str, Array] = {}
         guiding: dict[str, Array] = {}
         names = named(self._settings['total_terms'])
-        fading = [name for name in self._commands.guided if name not in names]
+        fading = [name for name in self._commands.guiding.names if name not in names]
         for name in (*names, *fading):
             if name == 'wrench':
                 contributions |= self._wrenches(torques.state)
-            elif TERMS[name].never_held:
+            elif TERMS[name].is_guiding:
                 torque = self._friction(torques) if name == 'friction' else torques.in_total(name)
                 if torque is not None:
                     guiding[name], self._known_at[name] = torque[order], now
@@ -63,7 +63,7 @@ class CommandContributions:
             contributions['command_test'] = np.array(self._settings['command_test'])
         self._known = contributions
         if guiding:
-            self._commands.guiding_hold = HELD_PERIODS * self._guiding.loop.period
+            self._commands.guiding.max_age = HELD_PERIODS * self._guiding.loop.period
         return contributions, guiding, fading
 
     def _friction(self, torques: Torques) -> Array | None:

@@ -10,8 +10,9 @@ node dies.
 `clip_urdf` limits command and `robot` together to the URDF's effort limits, `clip` the command to `command_limits`.
 `f`, the ramp fraction, rises from 0 to 1 over the ramp, and falls back. Before it rises from 0, zeros are sent until
 all subscribers have acknowledged one: for a subscriber that receives nothing at first, the ramp would be a step. `r`,
-the remainder, compensates jumps of the total that are not caused by the pose; it fades over the ramp. `robot` is the
-torque that the arm's own firmware adds to each command.
+the remainder, compensates jumps of the total that are not caused by the pose; it fades over the ramp. Where commands
+start from measured efforts, `f` is 1 at once, and `r` begins as these efforts less the total. `robot` is the torque
+that the arm's own firmware adds to each command.
 
 `guiding` is damping, stops, and the compensation of friction and coupling; `total` is the sum of all other terms of
 `total_terms`. A damping torque that is held while the joint's velocity changes damps no more: so guiding torques never
@@ -28,6 +29,7 @@ import numpy as np
 
 from ..core.errors import ArgumentError
 from ..core.spatial import Array
+from .fading import Remainder, WeightedGuiding
 from .fall import MAX_STEP, ZERO_SECONDS, Fall, fall_seconds, rate_seconds
 
 MAX_SHUTDOWN_FALL = 2.0  # s: duration of a fall at shutdown; the slowest allowed rates reach zero within it
@@ -58,29 +60,6 @@ class Cut(NamedTuple):
     limit: float
 
 
-class Remainder:
-    """Remainder r: the sum of past jumps of the total (k). Each fades to zero over the ramp."""
-
-    def __init__(self, count: int, ramp: float) -> None:
-        self._ramp = ramp
-        self._added, self._since = np.empty((0, count)), np.empty(0)
-
-    def add(self, jump: Array, now: float) -> None:
-        """Add a jump (k): the total before minus the total after."""
-        if jump.any():
-            self._added, self._since = np.vstack([self._added, jump]), np.append(self._since, now)
-
-    def at(self, now: float) -> Array:
-        """Return the sum of all faded jumps (k)."""
-        if not len(self._since):
-            return np.zeros(self._added.shape[1])
-        left = 1 - (now - self._since) / self._ramp if self._ramp > 0 else np.zeros(len(self._since))
-        if not (left > 0).all():
-            keep = left > 0
-            self._added, self._since, left = self._added[keep], self._since[keep], left[keep]
-        return np.asarray(np.minimum(left, 1.0) @ self._added)
-
-
 class Commands:
     """The commands of some joints (k) in their controller's order. Times are seconds by a steady clock.
 
@@ -93,7 +72,7 @@ class Commands:
         self.limits: Array = np.zeros(len(self.joint_names))
         self.rates: Array = np.zeros(len(self.joint_names))
         self.guiding_rates: Array = self.rates  # rate limits of commands with guiding torques, N m/s (N/s)
-        self.guiding_hold = np.inf  # s, maximum age of a state whose guiding torques are sent
+        self.guiding = WeightedGuiding()
         self.sum_limits: Array = np.full(len(self.joint_names), np.inf)  # of command + firmware torque, by the URDF
         self.firmware_torque: Array = np.zeros(len(self.joint_names))  # added by the firmware at the latest state, N m
         self.ramp = 1.0
@@ -108,10 +87,6 @@ class Commands:
         self._known: dict[str, Array] = {}  # contributions at the latest state
         self._changed: dict[str, Array] = {}  # their changes from the state before
         self._remainder = Remainder(len(self.joint_names), self.ramp)
-        self._guiding: dict[str, Array] = {}  # at the latest state
-        self._weights: dict[str, float] = {}  # w of each
-        self._fading: frozenset[str] = frozenset()  # guiding torques that were removed from the total
-        self._state_at = -np.inf
         self.sent: Array = np.zeros(len(self.joint_names))
         self.unguided: Array = self.sent  # the same without guiding torques
         self._last = self._enabled_at = 0.0
@@ -141,11 +116,6 @@ class Commands:
     def seconds_unacknowledged(self, now: float) -> float:
         """Return for how long commands have waited for an acknowledgement, s; 0 if they do not wait."""
         return now - self._enabled_at if self.waits else 0.0
-
-    @property
-    def guided(self) -> list[str]:
-        """Names of the guiding torques that the commands contain."""
-        return [name for name, weight in self._weights.items() if weight > 0]
 
     def remainder(self, now: float) -> Array:
         """Return the remainder r (k)."""
@@ -180,7 +150,8 @@ class Commands:
         self.stage, self.fault, self._enabled_at = Stage.RISING, '', now
 
     def _begin(self, now: float, total: Contributions, measured: Array | None) -> None:
-        self._known, self._changed, self._guiding, self._weights = dict(total), {}, {}, {}
+        self._known, self._changed = dict(total), {}
+        self.guiding.clear()
         self._remainder = Remainder(len(self.joint_names), self.ramp)
         self.ramp_fraction, self._last, self._still_applied, self._on_from = 0.0, now, None, now
         self.starts, self._acknowledged = self.starts + 1, measured is not None
@@ -219,10 +190,8 @@ class Commands:
             self._fail_from(self.sent, self.unguided, now, why)
 
     def _fail_from(self, sent: Array, unguided: Array, now: float, why: str) -> None:
-        seconds, least = (
-            fall_seconds(unguided, self.ramp_fraction, self.ramp, self.rates),
-            rate_seconds(unguided, self.rates),
-        )
+        seconds = fall_seconds(unguided, self.ramp_fraction, self.ramp, self.rates)
+        least = rate_seconds(unguided, self.rates)
         self.stage, self.fault, self.sent, self.unguided = Stage.FAULT, why, sent, unguided
         self._fall = Fall(unguided, seconds, least, now, sent, self.all_rates)
 
@@ -266,7 +235,8 @@ class Commands:
             self._stop()
 
     def _stop(self) -> None:
-        self.stage, self._fall, self._known, self._guiding, self._weights = Stage.OFF, None, {}, {}, {}
+        self.stage, self._fall, self._known = Stage.OFF, None, {}
+        self.guiding.clear()
         self.sent = self.unguided = np.zeros(len(self.joint_names))
 
     # Output --------------------------------------------------------------------------------------------------------
@@ -286,8 +256,8 @@ class Commands:
             self._changed = {name: total.get(name, zero) - before.get(name, zero) for name in {*total, *before}}
             for name in {*total} ^ {*before}:
                 self._remainder.add(-self._changed[name], now)
-            self._known, self._state_at = dict(total), now
-            self._guide(guiding, fading)
+            self._known = dict(total)
+            self.guiding.at_new_state(guiding, fading, now)
         return self.tick(now)
 
     def replace(
@@ -298,12 +268,7 @@ class Commands:
             before = self._sum
             self._known = dict(total)
             self._remainder.add(before - self._sum, now)
-            self._guide(guiding, fading)
-
-    def _guide(self, guiding: Contributions, fading: Collection[str]) -> None:
-        if guiding or self._guiding:
-            self._guiding, self._fading = dict(guiding), frozenset(fading)
-            self._weights = {name: self._weights.get(name, 0.0) for name in guiding}
+            self.guiding.at_same_state(guiding, fading)
 
     def tick(self, now: float) -> Array | None:
         """Return the command (k) to send now, or None; call it at least every 10 ms."""
@@ -335,9 +300,7 @@ class Commands:
         ramp = self._fall_ramp if falls else self.ramp
         step = (passed / ramp if ramp > 0 else 1.0) * (-1 if falls else 1)
         self.ramp_fraction = min(max(self.ramp_fraction + step, 0.0), 1.0)
-        for name, weight in self._weights.items():
-            change = -abs(step) if name in self._fading else step
-            self._weights[name] = min(max(weight + change, 0.0), 1.0)
+        self.guiding.move(step)
         if self.stage is Stage.RISING and self.ramp_fraction == 1 and now >= self._on_from:
             self.stage = Stage.ON
 
@@ -363,10 +326,8 @@ class Commands:
 
     def _with_guiding(self, now: float) -> Array:
         """Return the command (k) with the weighted guiding torques, if their state is not too old."""
-        if not self._guiding or now - self._state_at > self.guiding_hold:
-            return self.unguided
-        guiding = np.sum([self._weights[name] * torque for name, torque in self._guiding.items()], axis=0)
-        if not guiding.any():
+        guiding = self.guiding.at(now)
+        if guiding is None or not guiding.any():
             return self.unguided
         return self._within_limits(self.unguided + guiding + self.firmware_torque)
 

@@ -637,10 +637,10 @@ def test_guiding_that_is_removed_from_the_total_fades_at_the_newest_state() -> N
     life.guiding = {'damping': -2 * BRAKE}
     life.run(0.25)
     np.testing.assert_allclose(life.sent[-1], GRAVITY - BRAKE, atol=1e-9)
-    assert life.commands.guided == ['damping']
+    assert life.commands.guiding.names == ['damping']
     life.run(0.6)
     np.testing.assert_allclose(life.sent[-1], GRAVITY, atol=1e-9)
-    assert not life.commands.guided
+    assert not life.commands.guiding.names
     assert not life.commands.remainder(life.now).any()
 
 
@@ -654,7 +654,7 @@ def test_guiding_falls_with_the_commands() -> None:
 
 def test_a_state_that_is_late_has_no_guiding() -> None:
     life = braked(Life())
-    life.commands.guiding_hold = 0.035
+    life.commands.guiding.max_age = 0.035
     life.run(0.03, states=False)
     np.testing.assert_allclose(life.sent[-1], GRAVITY + BRAKE)
     life.run(DT, states=False)
@@ -738,7 +738,7 @@ class Lives(RuleBasedStateMachine):
 
     def step(self, states: bool) -> None:
         stage, self.unguided = self.commands.stage, self.commands.unguided
-        weights = dict(self.commands._weights)
+        weights = dict(self.commands.guiding.weights)
         self.life.run(DT, states)
         sent = self.life.sent[-1]
         self.check(sent, stage)

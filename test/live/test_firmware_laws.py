@@ -180,7 +180,7 @@ class World:
     @property
     def friction_fades(self) -> bool:
         """Whether friction came or went within the ramp: it has a weight of its own and never enters the remainder."""
-        weight = self.commands._weights.get('friction', 0.0)
+        weight = self.commands.guiding.weights.get('friction', 0.0)
         return weight != float('friction' in self.settings['total_terms'])
 
     def sum_less_total(self) -> np.ndarray:

@@ -69,7 +69,7 @@ def test_damping_never_enters_the_remainder(model: Model) -> None:
     for terms, weight in ((['gravity', 'stops'], 0.5), (TERMS, 0.75)):  # it fades over the ramp, and comes back
         arm.set(total_terms=terms)
         assert not arm.commands.remainder(arm.time).any()
-        moved(arm, 0.4, abs(weight - arm.commands._weights['damping']))
+        moved(arm, 0.4, abs(weight - arm.commands.guiding.weights['damping']))
         full = arm.supervisor._terms.damping(arm.supervisor._latest.state)[ORDER]
         np.testing.assert_allclose(excess(arm), weight * full, rtol=0.03)
 
@@ -241,7 +241,7 @@ def test_the_shipped_file_is_a_guiding_mode(model: Model) -> None:
     given = yaml.safe_load(Path(ROOT / 'config' / 'guiding.yaml').read_text())['/**']['ros__parameters']
     assert given.pop('guiding') == {'hold_required': False}
     arm = moved(guided(model, **given), 0.2)
-    assert set(arm.commands._guiding) == {'damping', 'stops'}
+    assert set(arm.commands.guiding.weights) == {'damping', 'stops'}
     assert arm.engine.guiding.status()[0] == 'ok'
 
 
