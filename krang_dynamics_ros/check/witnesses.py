@@ -152,7 +152,7 @@ def on_moving_base(robot: Robot, dynamics: Dynamics, rng: np.random.Generator, c
     for k, (q, dq, ddq) in enumerate(zip(*(x[:, 6:] for x in s), strict=True)):
         dynamics.base_motion = BaseMotion(base.gravity[k], base.w[k], base.dw[k])
         torques.append(dynamics.A(q) @ ddq + dynamics.coriolis_torque(q, dq) + dynamics.Q(q))
-        forces.append(base.J[k].T @ dynamics.wrench_of_support(q, dq, ddq))
+        forces.append(base.J[k].T @ dynamics.wrench_on_base(q, dq, ddq))
     dynamics.base_motion = before
     Gamma = Lagrangian(six).inverse_dynamics(*s)
     q, dq, ddq = (x[:, 6:] for x in s)

@@ -34,7 +34,7 @@ def wrench_on_support(
     Example:
         >>> wrench_on_support(dynamics, q, np.zeros(dynamics.n), np.zeros(dynamics.n))[2] / -9.81  # kg: the whole mass
     """
-    given = dynamics.wrench_of_support(q, dq, ddq)
+    given = dynamics.wrench_on_base(q, dq, ddq)
     for wrench in wrenches:
         at_base = Wrench(
             dynamics.base, wrench.force, wrench.moment, wrench.axes or wrench.link, wrench.about or wrench.link

@@ -32,10 +32,7 @@ class FrictionModel:
 
     def set_coefficients(self, joints: Sequence[Joint]) -> None:
         """Set what a URDF cannot contain: smoothing and other effects, presliding, load share and load friction."""
-        viscous, coulomb = (
-            self.viscous,
-            self.coulomb,
-        )  # kept: they include motors and mimic joints, the effects of a joint do not
+        viscous, coulomb = self.viscous, self.coulomb  # they include motors and mimic joints, a joint's effects do not
         self.sliding.set_joints([joint.effects for joint in joints])
         self.viscous, self.coulomb = viscous, coulomb
         self.set_presliding([joint.friction.presliding for joint in joints])

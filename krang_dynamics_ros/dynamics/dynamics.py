@@ -184,8 +184,8 @@ class Dynamics(Kinematics):
         self.base_motion = now
         return np.asarray(WEIGHTS @ torques)
 
-    def wrench_of_support(self, q: ArrayLike, dq: ArrayLike, ddq: ArrayLike) -> Array:
-        """Return the wrench of the support on the base, for this motion and without wrenches on the links.
+    def wrench_on_base(self, q: ArrayLike, dq: ArrayLike, ddq: ArrayLike) -> Array:
+        """Return the wrench of the support on the base (minus `wrench_on_support`), without wrenches on the links.
 
         Args:
             q: joint positions (n,), rad or m.
@@ -240,7 +240,7 @@ class Dynamics(Kinematics):
             dq: joint velocities (n,), rad/s or m/s.
 
         Returns:
-            E in joules. Pinocchio 4.1 leaves out some rotors: its energy is taken without any, that of all is added.
+            E in joules. Pinocchio 4.1 leaves out some rotors: the energy of all rotors is added to that of the links.
 
         Raises:
             ArgumentError: a vector has another shape.

@@ -70,7 +70,7 @@ class Term:
     in_model: bool = True  # whether `model` of `krang process` contains it; A ddq always is in it
     is_friction: bool = False  # whether a sensor behind the gear misses it, and `friction_gain` scales it in the total
     partial: bool = False  # whether it may be NaN for some joints
-    never_held: bool = False  # whether commands drop it when joint states stop, instead of holding its last value
+    is_guiding: bool = False  # whether commands treat it as guiding torque: a weight of its own, never held
 
 
 class _Friction:
@@ -106,7 +106,7 @@ ALL = (
     Term(
         'friction', 'F_v dq + F_c sign(dq)', 'the torque that overcomes the known friction', '#b45309',
         _Friction, _friction_rows,
-        needs_velocity=True, is_friction=True, never_held=True,
+        needs_velocity=True, is_friction=True, is_guiding=True,
     ),
     Term(
         'spring', 'a cos q + b sin q', 'the torque that holds springs and counterbalances of the robot file', '#ca8a04',
@@ -120,7 +120,7 @@ ALL = (
         lambda dynamics: lambda state: dynamics.springs_and_couplings.coupled_friction(state.velocity),
         lambda dynamics: lambda rows: dynamics.springs_and_couplings.coupled_friction(rows.dq),
         lambda robot: bool(robot.couplings),
-        needs_velocity=True, is_friction=True, never_held=True,
+        needs_velocity=True, is_friction=True, is_guiding=True,
     ),
     Term(
         'wrench', 'J^T f', 'the joint torque with which the robot APPLIES the wrenches', '#c026d3',
@@ -129,12 +129,12 @@ ALL = (
     ),
     Term(
         'damping', '-B dq', 'a damper in each joint, for leading the arm by hand', '#7c3aed', Damping,
-        needs_velocity=True, in_model=False, never_held=True,
+        needs_velocity=True, in_model=False, is_guiding=True,
     ),
     Term(
-        'stops', '-K x - B dq', 'springs and dampers that push a joint out of its stop, in which it is at depth x',
+        'stops', '-K x - B dq', 'springs and dampers that push a joint out of its stop; x is its depth in the stop',
         '#0ea5e9', Stops,
-        needs_velocity=True, in_model=False, never_held=True,
+        needs_velocity=True, in_model=False, is_guiding=True,
     ),
     Term(
         'external', 'by the momentum observer',

@@ -70,14 +70,14 @@ def pitch(quaternion: Quaternion, orientation_covariance: float = 0.0) -> float:
     `quaternion` is (w, x, y, z), the orientation of the sensor in a frame whose z points up. The sensor is mounted with
     x forward, y left, z up at q_imu = 0. The heading has no influence; the range is the full circle, -pi to pi.
     A covariance of -1 means "no orientation" (sensor_msgs/Imu) and is refused. A roll (y axis out of the horizontal
-    plane) beyond `MAX_ROLL` is refused too: a single joint cannot roll the base, so the pitch is not the joint's angle.
+    plane) beyond `MAX_ROLL` is refused too: one joint cannot roll the sensor, so the pitch is not the joint's angle.
     """
     x, y, z = upward(quaternion, orientation_covariance)
     roll = math.atan2(y, math.hypot(x, z))
     if abs(roll) > MAX_ROLL:
         raise ArgumentError(
             f'imu: roll {math.degrees(roll):.1f} degrees, must be within {math.degrees(MAX_ROLL):g}: imu_joint turns '
-            "the base about the sensor's y axis alone; look at how the sensor is mounted, or whether the base tilts"
+            'the sensor about its y axis alone; look at how the sensor is mounted, or whether the base tilts'
         )
     return math.atan2(-x, z)
 

@@ -64,7 +64,7 @@ class CommandSupervisor:
         self._settings, self._inputs, self._guiding, self._terms = settings, inputs, guiding, guiding.terms
         self._measured, self.clock = measured, clock
         self.arrivals: Clock = clock
-        self.stamps: Clock = clock  # clock of this machine, for the check of the stamps
+        self.stamps: Clock = clock  # s, the clock of stamps: that of the system, or simulated time
         names = [known_joint(model, 'command_joints', name) for name in named(settings['command_joints'])]
         self.commands, self.joints = Commands(names), JointData(model, names)
         settings.declare(parameters.of_commands(names, self.joints.effort[self.joints.order]))
@@ -334,7 +334,7 @@ class CommandSupervisor:
         self.commands.disable(self.clock())
 
     def on_acknowledged(self, start: int) -> None:
-        """All subscribers have acknowledged a zero of this start: the ramp begins, and the travel at the start."""
+        """All subscribers have acknowledged a zero of this start: the ramp begins, and travel counts from this pose."""
         if self.commands.acknowledged(start) and self._latest is not None:
             self._start = self._latest.state.q.copy()
 

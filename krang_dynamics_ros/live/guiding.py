@@ -19,7 +19,7 @@ from ..dynamics.state import State
 from ..dynamics.terms import TERMS, Terms
 
 HOLD_TOPIC = 'guiding/hold'
-GUIDING = tuple(name for name, term in TERMS.items() if term.never_held and not term.is_friction)  # damping and stops
+GUIDING = tuple(name for name, term in TERMS.items() if term.is_guiding and not term.is_friction)  # damping and stops
 DAMPING_OF_LIMIT = 0.02  # N m s/rad per N m: at 1 rad/s the damping torque of a joint is 2 % of its effort limit
 DAMPING_TIME = 1.0  # s: time constant in which a joint without a known limit slows down when it is let go
 DAMPING_ABOVE_OF_LIMIT = 0.5  # of a joint's velocity limit: default of `damping_above`

@@ -71,7 +71,7 @@ class JointTracker(JointStates):
         timeline = self.timeline
         if timeline.goes_back(stamp, now, self.timeout * 1e9):
             self._reset(f'time went back in the joint states, by {self._seconds_back(stamp, now):.3g} s', now)
-        elif 0 < stamp <= timeline.newest:
+        elif 0 < stamp <= timeline.newest_stamp:
             joints, columns = self._advancing(joints, columns, stamp)
             if not joints.relevant:
                 self.repeated += 1
@@ -104,7 +104,7 @@ class JointTracker(JointStates):
     def _seconds_back(self, stamp: int, now: int) -> float:
         """Return by how much time went back with a message, s."""
         timeline = self.timeline
-        return max(timeline.newest - stamp if stamp else 0, timeline.latest - now) * 1e-9
+        return max(timeline.newest_stamp - stamp if stamp else 0, timeline.latest_arrival - now) * 1e-9
 
     def on_clock_jump(self, now: int) -> None:
         """Reset: the clock of arrivals jumped to `now`."""
@@ -142,7 +142,7 @@ class JointTracker(JointStates):
         return True
 
     def _accepts_far(self, joints: NDArray[np.intp], samples: Array, seconds: Array, stamp: int, now: int) -> bool:
-        """Return whether far samples are accepted: once enough of them agree, by a reset. Else note a refusal."""
+        """Return whether far samples are accepted: if enough of them agree, after a reset. Else note or count them."""
         if self._refused.has(joints, stamp):
             self.repeated += 1
             return False
@@ -165,7 +165,7 @@ class JointTracker(JointStates):
         """Store many messages of all joints at once: positions, velocities, efforts (m, k), as `update` would.
 
         Return the numbers (3, rows, n) after each of the first `rows` messages, which have no fault and are in order of
-        time. The message after them must be passed to `update`. Return None if this is the first message.
+        time. The message after them must be passed to `update`. Return None if that is already the first of these.
         """
         joints = self._joints_of_names.get(tuple(names))
         if joints is None or not joints.whole or self.alignment.active:
@@ -207,8 +207,9 @@ class JointTracker(JointStates):
 
     def _is_newer(self, stamp: Times, now: Times) -> NDArray[np.bool_]:
         """Return for each message (m) whether its stamp advances and its arrival is not far back."""
-        newest = np.maximum.accumulate(np.concatenate([[self.timeline.newest], np.where(stamp == 0, NEVER, stamp)]))
-        latest = np.maximum.accumulate(np.concatenate([[self.timeline.latest], now]))
+        timeline, stamps = self.timeline, np.where(stamp == 0, NEVER, stamp)
+        newest = np.maximum.accumulate(np.concatenate([[timeline.newest_stamp], stamps]))
+        latest = np.maximum.accumulate(np.concatenate([[timeline.latest_arrival], now]))
         near = 0.5 * self.timeout * 1e9
         return np.asarray(((stamp == 0) | (stamp > newest[:-1])) & (latest[:-1] - now < near))
 

@@ -119,7 +119,7 @@ class JointTable:
 
     def _old(self, now: int) -> NDArray[np.bool_]:
         limit = self.timeout * 1e9
-        by_stamp = (self.timeline.newest - self._stamp > limit) & (self._stamp != 0)
+        by_stamp = (self.timeline.newest_stamp - self._stamp > limit) & (self._stamp != 0)
         return np.asarray(by_stamp | (np.abs(now - self._arrival) > limit))  # abs: after a clock was set back
 
     def complete(self, now: int) -> bool:
@@ -132,9 +132,9 @@ class JointTable:
         return int(self._arrival.min())
 
     @property
-    def newest(self) -> int:
-        """The newest stamp (ns) stored for a joint; zero if none has one. `timeline.newest` is NEVER then."""
-        return max(int(self._stamp.max()), 0) if self.timeline.newest > 0 else 0
+    def newest_joint_stamp(self) -> int:
+        """The newest stamp (ns) stored for a joint; zero if none has one."""
+        return max(int(self._stamp.max()), 0) if self.timeline.newest_stamp > 0 else 0
 
 
 class JointStates(JointTable):

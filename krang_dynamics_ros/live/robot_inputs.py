@@ -26,7 +26,7 @@ from .standstill import Standstill
 from .state_checks import JointBounds
 from .wrenches import RowTimes, Weigh, WrenchInput, WristSensor, contact_rows, contact_wrenches, latest
 
-ZERO_SECONDS = 0.5  # s of readings that are averaged for a zero
+ZEROING_SECONDS = 0.5  # s of readings whose mean gives the bias when a sensor is zeroed
 
 
 class InputTopics(NamedTuple):
@@ -53,7 +53,7 @@ class RobotInputs:
             joint_delays, base = self.checks.delays, self.base
             self.checks.delays = lambda: (*joint_delays(), base.delay)
         self.hands = {name: self._hand(name) for name in named(settings['end_effectors'])}
-        self._standstill = {name: Standstill(joints, ZERO_SECONDS) for name in self.hands}
+        self._standstill = {name: Standstill(joints, ZEROING_SECONDS) for name in self.hands}
         settings.require(self._check)
         settings.on_change(self._apply)
 
@@ -109,14 +109,14 @@ class RobotInputs:
             return None
         states = self.states
         parts = _Parts(states, partial(self._state, stamp, now)) if states.alignment.active else None
-        return self._state(stamp, now, states.numbers.copy(), stamp or states.newest or now, parts)
+        return self._state(stamp, now, states.numbers.copy(), stamp or states.newest_joint_stamp or now, parts)
 
     def _state(self, stamp: int, now: int, numbers: Array, time: int, parts: Parts | None = None) -> State:
         """Return the state with numbers (3, n) at a time (ns), with the wrenches for the stamp of a joint state."""
         q, velocities, effort = numbers
         wrenches = LazyWrenches(lambda: contact_wrenches(self.hands.values(), self._weigh(q), stamp, now))
         dq = velocities if math.isfinite(velocities.dot(velocities)) else None
-        base = None if self.base is None else self.base.at(stamp and time)
+        base = None if self.base is None else self.base.at(time if stamp else 0)  # 0: no stamp, the newest motion
         return State(q, dq, wrenches, effort, time, velocities, parts, base)
 
     def _forget_readings(self, stamp: int, now: int) -> None:
@@ -207,10 +207,10 @@ class RobotInputs:
 
     def base_fault(self, now: int) -> str:
         """Return why the motion of the base is unknown now; '' if it is known, or the base is fixed."""
-        return '' if self.base is None else self.base.fault(self.states.newest, now)
+        return '' if self.base is None else self.base.fault(self.states.newest_joint_stamp, now)
 
     def on_imu(self, message: ImuMessage) -> None:
-        """Store the motion of the base, or the angle of the joint that turns it."""
+        """Store the motion of the base, or the angle of `imu_joint`, the joint that turns the link with the IMU."""
         if self.base is not None:
             self.base.update(message)
             return
@@ -263,7 +263,7 @@ def _sensor(values: Mapping[str, Any] | Settings, hand: str) -> WristSensor:
 
 
 def joint_bounds(robot: Robot) -> JointBounds:
-    """Return how far the joints of a robot can move."""
+    """Return how far the joints of a robot can move between two samples, by their velocity limits."""
     joints = robot.moving_joints
     limits = [joint.limits or Limits(None, None) for joint in joints]
     return JointBounds.of(

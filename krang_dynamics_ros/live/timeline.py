@@ -43,7 +43,7 @@ class Timeline:
         self._begin()
 
     def _begin(self) -> None:
-        self.newest = self.latest = NEVER  # the newest stamp, the latest arrival
+        self.newest_stamp = self.latest_arrival = NEVER
 
     def on_reset(self, forget: Callable[[], None]) -> None:
         """Call a function at each reset."""
@@ -51,13 +51,13 @@ class Timeline:
 
     def goes_back(self, stamp: int, now: int, limit: float) -> bool:
         """Return whether a message is older than the newest one by more than a limit (ns)."""
-        return bool(stamp and stamp < self.newest - limit) or now < self.latest - limit
+        return bool(stamp and stamp < self.newest_stamp - limit) or now < self.latest_arrival - limit
 
     def advance(self, stamp: int, now: int) -> None:
         """Store the times of an accepted message."""
-        if stamp > self.newest and stamp:
-            self.newest = stamp
-        self.latest = max(self.latest, now)
+        if stamp > self.newest_stamp and stamp:
+            self.newest_stamp = stamp
+        self.latest_arrival = max(self.latest_arrival, now)
 
     def reset(self, *, time_went_back: bool) -> None:
         """Count a reset and call all registered `forget` functions."""

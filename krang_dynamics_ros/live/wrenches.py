@@ -67,9 +67,9 @@ class WristSensor:
     def contact(self, reading: Array, sign: float, weight: Array | None) -> Array:
         """Return the contact wrench (6) that the robot applies: a reading without bias and weight, after the dead band.
 
-        `sign` converts a reading to a wrench applied by the robot; `weight` (6) that of the bodies beyond the sensor,
-        as the world applies it. The dead band acts on each axis, because each channel has its own noise and hysteresis:
-        it gives sign(x) max(|x| - d, 0), which has no jump.
+        `sign` makes a reading a wrench applied by the robot. `weight` (6) is the weight of the bodies beyond the
+        sensor, as the world applies it. The dead band acts on each axis, because each channel has its own noise and
+        hysteresis: it gives sgn(x) max(|x| - d, 0), which has no jump.
         """
         contact = reading - self.bias if sign > 0 else self.bias - reading
         if weight is not None:

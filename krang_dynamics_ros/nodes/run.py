@@ -67,7 +67,7 @@ def caught(numbers: Iterable[int]) -> Iterator[list[int]]:
 
 @contextmanager
 def late_interrupt() -> Iterator[None]:
-    """Raise `KeyboardInterrupt` at the end of a block, for commands that spin: rclpy makes another error of one within.
+    """Raise `KeyboardInterrupt` at the end of a block that spins: one raised inside becomes another error in rclpy.
 
     An ignored SIGINT stays ignored. Use it on the main thread.
     """

@@ -147,7 +147,7 @@ class Robot:
         couplings: coupled friction, each of two joints.
 
     Raises:
-        RobotError: links and joints do not form a tree; the message lists all faults.
+        RobotError: links and joints do not form a tree, or a mimic relation is not valid; the message lists all faults.
     """
 
     name: str
@@ -248,7 +248,7 @@ class Robot:
 
     @cached_property
     def hands(self) -> dict[str, str]:
-        """Links of the hands by name; without end effectors, the links at the ends of the tree."""
+        """Links of the hands by name; if none is named, all ends of the tree. `hands_of` guesses the likely hands."""
         parents = {joint.parent for joint in self.joints}
         return self.end_effectors or {link.name: link.name for link in self.links if link.name not in parents}
 

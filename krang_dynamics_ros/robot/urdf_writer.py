@@ -1,6 +1,6 @@
 """Writing of robots as URDF, for RViz, robot_state_publisher and other tools.
 
-URDF has neither gravity nor rotor inertia; these come from the `Robot`.
+URDF has neither gravity nor rotor inertia: `dynamics_of` takes these from the `Robot`, not from the text.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ def urdf_text(robot: Robot, note: str = '') -> str:
         note: text of a comment at the top.
 
     Returns:
-        URDF text, without gravity, rotor inertia and friction beyond eq. 17, which URDF cannot express.
+        URDF text, without gravity, rotor inertia, springs, and friction beyond eq. 17, which URDF cannot express.
     """
     root = ET.Element('robot', name=robot.name)
     if note:

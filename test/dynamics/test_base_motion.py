@@ -78,7 +78,7 @@ def test_a_free_flyer_agrees_at_random_motions(name: str, rng: np.random.Generat
         dynamics.base_motion = world.motion
         theirs = by_free_flyer(robot, *state, world)
         assert_same(dynamics.inverse_dynamics(*state), theirs[6:])
-        assert_same(dynamics.wrench_of_support(*state), theirs[:6])
+        assert_same(dynamics.wrench_on_base(*state), theirs[:6])
         q, dq, ddq = state
         assert_same(dynamics.Q(q) + dynamics.coriolis_torque(q, dq) + dynamics.A(q) @ ddq, theirs[6:])
         assert_same(dynamics.forward_dynamics(q, dq, theirs[6:]), ddq)
@@ -108,8 +108,8 @@ def test_mujoco_agrees_at_random_motions(robot: Robot, rng: np.random.Generator)
         mujoco.mj_inverse(model, data)
         dynamics.base_motion = world.motion
         assert_same(dynamics.inverse_dynamics(q, dq, ddq), data.qfrc_inverse[at])
-        assert_same(dynamics.wrench_of_support(q, dq, ddq)[:3], world.R.T @ data.qfrc_inverse[:3])
-        assert_same(dynamics.wrench_of_support(q, dq, ddq)[3:], data.qfrc_inverse[3:6])
+        assert_same(dynamics.wrench_on_base(q, dq, ddq)[:3], world.R.T @ data.qfrc_inverse[:3])
+        assert_same(dynamics.wrench_on_base(q, dq, ddq)[3:], data.qfrc_inverse[3:6])
 
 
 def test_payloads_that_come_and_go_are_carried_by_a_moving_base_too(robot: Robot, rng: np.random.Generator) -> None:
@@ -129,7 +129,7 @@ def test_random_trees_agree_with_a_free_flyer(tree: Robot) -> None:
     for state in zip(*random_states(tree, 3, 4), strict=True):
         world = random_world(rng)
         dynamics.base_motion = world.motion
-        mine = np.r_[dynamics.wrench_of_support(*state), dynamics.inverse_dynamics(*state)]
+        mine = np.r_[dynamics.wrench_on_base(*state), dynamics.inverse_dynamics(*state)]
         assert_same(mine, by_free_flyer(tree, *state, world))
 
 

@@ -264,12 +264,12 @@ def delay(case: Case) -> tuple[str, str]:
     late = round(case.rng.uniform(0.13, 0.6) * 1e9)
     for _ in range(3):
         arm.time += 0.05 if case.side > 0 else 0.01
-        stamp = max(arm.now - late, arm.engine.inputs.states.newest + 1)
+        stamp = max(arm.now - late, arm.engine.inputs.states.newest_joint_stamp + 1)
         torques = arm.engine.on_joint_state(arm.names, arm.q, arm.dq, arm.effort, stamp, arm.now)
         arm.supervisor.on_torques(torques) if torques is not None else arm.supervisor.tick()
     for _ in range(60):  # the stamps advance more slowly than the clock
         arm.time += 0.01
-        stamp = arm.engine.inputs.states.newest + 5_000_000
+        stamp = arm.engine.inputs.states.newest_joint_stamp + 5_000_000
         torques = arm.engine.on_joint_state(arm.names, arm.q, arm.dq, arm.effort, stamp, arm.now)
         arm.supervisor.on_torques(torques) if torques is not None else arm.supervisor.tick()
     return fault(arm), 'have an additional delay of'

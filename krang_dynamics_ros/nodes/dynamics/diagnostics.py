@@ -120,8 +120,8 @@ class DynamicsHealth:
             level, message = WARN, f'{refused} messages refused: {hand.refusals.reason}'
         elif not hand.known:
             level, message = (WARN if needed else OK), 'none received yet: counts as no wrench'
-        elif hand.is_stale(self._inputs.states.newest, now):
-            ahead = hand.lead_time(self._inputs.states.newest) / 1e9
+        elif hand.is_stale(self._inputs.states.newest_joint_stamp, now):
+            ahead = hand.lead_time(self._inputs.states.newest_joint_stamp) / 1e9
             fault = f'stamped {ahead:.3f} s after the joint states' if ahead > hand.timeout else 'old'
             level, message = WARN, f'the latest is {fault}, must be within {hand.timeout:g} s: counts as no wrench'
         return Status(name, level, message, {

@@ -176,7 +176,7 @@ class DynamicsInputs:
         try:
             message = self._joint_states.read(raw, self.now())
         except (RuntimeError, ArgumentError) as error:
-            self._engine.inputs.states.refusals.note(why_refused(error))
+            self._engine.count_refused('joint_states', '', why_refused(error))
             return
         torques = self._engine.on_joint_state(*message)
         if torques is not None:
@@ -187,7 +187,7 @@ class DynamicsInputs:
             check_size(raw, MAX_BYTES)
             message = read_wrench(_wrench, hand, raw, self.now())
         except (RuntimeError, ArgumentError) as error:
-            self._engine.inputs.hands[hand].refusals.note(why_refused(error))
+            self._engine.count_refused('wrench', hand, why_refused(error))
             return
         if self._engine.inputs.on_wrench(*message):
             wrist.publish(message)
