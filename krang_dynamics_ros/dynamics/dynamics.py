@@ -177,11 +177,11 @@ class Dynamics(Kinematics):
 
     def mean_on_moving_base(self, step: Step, before: BaseMotion, after: BaseMotion) -> Array:
         """Return the mean over a step of A ddq + C dq + Q (n), with the base's motion before and after it."""
-        now, torques = self.base_motion, []
+        present, torques = self.base_motion, []
         for share, point in zip(POINTS.tolist(), zip(*step.points(), strict=True), strict=True):
             self.base_motion = before.towards(after, share)
             torques.append(self.inverse_dynamics(*point))
-        self.base_motion = now
+        self.base_motion = present
         return np.asarray(WEIGHTS @ torques)
 
     def wrench_on_base(self, q: ArrayLike, dq: ArrayLike, ddq: ArrayLike) -> Array:
@@ -376,11 +376,11 @@ class Dynamics(Kinematics):
     def _batch_on_moving_base(
         self, compute: Callable[..., Array], rows: Iterable[tuple[Array, ...]], base: Sequence[BaseMotion]
     ) -> list[Array]:
-        now, values = self.base_motion, []
+        present, values = self.base_motion, []
         for motion, row in zip(base, rows, strict=True):
             self.base_motion = motion
             values.append(compute(*row))
-        self.base_motion = now
+        self.base_motion = present
         return values
 
     def wrench_torques(self, q: Array, wrenches: WrenchRows) -> Array:

@@ -314,7 +314,8 @@ class Commands:
         return sent
 
     def _send(self, command: Array, seconds: float, now: float) -> None:
-        for k in np.flatnonzero(np.abs(command - self.unguided) > self.rates * MAX_STEP):
+        slow = np.abs(command - self.unguided) > self.rates * MAX_STEP  # a smaller lag is made up within a tick
+        for k in np.flatnonzero(slow):
             self.slowed.setdefault(self.joint_names[k], self._cause(int(k)))
         self.unguided = _rate_limited(command, self.unguided, self.rates * seconds)
         self.sent = _rate_limited(self._with_guiding(now), self.sent, self.all_rates * seconds)

@@ -18,7 +18,7 @@ from . import parameters
 from .base_wrench import BaseWrench
 from .command_supervisor import Clock, CommandSupervisor
 from .external import ExternalTorques
-from .firmware import FirmwareTorque, follow_compensated_readings
+from .firmware import FirmwareTorque, track_removed_weights
 from .guiding import Guiding
 from .payloads import Payloads, PayloadSpec
 from .robot_inputs import RobotInputs
@@ -48,7 +48,7 @@ class Engine:
         settings.on_change(self._apply)  # calls it now too
         links = {name: hand.link for name, hand in self.inputs.hands.items()}
         self.firmware = FirmwareTorque(settings, model.dynamics.joint_names, model.urdf, links)
-        follow_compensated_readings(settings, model.dynamics.link_names, self.inputs.hands)
+        track_removed_weights(settings, model.dynamics.link_names, self.inputs.hands)
         self.guiding = Guiding(settings, model, self._terms, self.external.efforts)
         self.supervisor = CommandSupervisor(
             settings, model, self.inputs, self.guiding, self.external.measured, clock, self.firmware

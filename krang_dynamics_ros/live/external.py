@@ -122,10 +122,8 @@ class ExternalTorques:
             observer.forget()
         efforts.source, efforts.without, efforts.scale = source, without, scale
         observer.gain, observer.max_gap = settings['external.gain'], settings['state_timeout']
-        self._wrenches.damping, self._wrenches.min_singular_value = (
-            settings['external.damping'],
-            settings['external.min_singular_value'],
-        )
+        self._wrenches.damping = settings['external.damping']
+        self._wrenches.min_singular_value = settings['external.min_singular_value']
         detector.min_acceleration = settings['contact.acceleration']
         steady, accelerating = (self._of_all(key) for key in THRESHOLDS)
         detector.steady = np.where(steady > 0, steady, np.inf)

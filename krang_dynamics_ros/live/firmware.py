@@ -153,7 +153,7 @@ class Sensor(Protocol):
     removed: RemovedWeight | None
 
 
-def follow_compensated_readings(settings: Settings, links: Collection[str], hands: Mapping[str, Sensor]) -> None:
+def track_removed_weights(settings: Settings, links: Collection[str], hands: Mapping[str, Sensor]) -> None:
     """Set for each hand, now and at each change, the weight that the firmware subtracts from its readings.
 
     `links` are those of the robot; `<hand>.sensor.compensated` and `<hand>.robot_*` are declared already.

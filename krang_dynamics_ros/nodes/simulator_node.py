@@ -26,7 +26,7 @@ from ..core.parameters import named
 from ..core.spatial import Array, frozen
 from ..core.text import shown_lines
 from ..core.wrench import Wrench
-from ..live.firmware import FirmwareTorque, follow_compensated_readings
+from ..live.firmware import FirmwareTorque, track_removed_weights
 from ..live.messages import SECOND, stamp_of
 from ..live.parameters import command_scales
 from ..robot.adapted import SPECS as ADAPTATION
@@ -137,7 +137,7 @@ class SimulatorNode(Node):
         if firmware.adds_anything:
             self.robot.firmware = firmware
             self.get_logger().info(f'its firmware adds {listed(firmware.adds)} to every command')
-        follow_compensated_readings(self._values, self.robot.simulation.dynamics.link_names, self._hands.wrists)
+        track_removed_weights(self._values, self.robot.simulation.dynamics.link_names, self._hands.wrists)
 
     def _declared_effort_units(self) -> Array:
         """Return N m (N) per unit of the published effort (n)."""

@@ -160,7 +160,12 @@ def fixed_at(joint: Joint, q: float) -> Joint:
     else:
         rotation = rotation @ _rotation_about(joint.axis, q)
     return replace(
-        joint, kind='fixed', position=frozen(position), rotation=frozen(rotation), position_as=('', '', ''), mimic=None
+        joint,
+        kind='fixed',
+        position=frozen(position),
+        rotation=frozen(rotation),
+        position_lengths=('', '', ''),
+        mimic=None,
     )
 
 

@@ -73,7 +73,7 @@ class Joint:
     friction: Friction = field(default_factory=Friction)
     other_effects: tuple[JointEffect, ...] = ()  # of `JOINT_EFFECTS`, besides eq. (17)
     # For each of x, y, z of `position`, what the robot file has: a name in `Robot.lengths`, '-name', or '': a number.
-    position_as: tuple[str, ...] = ('', '', '')
+    position_lengths: tuple[str, ...] = ('', '', '')
     mimic: Mimic | None = None  # relation to the joint that it follows; None: it has a coordinate
 
     @property
@@ -126,7 +126,7 @@ class Link:
     inertia: Inertia = field(default_factory=Inertia)
     visual: tuple[Shape, ...] = ()
     collision: tuple[Shape, ...] = ()
-    com_as: tuple[str, ...] = ('', '', '')  # names of the lengths in the centre of mass, as in a joint
+    com_lengths: tuple[str, ...] = ('', '', '')  # names of the lengths in the centre of mass, as in a joint
 
 
 @dataclass(frozen=True, eq=False)

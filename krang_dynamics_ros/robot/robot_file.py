@@ -193,7 +193,7 @@ def _joint(name: str, section: Section) -> Joint:
     parent, child = section.text('parent'), section.text('child')
     position, rotation = frozen(section.vector('xyz', [0.0, 0.0, 0.0])), frozen(_rotation(section))
     written = section.lengths('xyz')
-    joint = Joint(name, kind, parent, child, position, rotation, frozen(np.zeros(3)), position_as=written)
+    joint = Joint(name, kind, parent, child, position, rotation, frozen(np.zeros(3)), position_lengths=written)
     if kind != 'fixed':
         joint = replace(
             joint,

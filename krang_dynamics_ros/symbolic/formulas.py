@@ -111,7 +111,7 @@ class FileSymbols:
 
     def _inertia(self, link: Link, k: str) -> Iterator[Any]:
         """Yield the ten parameters from the mass, the centre of mass and the inertia about it."""
-        S = [self._entry(x, written) for x, written in zip(link.inertia.com, link.com_as, strict=True)]
+        S = [self._entry(x, written) for x, written in zip(link.inertia.com, link.com_lengths, strict=True)]
         about_com = link.inertia.I_G.round(12).tolist()
         I_G = [
             [self._if(about_com[i][j], f'I{k}{"xyz"[min(i, j)]}{"xyz"[max(i, j)]}') for j in range(3)] for i in range(3)

@@ -89,7 +89,7 @@ def _effect_values(robot: Robot) -> list[float]:
 
 def open_lengths(robot: Robot) -> list[str]:
     """Return the lengths between joints, in the file's order; other lengths are not parameters."""
-    entries = [zip(joint.position_as, joint.position, strict=True) for joint in robot.joints]
+    entries = [zip(joint.position_lengths, joint.position, strict=True) for joint in robot.joints]
     used = {length[0] for of in entries for written, x in of if (length := robot.as_length(written, x))}
     return [name for name in robot.lengths if name in used]
 
@@ -188,7 +188,7 @@ def _missing_effects(joint: Joint) -> str:
 def _position(joint: Joint, robot: Robot, symbols: dict[str, Any]) -> Any:
     """Return iP_j with symbols where the file has lengths; a number that was changed since stays a number."""
     entries: list[Any] = joint.position.tolist()
-    for k, written in enumerate(joint.position_as):
+    for k, written in enumerate(joint.position_lengths):
         if length := robot.as_length(written, entries[k]):
             name, sign = length
             entries[k] = sign * symbols[name]

@@ -169,9 +169,8 @@ class ExternalTopics:
         smallest = f'{estimate.smallest_singular_value:.4f}'
         values = {'smallest singular value (m)': smallest, 'weakest direction': estimate.weakest_direction}
         if estimate.wrench is None:
-            message = (
-                f'none: not observable along {estimate.weakest_direction}: {estimate.smallest_singular_value:.3g} m'
-            )
+            weakest = f'{estimate.weakest_direction}: singular value {smallest} m'
+            message = f'none: not observable along {weakest}, must be at least external.min_singular_value'
             return Status(title, WARN, message, values)
         return Status(title, OK, 'known', values)
 

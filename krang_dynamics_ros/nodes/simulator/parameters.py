@@ -143,7 +143,7 @@ def documented() -> list[ParameterSpec]:
 def wrist(values: Mapping[str, Any] | Settings, name: str, link: str) -> SimulatedWrist:
     """Return the wrist sensor of a hand with tool and payload, or raise `ArgumentError`.
 
-    What the firmware subtracts from its readings is set by `follow_compensated_readings`.
+    What the firmware subtracts from its readings is set by `track_removed_weights`.
     """
     bias, noise = values[f'{name}.sensor.bias'], values[f'{name}.sensor.noise']
     if min(noise) < 0:
