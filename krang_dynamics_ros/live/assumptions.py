@@ -73,5 +73,5 @@ def _effort(settings: Settings) -> str:
 def _scales(settings: Settings, model: Model) -> str:
     scales = {name: settings[f'joints.{name}.effort_scale'] for name in model.dynamics.joint_names}
     if len({*scales.values()}) == 1:
-        return f'{next(iter(scales.values())):g} N m per unit'
-    return 'N m per unit: ' + ', '.join(f'{name} {scale:g}' for name, scale in scales.items())
+        return f'{next(iter(scales.values())):g} N m (N) per unit'
+    return 'N m (N) per unit: ' + ', '.join(f'{name} {scale:g}' for name, scale in scales.items())

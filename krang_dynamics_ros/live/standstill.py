@@ -59,7 +59,7 @@ def effort_fault(numbers: Array) -> str:
     if excess[k] <= 0:
         return ''
     which = f'the effort of joint {k + 1} of {numbers.shape[1]}'
-    return f'{which} still drifts by {drift(numbers)[k]:.2g} N m, must be below {limits[k]:.2g}'
+    return f'{which} still drifts by {drift(numbers)[k]:.2g} N m (N), must be below {limits[k]:.2g}'
 
 
 def drift(numbers: Array) -> Array:

@@ -90,7 +90,7 @@ def _robot(arm: NewArm) -> list[str]:
         hint = f'{GUESS}: the recording has these names instead of those of the URDF'
     lines = [
         f'    robot_file: {_text(str(arm.robot_file))}',
-        f'    base_link: {_text(arm.base_link)}  # fixed link, if not the root of the URDF',
+        f'    base_link: {_text(arm.base_link)}  # fixed base, if not the root of the URDF',
         f'    joint_prefix: {_text(changes.prefix)}  # prefix of the names in joint_states, missing in the URDF',
         f'    joint_names: {names}  # {hint}',
         *_fixed(arm),

@@ -124,7 +124,8 @@ class ExternalTopics:
             response.success, response.message = False, str(error)
             return response
         result = self._node.set_parameters_atomically([Parameter(name, value=x) for name, x in thresholds.items()])
-        numbers = f'{len(thresholds)} thresholds, {min(thresholds.values()):.3g} to {max(thresholds.values()):.3g} N m'
+        least, most = min(thresholds.values()), max(thresholds.values())
+        numbers = f'{len(thresholds)} thresholds, {least:.3g} to {most:.3g} N m (N)'
         response.success, response.message = result.successful, numbers if result.successful else result.reason
         return response
 
