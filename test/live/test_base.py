@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -184,9 +185,11 @@ def sensor_force(t: float) -> np.ndarray:
     return MOUNTING @ sensor_reading(t).linear_acceleration
 
 
-def test_the_compiled_backend_refuses_full_at_the_start() -> None:
+def test_the_compiled_backend_refuses_full_at_the_start(tmp_path: Path) -> None:
+    file = tmp_path / 'arm.urdf'
+    file.write_text(ARM)
     with pytest.raises(ArgumentError, match="base_motion: full, must be fixed or orientation with backend 'compiled'"):
-        engine_of({'base_motion': 'full', 'backend': 'compiled'})
+        engine_of({'robot_file': str(file), 'base_motion': 'full', 'backend': 'compiled'})
 
 
 # What gives no torque ------------------------------------------------------------------------------------------------

@@ -235,7 +235,12 @@ def unheard(robot: Robot) -> Iterator[Driven]:
     ('kind', 'qos', 'words'),
     [
         (Float64MultiArray, LATCHED, 'Volatile publisher and transient local subscription; change'),
-        (JointState, QoSProfile(depth=1), 'it subscribes to sensor_msgs/msg/JointState, must be std_msgs/msg/Float64M'),
+        pytest.param(
+            JointState,
+            QoSProfile(depth=1),
+            'it subscribes to sensor_msgs/msg/JointState, must be std_msgs/msg/Float6',
+            marks=pytest.mark.slow,
+        ),
     ],
 )
 def test_a_controller_that_cannot_receive_commands_is_refused(
