@@ -28,11 +28,11 @@ COUNTS = 0.7  # partial R^2 of the model's torque from which a joint's slope cou
 OTHER_UNIT = 5.0  # times too large or too small: the error of a robot file is smaller
 MILLI = (300.0, 3000.0)  # slopes that mean mN m
 AMPERES = (0.01, 0.3)  # slopes that may mean amperes
-GAIN = 0.9  # of the error: may remain after a repair, if the model explains all joints in question
-CLEAR_GAIN = 0.8  # the same, if the model does not explain them
-NO_GAIN = 1.05  # the same for values that are impossible by themselves
-HALF = 0.5  # the same for a repair with several free numbers: gravity
-LOAD_GAIN = 0.55
+MAX_LEFT = 0.9  # of the error: may be left by a repair, if the model explains all joints in question
+MAX_LEFT_UNEXPLAINED = 0.8  # the same, if the model does not explain them
+MAX_LEFT_IMPOSSIBLE = 1.05  # the same for values that are impossible by themselves
+MAX_LEFT_STIFF = 0.5  # the same with the file's bodies: another unit of all efforts, or gravity
+MAX_LEFT_LOAD = 0.55  # the same for a load
 EQUAL = 0.99  # a repair must leave less than this part of the error of one tried before, which is simpler
 BETTER = 0.95  # the same for a repair with more freedom
 MAX_MISTAKES = 6
@@ -124,7 +124,7 @@ def _repair_time(robot: Robot, recording: Recording) -> Found:
     if common < 0:
         finding = Finding(
             'sign', recording.joint_names, common, f'velocities are {common:.3g} times the rate of change of positions',
-            'Multiply all velocities by -1, or reverse the order of the rows',
+            f'Multiply all velocities by {1 / common:.3g}',
         )  # fmt: skip
         return [finding], _with_velocity(recording, 1 / common)
     text = f'recorded velocities are {common:.4g} times the rate of change of the positions, must be 1'
@@ -204,7 +204,7 @@ class Mistake:
     mapping: ColumnMapping
     gravity: Array | None = None
     joints: tuple[int, ...] = ()
-    gain: float = GAIN
+    max_left: float = MAX_LEFT  # of the error
 
 
 def _units(evidence: Evidence, motion: Recording) -> Iterator[Mistake]:
@@ -217,15 +217,17 @@ def _units(evidence: Evidence, motion: Recording) -> Iterator[Mistake]:
         impossible = bool(over[j] > IMPOSSIBLE) and not (over > IMPOSSIBLE).all()
         if relative < 1 / OTHER_UNIT or (relative > OTHER_UNIT and not over[j] <= 1):
             factor = _rounded(relative)
+            text = f"effort over the model's torque is about {factor:.4g} times as large for {name} as for other joints"
         elif impossible:
             factor = 1000.0
+            text = f'the effort of {name} reaches {over[j]:.3g} times its limit in the robot file: mN m, probably'
         else:
             continue
-        gain = NO_GAIN if impossible else GAIN
-        text = f'effort over torque of the model is about {factor:.4g} times as large for {name} as for other joints'
+        max_left = MAX_LEFT_IMPOSSIBLE if impossible else MAX_LEFT
         finding = Finding('units', (name,), factor, text, f'Set its effort_scale to {1 / factor:.3g}')
         factors = [1 / factor if k == j else 1.0 for k in range(evidence.n)]
-        yield Mistake(finding, evidence.plain.times(factors, position=False, effort=True), joints=(j,), gain=gain)
+        mapping = evidence.plain.times(factors, position=False, effort=True)
+        yield Mistake(finding, mapping, joints=(j,), max_left=max_left)
 
 
 def _rounded(factor: float) -> float:
@@ -266,7 +268,7 @@ def _mistake(evidence: Evidence, motion: Recording, quick: bool) -> Mistake | No
     before, best, least = evidence.error(), None, np.inf
     for mistake in (*_units(evidence, motion), *_columns(evidence, motion.joint_names, quick)):
         error = evidence.error(mistake.mapping)
-        if error < min(mistake.gain * before, EQUAL * least) and error < before * _needed(evidence, mistake):
+        if error < min(mistake.max_left * before, EQUAL * least) and error < before * _max_left(evidence, mistake):
             best, least = mistake, error
     for stiff in (_all_units(evidence, motion.joint_names), _gravity(evidence)):
         if stiff is not None:  # the file's bodies must fit: light ones would fit small efforts, or any gravity
@@ -275,7 +277,7 @@ def _mistake(evidence: Evidence, motion: Recording, quick: bool) -> Mistake | No
                 evidence.stiff_error(stiff.mapping, stiff.gravity),
             )
             rival = evidence.stiff_error(best.mapping, best.gravity) if best else np.inf
-            if error < min(HALF * as_it_is, BETTER * rival):
+            if error < min(MAX_LEFT_STIFF * as_it_is, BETTER * rival):
                 before, best, least = as_it_is, stiff, error
     if best is None:
         return None
@@ -283,12 +285,12 @@ def _mistake(evidence: Evidence, motion: Recording, quick: bool) -> Mistake | No
     return replace(best, finding=replace(best.finding, text=text))
 
 
-def _needed(evidence: Evidence, mistake: Mistake) -> float:
-    """Return the part of the error that may remain: less where the model does not explain a joint in question."""
-    if not mistake.joints or mistake.gain > GAIN:
-        return mistake.gain
+def _max_left(evidence: Evidence, mistake: Mistake) -> float:
+    """Return the part of the error that may be left: less where the model does not explain a joint in question."""
+    if not mistake.joints or mistake.max_left > MAX_LEFT:
+        return mistake.max_left
     explained = evidence.slopes(mistake.mapping).explained[list(mistake.joints)]
-    return GAIN if (explained >= COUNTS).all() else CLEAR_GAIN
+    return MAX_LEFT if (explained >= COUNTS).all() else MAX_LEFT_UNEXPLAINED
 
 
 def _columns(evidence: Evidence, names: Sequence[str], quick: bool) -> Iterator[Mistake]:
@@ -368,7 +370,7 @@ def _velocity_findings(motion: Recording) -> list[Finding]:
 def _load_findings(evidence: Evidence) -> list[Finding]:
     """Return the mass that the last link carries in addition to the robot file, or lacks."""
     found, link = evidence.unmodelled_mass(), evidence.merged.links[-1]
-    if found.error > LOAD_GAIN * found.without or abs(found.mass) < MIN_LOAD:
+    if found.error > MAX_LEFT_LOAD * found.without or abs(found.mass) < MIN_LOAD:
         return []
     errors = f'the error falls from {found.without:.2g} to {found.error:.2g}'
     if found.mass < 0:

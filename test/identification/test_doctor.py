@@ -102,6 +102,20 @@ def test_a_joint_whose_velocity_alone_is_turned_is_named() -> None:
     assert 'velocity' in found.text
 
 
+def test_velocities_with_the_other_sign_in_another_unit_get_the_factor_that_repairs_them() -> None:
+    velocity = columns()[1]
+    found = first(replace(intact(), velocity=-np.degrees(velocity)))
+    assert (found.kind, found.value) == ('sign', pytest.approx(-180 / np.pi, rel=0.01))
+    assert found.change == 'Multiply all velocities by -0.0175'
+
+
+def test_efforts_beyond_a_limit_are_found_where_the_model_explains_nothing() -> None:
+    found = first(replace(intact(), effort=times(intact().effort, 1e3, 6)))
+    assert (found.kind, found.names) == ('units', ('q_7l',))
+    assert 'times its limit' in found.text
+    assert "the model's torque" not in found.text
+
+
 def columns() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     velocity = intact().velocity
     assert velocity is not None
