@@ -25,7 +25,7 @@ from .robot_file_edits import Numbers, edited
 def robot_file_text(found: Identified, old: str = '', like: Mapping[str, str] | None = None) -> str:
     """Return the robot file with the identified numbers; `old` is the text of the file, empty if there is none.
 
-    `like` gives the recorded joint for each joint of the same module: it and the body it carries get the same numbers.
+    `like` gives a recorded joint for each other joint of the same build, which gets its numbers, and those of its body.
     If the text cannot be edited, a new file of the whole robot is written, and its head gives the reason.
     """
     robot, like = found.robot, like or {}
@@ -62,7 +62,7 @@ def _numbers(
     robot: Robot, moved: Sequence[str], recorded: Sequence[str], like: Mapping[str, str],
     notes: Mapping[str, Sequence[str]],
 ) -> Numbers:  # fmt: skip
-    """Return the numbers of recorded joints and moved links, and of those of the same modules."""
+    """Return the numbers of recorded joints and moved links, and of those of the same build."""
     _check_like(robot, recorded, like)
     joint_of = {joint.name: joint for joint in robot.joints}
     links, joints, notes = {link: robot.link_of[link] for link in moved}, {x: joint_of[x] for x in recorded}, {**notes}
@@ -74,8 +74,8 @@ def _numbers(
         child, twin = joint_of[name].child, joint_of[other].child
         if child in links:
             links[twin] = replace(robot.link_of[twin], inertia=robot.link_of[child].inertia)
-            notes[twin] = [f'like {child}: the same module']
-        notes[other] = [f'like {name}: the same module']
+            notes[twin] = [f'like {child}: the same build']
+        notes[other] = [f'like {name}: the same build']
     couplings = [*robot.couplings, *_like_couplings(robot, like)]
     return Numbers(links, joints, notes, couplings)
 
@@ -88,7 +88,7 @@ def _check_like(robot: Robot, recorded: Sequence[str], like: Mapping[str, str]) 
 
 
 def _like_couplings(robot: Robot, like: Mapping[str, str]) -> list[Coupling]:
-    """Return the couplings of joints that are of the same modules as coupled joints."""
+    """Return the couplings of joints that are of the same build as coupled joints."""
     twin = {name: other for other, name in like.items()}
     found = [
         replace(pair, joints=(twin[pair.joints[0]], twin[pair.joints[1]]))
@@ -123,15 +123,15 @@ def _head(found: Identified, like: Mapping[str, str], shared: Sequence[str], why
         f'Model: {found.structure}.',
         f'Error on held-out data: {found.errors.mean():.3f} of the standard deviation of the effort, mean over joints; '
         'by joint ' + ', '.join(f'{error:.3f}' for error in found.errors) + '.',
-        f'Both smoothed: {found.smooth_errors.mean():.3f}. No smooth motion explains less than '
+        f'With both efforts smoothed: {found.smooth_errors.mean():.3f}. No smooth motion explains '
         f'{found.floor.mean():.3f} of the raw efforts.',
         f'Efforts by this file and by the fit differ by {found.fit.difference:.1g} of their standard deviation.',
         '+-: a standard deviation over repeats; it does not include model error.',
-        '(prior): the recording hardly determines it; it is the value of the old file.',
+        '(prior): the recording hardly determines it; it stays near the value of the old file.',
         *found.warnings,
     ]
     if like:
-        lines.append(f'By symmetry of the modules, not recorded: {", ".join(like)}.')
+        lines.append(f'Not recorded, with the numbers of a joint of the same build: {", ".join(like)}.')
     if shared:
         lines.append(f'Shared by an alias with an identified link, hence changed as well: {", ".join(shared)}.')
     if why:
