@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 
 from ..core.errors import KrangDynamicsError
 from ..core.spatial import Array
-from .gram import EMPTY, EMPTY_PRIOR, PRIOR_FLOOR, Gram, Unknowns, all_columns
-from .ridge import PIN_ROUNDS, solution
+from .gram import Gram, Unknowns, all_columns
+from .ridge import solution
 from .samples import ArmMotion, Samples
 from .structure import Structure
 
@@ -33,6 +33,10 @@ STIFFNESS = (1e6, 1e5, 1e4, 1e3, 100.0, 10.0, 1.0)  # weights of the divergence,
 CONVERGED = 1e-6  # squared Newton decrement at which the fit ends; one standard deviation costs 1/2
 MIN_STEP = 1e-10
 SUFFICIENT = 0.1  # of the decrease that a step promises
+PIN_ROUNDS = 6  # of fits with possible bodies, each with the factors at zero that were negative in the one before
+PRIOR_FLOOR = 1e-12  # added to the mean square of a column
+EMPTY = 1e-10  # a column with a smaller mean square counts as zero
+EMPTY_PRIOR = 1e6  # prior precision that keeps the factor of such a column at zero
 
 
 class Problem:

@@ -43,11 +43,6 @@ def preliminary_fit(samples: Samples, prior: BodiesPrior) -> PreliminaryFit:
     return PreliminaryFit(x[: factors[0]], x[factors].reshape(own.shape[1:])[:, 1])
 
 
-PRIOR_FLOOR = 1e-12  # added to the mean square of a column
-EMPTY = 1e-10  # a column with a smaller mean square counts as zero
-EMPTY_PRIOR = 1e6  # prior precision that keeps the factor of such a column at zero
-
-
 def all_columns(samples: Samples, pairs: Sequence[CouplingEffect], load: Array, crossing: Array) -> Array:
     """Return all columns (rows, joints, columns + 1) for a load (rows, joints).
 
@@ -76,7 +71,7 @@ class Gram:
     prior: BodiesPrior
     pairs: tuple[CouplingEffect, ...]
     load: Array  # (rows, joints)
-    crossing: Array  # (joints)
+    crossing: Array  # (joints): times the load, the velocity at which a drive changes between pushing and braking
 
     @classmethod
     def of(

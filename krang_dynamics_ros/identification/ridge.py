@@ -12,8 +12,6 @@ from numpy.typing import NDArray
 
 from ..core.spatial import Array
 
-PIN_ROUNDS = 6  # of solving and pinning negative unknowns to zero
-
 
 def unknowns_of(joint: int, shared: int, own: int) -> NDArray[np.intp]:
     """Return the indices of the unknowns of a joint: all shared ones, and its own."""
@@ -40,11 +38,10 @@ def normal_equations(
 def solution(A: Array, b: Array, not_negative: NDArray[np.bool_]) -> Array:
     """Return the solution of A x = b; unknowns that must not be negative are pinned to zero where they would be."""
     pinned = np.zeros(len(b), dtype=bool)
-    for _ in range(PIN_ROUNDS):
+    while True:
         free, x = ~pinned, np.zeros(len(b))
         x[free] = np.linalg.solve(A[np.ix_(free, free)], b[free])
         below = not_negative & free & (x < 0)
         if not below.any():
-            break
+            return x
         pinned |= below
-    return x

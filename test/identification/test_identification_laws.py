@@ -194,6 +194,16 @@ def test_unknowns_that_must_not_be_negative_are_pinned_to_zero(rng: np.random.Ge
     np.testing.assert_allclose((A @ x - b)[x != 0], 0, atol=1e-9)
 
 
+def test_unknowns_that_turn_negative_one_after_the_other_are_all_pinned() -> None:
+    A, b = np.eye(1), -np.ones(1)
+    for _ in range(8):  # in front of them, an unknown whose value -1 keeps the others at 1
+        column = A.sum(axis=1) - b
+        corner = 1 + column @ np.linalg.solve(A, column)
+        A = np.block([[corner, column], [column[:, None], A]])
+        b = np.concatenate([[column.sum() - corner], b])
+    np.testing.assert_array_equal(solution(A, b, np.ones(9, dtype=bool)), np.zeros(9))
+
+
 def test_folds_do_not_leak(rng: np.random.Generator) -> None:
     """Efforts of a fold do not change the model that predicts it, except its weights and its preliminary fit."""
     fold, known = 2, gram()
