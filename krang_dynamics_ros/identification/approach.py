@@ -23,6 +23,7 @@ SPEED, SHARE = 0.5, 0.25  # rad/s or m/s, and of a joint's velocity limit: at mo
 ACCELERATION = 1.0  # rad/s^2 or m/s^2
 EVERY = 0.02  # s, between points
 SPREAD = np.pi  # rad or m: range about both ends, for a joint without limits
+PLAN_ANOTHER = 'plan another motion (--seed)'
 
 
 class Approach:
@@ -38,12 +39,12 @@ class Approach:
         Raises:
             KrangDynamicsError: start or goal is too near an obstacle, or no path was found.
         """
-        for name, pose in (('present pose', start), ('start of the motion', goal)):
+        by_hand = 'move the arm by hand or pendant (simulator_node: by start.names and start.positions)'
+        for name, pose, remedy in (('present pose', start, by_hand), ('start of the motion', goal, PLAN_ANOTHER)):
             if near := self._clearance.blocked(pose[None]):
                 raise KrangDynamicsError(
-                    f'{name}: {" and ".join(near.names)} are {100 * near.distance:.1f} cm apart, too near; '
-                    'move the arm by hand or pendant (simulator_node: by start.names and start.positions), or ask for '
-                    'less clearance (--clearance)'
+                    f'{name}: {" and ".join(near.names)} are {100 * near.distance:.1f} cm apart, too near; {remedy}, '
+                    'or ask for less clearance (--clearance)'
                 )
         if self._is_free(start, goal):
             return np.stack([start, goal])
@@ -68,7 +69,7 @@ class Approach:
                 return np.array([*near_end[::-1], *far_end] if k % 2 == 0 else [*far_end[::-1], *near_end])
         raise KrangDynamicsError(
             f'{self._robot.name}: no path to the start of the motion was found in {BRANCHES} trials; move the arm '
-            'nearer to it by hand or pendant, or plan another motion (--seed)'
+            f'nearer to it by hand or pendant, or {PLAN_ANOTHER}'
         )
 
     def _grow(self, tree: _Tree, towards: Array) -> int | None:
