@@ -58,7 +58,7 @@ class Payload:
         masses = {name: mass for name, mass in self.alone.items() if not math.isnan(mass)}
         found = []
         if self.body.m <= 2 * self.deviations[0]:
-            found.append('no payload is seen: the mass is within two standard deviations of zero')
+            found.append('no payload is seen: the mass is not two standard deviations above zero')
         elif self.inertia and not is_possible(self.body.parameters):
             found.append('no rigid body has this inertia: the motion does not determine it; leave --inertia out')
         if len(masses) > 1 and np.ptp([*masses.values()]) > UNKNOWN_SHARE * abs(self.body.m):
@@ -74,7 +74,7 @@ class _Rows:
     Y: Array  # (rows, joints, 10)
     residual: Array  # (rows, joints), N m
     block: Array  # (rows)
-    squares: Array  # variance of the effort (joints)
+    effort_variance: Array  # (joints)
     seconds: float
 
 
@@ -97,7 +97,7 @@ def identify_payload(robot: Robot, hand: str, recordings: Sequence[Recording], i
             'turn the hand more, move longer, or give more recordings'
         )
     alone = {part.source: _mass_by(part) for part in parts} if len(parts) > 1 else {}
-    effort_std = np.sqrt(np.mean([part.squares for part in parts], axis=0))
+    effort_std = np.sqrt(np.mean([part.effort_variance for part in parts], axis=0))
     before = np.sqrt(np.square(np.concatenate([part.residual for part in parts])).mean(axis=0)) / effort_std
     return Payload(
         hand, links[hand], Inertia.from_parameters(fit.phi), fit.deviations, inertia, before, fit.rms / effort_std,

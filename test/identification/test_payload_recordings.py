@@ -88,6 +88,9 @@ def test_standard_deviations_cover_what_repeats_scatter() -> None:
 def test_an_empty_hand_is_said_to_hold_nothing() -> None:
     found = identify_payload(robot(), 'left', [recorded(0.0)])
     assert abs(found.body.m) < 0.05
+    assert identify_payload(robot(), 'left', [recorded(-0.2)]).warnings == [
+        'no payload is seen: the mass is not two standard deviations above zero'
+    ]
     assert (
         identify_payload(robot(), 'left', [recorded(0.0), recorded(1.0, 1)]).warnings[-1].startswith('the recordings')
     )
