@@ -72,8 +72,10 @@ class Smoothed:
         self.cutoff = cutoff
         self.new = recording.is_new
         position, stamps = recording.position[self.new], recording.time[self.new]
-        if len(stamps) < 4 * DEGREE or stamps[-1] <= stamps[0]:
+        if len(stamps) < 4 * DEGREE:
             raise RecordingError(f'{recording.source}: {len(stamps)} different rows, must be {4 * DEGREE} at least')
+        if stamps[-1] <= stamps[0]:
+            raise RecordingError(f'{recording.source}: all different rows have the same time, must be in s')
         if recording.rate < SLOWEST:
             raise RecordingError(
                 f'{recording.source}: {recording.rate:.3g} rows per second, must be {SLOWEST:g} at least; time is in s'

@@ -235,6 +235,9 @@ def test_a_recording_too_slow_or_short_to_show_a_motion_is_refused() -> None:
         Smoothed(milliseconds, cutoff=5.0)
     with pytest.raises(RecordingError, match=r'0\.01 s long, must be 1 s at least'):
         motion_only(recording_of(TIME[:2], q[:2]))
+    repeated = recording_of(np.concatenate([np.zeros(50), [1.0]]), q[[*range(50), 49]])
+    with pytest.raises(RecordingError, match='all different rows have the same time'):
+        Smoothed(repeated, cutoff=5.0)
 
 
 @pytest.mark.parametrize(
