@@ -35,7 +35,7 @@ class JointRecording(NamedTuple):
 
     recording: Recording
     others: Mapping[str, JointTrack]
-    left_out: int  # rows with a number that is missing or not finite
+    left_out: int  # rows without a finite position or effort of every joint
 
 
 def read_recording(path: str | Path, layout: Path | None = None) -> Recording:
@@ -153,7 +153,7 @@ class _Table(NamedTuple):
     position: Array  # (rows, joints)
     velocity: Array | None
     effort: Array | None
-    left_out: int  # rows with a number that is missing or not finite
+    left_out: int  # rows without a finite position or effort of every joint
     in_parts: bool = False  # whether joints came in several messages
 
     def recording(self, path: Path, names: Sequence[str], origin: int | None) -> tuple[Recording, int]:

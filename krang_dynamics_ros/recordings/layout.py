@@ -61,7 +61,7 @@ class Layout:
         return len(words) >= max(self.columns.values()) + len(self.joints)
 
     def fits(self, path: Path) -> bool:
-        """Return whether a folder or file has this layout, with efforts; by a layout that is given it may lack them."""
+        """Return whether a folder or file has this layout, with efforts; they may be missing only if it is given."""
         if self.files:
             return path.is_dir() and all((path / self.files[name]).is_file() for name in ('time', 'position', 'effort'))
         return len(self.table_in(path)) == 1

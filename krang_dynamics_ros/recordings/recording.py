@@ -140,7 +140,7 @@ class Recording:
 
 
 JUMP = 5.0  # times the largest common step: a larger step at the start separates rows from before the motion
-MOVING = 0.1  # of the usual common speed of all joints: below it they stand still
+MOVING = 0.1  # of the usual sum of the speeds of all joints: below it they stand still
 FASTEST = 1e6  # rows per second; more: another unit of time
 MIN_TRAVEL = 2e-3  # rad or m: if no joint moves further, the robot stands still
 WINDOW = 0.5  # s: window for detecting motion
@@ -206,11 +206,11 @@ def _moving(recording: Recording) -> Rows:
     return np.asarray(moved > max(MOVING * common, 1e-4))
 
 
-MOVED = 0.01  # rad or m: a joint that moves more does not stand still
+MOVED = 0.01  # rad or m: an uncounted joint that moves more has no resting position
 
 
 class JointTrack(NamedTuple):
-    """Positions of a joint (rows; rad, m) at its own times (rows), s since the first row of the recording."""
+    """Positions of a joint (rows; rad, m) at its own times (rows), s, from the zero of `Recording.time`."""
 
     time: Array
     position: Array

@@ -51,7 +51,7 @@ def _lines(trajectory: Trajectory, remarks: Sequence[str]) -> Iterator[str]:
 
 
 def _floats(row: Array) -> str:
-    """Return a YAML list of floats: a checked message refuses the integer 0."""
+    """Return a YAML list of floats: a Python message that checks its types refuses the integer 0."""
     return f'[{", ".join(map(_float, np.round(row, DIGITS).tolist()))}]'
 
 
