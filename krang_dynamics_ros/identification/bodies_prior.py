@@ -98,13 +98,13 @@ class BodiesPrior:
 
     def gradient(self, phi: Array) -> Array:
         """Return the derivative (10 links) of the divergence by the parameters."""
-        J = np.linalg.inv(pseudo_inertia(phi.reshape(-1, 10)))
-        return np.asarray(np.einsum('kij,aji->ka', self.inverse - J, BASIS), dtype=float).ravel()
+        inverse = np.linalg.inv(pseudo_inertia(phi.reshape(-1, 10)))
+        return np.asarray(np.einsum('kij,aji->ka', self.inverse - inverse, BASIS), dtype=float).ravel()
 
     def hessian_at(self, phi: Array) -> Array:
         """Return the second derivative (10 links, 10 links) of the divergence at any bodies."""
-        J = np.linalg.inv(pseudo_inertia(phi.reshape(-1, 10)))
-        turned = np.einsum('kij,ajl->kail', J, BASIS)
+        inverse = np.linalg.inv(pseudo_inertia(phi.reshape(-1, 10)))
+        turned = np.einsum('kij,ajl->kail', inverse, BASIS)
         blocks = np.einsum('kaij,kbji->kab', turned, turned)
         H = np.zeros((len(phi), len(phi)))
         for k, block in enumerate(blocks):

@@ -73,7 +73,7 @@ class Choice:
         """Return the trial at which the search ends: simple, with nearly the smallest error on held-out data."""
         pairs = self._gram_at(self._cutoffs[0]).pairs
         chosen = self._best_cutoff(Structure.plain(joints))
-        chosen = self._coupled(chosen, pairs)  # first: a gross error hides the rest
+        chosen = self._with_couplings(chosen, pairs)  # first: a gross error hides the rest
         more = [effect for effect in library() if effect not in EVERY_JOINT]
         springs = [effect for effect in more if isinstance(effect, JointEffect) and effect.term == 'spring']
         others = [effect for effect in more if effect not in springs]
@@ -106,7 +106,7 @@ class Choice:
                 break
         return chosen
 
-    def _coupled(self, chosen: Trial, pairs: Sequence[CouplingEffect]) -> Trial:
+    def _with_couplings(self, chosen: Trial, pairs: Sequence[CouplingEffect]) -> Trial:
         """Try couplings on pairs of neighbours, as effects on joints."""
         for _ in range(2):
             before = chosen

@@ -84,7 +84,7 @@ class ColumnMapping:
         return self.times(factors, position, effort)
 
     def apply(self, recording: Recording, velocity: bool = True) -> Recording:
-        """Return the repaired recording; `velocity`: its columns are read as those of positions."""
+        """Return the repaired recording; `velocity`: whether velocities are mapped as positions are."""
         n, position = len(self.position), list(self.position)
         q = recording.position[:, position] * self.position_factor
         dq, effort = recording.velocity, recording.measured_effort[:, list(self.effort)] * self.effort_factor

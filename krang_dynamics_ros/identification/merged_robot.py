@@ -19,7 +19,7 @@ MAX_FIXED_SHARE = 0.9  # of the possible share of the fixed links, where the fit
 
 @dataclass(frozen=True, eq=False)
 class MergedRobot:
-    """A robot whose coordinates are the recorded joints. Only links that carry a moving joint's body have mass."""
+    """A robot whose coordinates are the recorded joints. Only the base and the children of moving joints have mass."""
 
     robot: Robot
     links: tuple[str, ...]  # with one merged body each: the child of each joint that moves or follows

@@ -136,7 +136,7 @@ def _friction(robot: Robot, smoothed: Smoothed) -> FrictionModel:
 
 
 def _presliding(friction: FrictionModel, recording: Recording, smoothed: Smoothed) -> Array | None:
-    """Return z of every new row (rows, joints, k), or None without presliding friction."""
+    """Return the presliding states (new rows, joints, distances), or None without presliding friction."""
     if not friction.has_state:
         return None
     histories = [

@@ -1,7 +1,7 @@
 """Edits that write new numbers into the text of a robot file and keep its layout and its other comments.
 
-A body that several links share by an alias (`R4r: *R4`) stays shared. Joints that share a motor and differ after the
-fit get motors of their own; the anchor moves to the first joint that still uses it.
+A body that several links share by an alias (`R4r: *R4`) stays shared. Identified joints that share a
+motor get motors of their own; the anchor moves to the first joint that still uses it.
 """
 
 from __future__ import annotations
