@@ -125,11 +125,20 @@ def judge_killed(model: ArmModel, commands: Sequence[tuple[float, Array]], rows:
     words = f'the last command is [{", ".join(f"{x + 0.0:.3g}" for x in last)}]'
     if np.any(last):
         return Finding(check, 'wrong', f'{words}, must be zero: the controller applies it for ever')
-    on = [time for time, command in commands if np.any(command)]
-    if on:
-        words += f', {last_time - on[-1]:.2g} s after the last nonzero one; commands fell for {last_time - on[0]:.2g} s'
+    if on := [k for k, (_, command) in enumerate(commands) if np.any(command)]:
+        words += f', {last_time - commands[on[-1]][0]:.2g} s after the last nonzero command'
+        words += f'; commands fell for {_fall_seconds(commands, on[-1] + 1):.2g} s'
     if len(rows) > 1:
         moved = rows[-1].q - rows[0].q
         k = int(np.abs(moved).argmax())
         words += f'; {model.names[k]} moved most, by {moved[k]:.3g}'
     return Finding(check, 'right', words)
+
+
+def _fall_seconds(commands: Sequence[tuple[float, Array]], zero: int) -> float:
+    """Return the duration (s) of the steady decrease that ends with the first zero command, at index `zero`."""
+    size = [float(np.linalg.norm(command)) for _, command in commands]
+    start = zero - 1
+    while start > 0 and size[start - 1] > size[start]:
+        start -= 1
+    return commands[zero][0] - commands[start][0]

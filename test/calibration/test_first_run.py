@@ -408,10 +408,11 @@ def test_words_of_a_joint_that_may_slide_have_both_units() -> None:
 
 
 def test_the_last_command_of_a_killed_node_must_be_zero() -> None:
+    before = [(0.1 * k - 20, np.array([10.0, 0.1 * (k % 2)])) for k in range(200)]  # a person has yet to kill the node
     fall = [(0.1 * k, np.array([2.0 * max(0, 5 - k), 0.0])) for k in range(10)]
-    good = first_commands.judge_killed(model_of(), fall, moving(0.0))
+    good = first_commands.judge_killed(model_of(), before[:-1] + fall, moving(0.0))
     assert good.verdict == 'right'
-    assert 'commands fell for 0.9 s' in good.text
+    assert '0.5 s after the last nonzero command; commands fell for 0.5 s' in good.text
     bad = first_commands.judge_killed(model_of(), fall[:3], moving(0.0))
     assert bad.verdict == 'wrong'
     assert 'must be zero' in bad.text
