@@ -104,10 +104,11 @@ class _SensorCalibration:
         if arguments.fit_only and (arguments.bag or not arguments.samples):
             raise ArgumentError('--fit-only needs --samples FILE, and no --bag: nothing else is read')
         self._check_arguments()
-        inputs = [arguments.params, arguments.bag]
-        check_outputs([arguments.samples], [*inputs, arguments.empty], overwrite=True)  # its samples are kept
+        inputs = [arguments.params, arguments.bag, arguments.arm, arguments.empty]
+        check_outputs([arguments.samples], inputs, overwrite=True)  # its samples are kept
         check_outputs([arguments.output], [*inputs, arguments.samples], arguments.overwrite)
-        beside = arm_beside([arguments.bag]) if arguments.bag and not arguments.params else None
+        alone = arguments.bag and not (arguments.arm or arguments.params)
+        beside = arm_beside([arguments.bag]) if alone else None
         arm = read_arm_file(arguments.arm or beside)
         given = read_parameters(arguments.params, arguments.node.rpartition('/')[2]) if arguments.params else {}
         note(*(f'{arguments.params}: {line}' for line in (unknown_parameters(given) if given else [])))
@@ -150,7 +151,8 @@ class _SensorCalibration:
         except KrangDynamicsError as error:
             if self._arguments.apply:
                 raise
-            say(f'{error}; using {self._arguments.params or "default parameters"}')
+            files = [str(path) for path in (self._arguments.arm, self._arguments.params) if path]
+            say(f'{error}; using {" and ".join(files) or "default parameters"}')
             return {}
 
     def _begin(self, given: dict[str, Any]) -> None:

@@ -84,7 +84,8 @@ def _run(arguments: argparse.Namespace) -> int:
 
 def _parameters(arguments: argparse.Namespace) -> dict[str, Any]:
     """Return the parameters of `dynamics_node` by the arm file, the parameter file and `--robot`."""
-    beside = None if arguments.robot or arguments.params else arm_beside(arguments.recordings)
+    given = arguments.arm or arguments.robot or arguments.params
+    beside = None if given else arm_beside(arguments.recordings)
     arm = read_arm_file(arguments.arm or beside, robot_file=arguments.robot)
     parameters = (arm.values if arm else {}) | (read_parameters(arguments.params) if arguments.params else {})
     if arguments.robot:

@@ -97,7 +97,7 @@ def given_robot(arguments: argparse.Namespace) -> tuple[Robot, Path, ArmFile | N
 
     The arm file is that of `--arm`, or that in the folder of the first recording if there is no `--robot`.
     """
-    beside = None if arguments.robot else arm_beside(arguments.recordings)
+    beside = None if arguments.arm or arguments.robot else arm_beside(arguments.recordings)
     arm = read_arm_file(arguments.arm or beside, robot_file=arguments.robot)
     path = _robot_file_of(arguments, arm)
     return arm.robot if arm else load_robot(path), path, arm

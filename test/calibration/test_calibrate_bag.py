@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from argparse import Namespace
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -11,6 +12,7 @@ import yaml
 
 from krang_dynamics_ros import Dynamics, Robot
 from krang_dynamics_ros.cli import calibrate
+from krang_dynamics_ros.core.errors import KrangDynamicsError
 from krang_dynamics_ros.core.files import krang_file
 from krang_dynamics_ros.core.inertia import Inertia
 from krang_dynamics_ros.core.wrench import Load
@@ -135,3 +137,31 @@ def test_a_recording_with_its_arm_file_needs_no_parameters(
     assert calibrate.main(['left', '--bag', 'bag', '-o', 'found.yaml']) == 0
     assert 'hand left: link R10l, wrench driver/ft_data, applied on robot' in capsys.readouterr().err
     assert found_in(folder / 'found.yaml')['tool']['mass'] == pytest.approx(TOOL.m, rel=0.01)
+    other = values | {'robot_file': str(krang_file())}
+    (folder / 'my_arm.yaml').write_text(yaml.safe_dump({'/**': {'ros__parameters': other}}))
+    (bag / 'arm.yaml').write_text(yaml.safe_dump({'/**': {'ros__parameters': other}}))  # refused: not in this folder
+    assert calibrate.main(['left', '--bag', 'bag', '--arm', 'my_arm.yaml']) == 0
+
+
+class Unreachable:
+    """A calibrator whose dynamics node does not run."""
+
+    def parameters(self) -> dict:
+        raise KrangDynamicsError('there is no node krang_dynamics')
+
+
+@pytest.mark.parametrize(
+    ('arm', 'params', 'used'),
+    [
+        (None, None, 'default parameters'),
+        ('arm.yaml', None, 'arm.yaml'),
+        (None, 'node.yaml', 'node.yaml'),
+        ('arm.yaml', 'node.yaml', 'arm.yaml and node.yaml'),
+    ],
+)
+def test_without_a_node_the_files_that_are_used_are_named(
+    arm: str | None, params: str | None, used: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    command = calibrate._SensorCalibration(Namespace(apply=False, arm=arm, params=params), [])
+    assert command._of_running(Unreachable()) == {}
+    assert capsys.readouterr().out == f'there is no node krang_dynamics; using {used}\n'

@@ -297,3 +297,10 @@ class TestBeside:
         (bag / 'arm.yaml').write_text(f'/**:\n  ros__parameters:\n    robot_file: {robot_file}\n')
         with pytest.raises(ArgumentError, match='must not refer to other files; set an arm file with --arm'):
             arm_beside([bag])
+
+    def test_the_option_replaces_an_arm_file_of_the_recording_that_is_refused(self) -> None:
+        (recorded() / 'arm.yaml').write_text('/**:\n  ros__parameters:\n    robot_file: /etc/hostname\n')
+        made(ARM)
+        assert predict.main(['drive']) == 2
+        assert predict.main(['drive', '--arm', 'my_arm.yaml']) == 0
+        assert process.main(['drive', '--arm', 'my_arm.yaml', '--workers', '1']) == 0

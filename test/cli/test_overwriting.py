@@ -27,6 +27,8 @@ READ, TWICE = 'is an input, must be another', 'is another output, must be anothe
         ('excite arm.yaml -o q.yaml --run q.yaml', TWICE),
         ('calibrate left --bag bag --params node.yaml -o node.yaml', READ),
         ('calibrate left --bag bag --samples s.csv -o s.csv', READ),
+        ('calibrate left --bag bag --arm node.yaml -o node.yaml', READ),
+        ('calibrate left --payload --efforts --fit-only --samples s.csv --empty e.csv --overwrite -o e.csv', READ),
     ],
 )
 def test_input_files_are_not_overwritten(
