@@ -51,7 +51,7 @@ number, within the limits of position, velocity and effort. The motion keeps cle
 keep-out boxes, by the shapes and meshes of the robot (cables and people are not checked). Writes a
 trajectory_msgs/JointTrajectory in YAML. --run simulates it and writes a recording for `krang identify`; --send plays it
 on a robot, and --record writes a recording of the robot while it plays."""
-CHECK_EVERY = 0.005  # s, of a motion from a file
+CHECK_EVERY = 0.005  # s between the checked states of a motion from a file
 PLANNING: dict[str, Any] = {  # options for planning, with their defaults; refused with --motion
     'period': 10.0, 'duration': 30.0, 'rate': 100.0, 'seed': 0, 'output': Path('excitation.yaml'), 'run': None,
     'noise': 0.02, 'joints': [],
@@ -172,7 +172,8 @@ def _links(text: str) -> tuple[str, str]:
 def _excite(arguments: argparse.Namespace, ros_arguments: Sequence[str]) -> int:
     _set_planning(arguments)
     written = None if arguments.motion else arguments.output
-    check_outputs([written, arguments.run], [arguments.robot, arguments.motion], arguments.overwrite)
+    read = [arguments.robot, arguments.arm, arguments.motion]
+    check_outputs([written, arguments.run], read, arguments.overwrite)
     if arguments.record:
         if not arguments.send:
             raise ArgumentError('--record: only with --send, whose motion it records; add --send, or --run to simulate')

@@ -75,7 +75,8 @@ def _identify(arguments: argparse.Namespace) -> int:
     robot, path, arm = given_robot(arguments)
     output = arguments.output or Path(f'{robot.name}_identified.yaml')
     page = arguments.report or output.with_suffix('.html')
-    check_outputs([output, page], [path, arguments.layout, *arguments.recordings], arguments.overwrite)
+    read = [path, arguments.arm, arguments.layout, *arguments.recordings]
+    check_outputs([output, page], read, arguments.overwrite)
     recordings = recordings_of(arguments, robot, arm)
     text = text_of(path)
     old = '' if is_xml(text) else text
@@ -104,7 +105,8 @@ def _note_mistakes(robot: Robot, recordings: Sequence[Recording]) -> None:
 def _payload(arguments: argparse.Namespace) -> int:
     robot, path, arm = given_robot(arguments)
     output = arguments.output or Path(f'{Path(arguments.payload).name}_payload.yaml')
-    check_outputs([output], [path, arguments.layout, *arguments.recordings], arguments.overwrite)
+    read = [path, arguments.arm, arguments.layout, *arguments.recordings]
+    check_outputs([output], read, arguments.overwrite)
     recordings = recordings_of(arguments, robot, arm)
     _note_mistakes(robot, recordings)
     found = identify_payload(robot, arguments.payload, recordings, arguments.inertia)

@@ -46,7 +46,8 @@ def _predict(arguments: argparse.Namespace) -> int:
     identified = Path(f'{robot.name}_identified.yaml')
     if not arguments.robot and identified.is_file():
         path, robot = identified, arm.robot_of(identified) if arm else load_robot(identified)
-    check_outputs([arguments.output], [path, arguments.layout, *arguments.recordings], arguments.overwrite)
+    read = [path, arguments.arm, arguments.layout, *arguments.recordings]
+    check_outputs([arguments.output], read, arguments.overwrite)
     say(f'robot: {path}')
     recordings = recordings_of(arguments, robot, arm)
     for recording in recordings:

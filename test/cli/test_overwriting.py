@@ -22,6 +22,9 @@ READ, TWICE = 'is an input, must be another', 'is another output, must be anothe
         ('identify sim.csv --robot arm.yaml -o sim.csv', READ),
         ('identify sim.csv --robot arm.yaml -o new.yaml --report sim.csv', READ),
         ('identify sim.csv --robot arm.yaml -o new.yaml --report new.yaml', TWICE),
+        ('predict sim.csv --arm my_arm.yaml -o my_arm.yaml', READ),
+        ('identify sim.csv --arm my_arm.yaml -o my_arm.yaml', READ),
+        ('excite --arm my_arm.yaml -o my_arm.yaml', READ),
         ('generate_urdf arm.yaml -o arm.yaml', READ),
         ('excite arm.yaml -o arm.yaml', READ),
         ('excite arm.yaml -o q.yaml --run q.yaml', TWICE),
@@ -42,6 +45,7 @@ def test_input_files_are_not_overwritten(
     head = 'time,theta1.position,theta2.position,theta1.effort,theta2.effort'
     Path('sim.csv').write_text('\n'.join([head, *rows]))
     Path('node.yaml').write_text('/**:\n  ros__parameters:\n    sense: applied_on_robot\n')
+    Path('my_arm.yaml').write_text('/**:\n  ros__parameters:\n    robot_file: arm.yaml\n')
     before = {path.name: path.read_bytes() for path in here.iterdir()}
     name, *rest = words.split()
     assert importlib.import_module(f'krang_dynamics_ros.cli.{name}').main(rest) == 2
