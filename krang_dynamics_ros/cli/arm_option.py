@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import yaml
 
-from ..core.errors import ArgumentError
+from ..core.errors import ArgumentError, listed
 from ..core.files import write_whole
 from ..core.spatial import Array, frozen
 from ..live.assumptions import assumptions
@@ -82,10 +82,21 @@ class ArmFile:
             )
         torque = recording.effort * self.effort_scale(recording.joint_names)
         if efforts.without:
+            if 'coriolis' in efforts.without:
+                self._check_velocities(recording)
             names = self.engine.dynamics.joint_names
             columns = [names.index(name) for name in recording.joint_names]
             torque = torque + efforts.missing(*self._states(recording))[:, columns]
         return replace(recording, effort=torque)
+
+    def _check_velocities(self, recording: Recording) -> None:
+        """Refuse a recording without a velocity that Coriolis torques need."""
+        counted = recording.joint_names if recording.velocity is None else ()
+        if unknown := [*counted, *recording.moving_uncounted]:
+            raise ArgumentError(
+                f'{self.path}: effort_without coriolis: {recording.source} has no velocities of {listed(unknown)}, '
+                'must have them; record velocities and efforts, or choose --rows in which these joints rest'
+            )
 
     def _states(self, recording: Recording) -> tuple[Array, Array]:
         """Return positions and velocities (rows, n) of all joints in a recording; NaN where a velocity is unknown."""
@@ -98,6 +109,7 @@ class ArmFile:
                 dq[:, k] = np.nan if recording.velocity is None else recording.velocity[:, at]
             else:
                 q[:, k] = recording.moving_uncounted.get(name, recording.resting.get(name, 0.0))
+                dq[:, k] = np.nan if name in recording.moving_uncounted else 0.0
         return q, dq
 
     @property

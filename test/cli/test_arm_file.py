@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +16,7 @@ from krang_dynamics_ros.cli.arm_option import ArmFile, arm_beside, read_arm_file
 from krang_dynamics_ros.core.errors import ArgumentError
 from krang_dynamics_ros.live.parameter_file import read_arm, unknown_parameters
 from krang_dynamics_ros.recordings.joint_recording import read_recording
+from krang_dynamics_ros.recordings.recording import Recording
 from krang_dynamics_ros.recordings.table import write_csv
 from krang_dynamics_ros.robot.known_arms import known_arm
 from krang_dynamics_ros.robot.robot_file import load_robot
@@ -217,6 +219,22 @@ class TestCommands:
         assert 'motor torque at the joint (effort_source: motor), with coriolis, friction' in err
         rows = [line.split() for line in out.splitlines() if line.startswith('theta')]
         assert all(float(raw) < 0.05 for _, raw, *_ in rows)
+
+    def test_coriolis_torque_is_added_only_with_all_velocities(self) -> None:
+        made(ARM)
+        path = Path('my_arm.yaml')
+        path.write_text(path.read_text().replace("effort_without: ['']", 'effort_without: [coriolis]'))
+        arm = ArmFile(path, read_arm(path))
+        q, dq = np.array([[0.1, 0.7], [0.2, 0.8]]), np.array([[1.0, 2.0], [2.0, 3.0]])
+        both = Recording('drive', ('theta1', 'theta2'), np.array([0.0, 0.1]), q, dq, np.zeros((2, 2)))
+        expected = arm.engine.dynamics.batch('coriolis_torque', q, dq)
+        assert np.abs(expected).min() > 0.1
+        np.testing.assert_allclose(arm.with_torques(both).measured_effort, expected)
+        first = both.joints(('theta1',))
+        with pytest.raises(ArgumentError, match='effort_without coriolis: drive has no velocities of theta2, must'):
+            arm.with_torques(replace(first, moving_uncounted={'theta2': q[:, 1]}))
+        with pytest.raises(ArgumentError, match='drive has no velocities of theta1'):
+            arm.with_torques(replace(first, velocity=None))
 
     def test_a_base_that_moves_identifies_nothing(self, capsys: pytest.CaptureFixture[str]) -> None:
         recorded()
