@@ -35,7 +35,7 @@ class Explanation:
 
     text: str
     error: float
-    changes: int  # complexity: of two explanations, the simpler is more likely
+    complexity: int  # a rank: of two explanations, the simpler is more likely
     parameters: dict[str, Any] = field(default_factory=dict)
     outside: bool = False  # whether the correction is outside the node
 
@@ -56,7 +56,7 @@ def judge_rest(model: ArmModel, samples: Sequence[RestSample], down: Array | Non
         return Finding(CHECK, 'unclear', 'gravity loads no joint in these poses; take others')
     if rest.as_configured.error <= EXACT and not rest.mounting:
         return Finding(CHECK, 'right', rest.as_configured.text, {}, rest.table())
-    return _chosen(rest, sorted(rest.explanations(), key=lambda x: (x.changes, x.error)))
+    return _chosen(rest, sorted(rest.explanations(), key=lambda x: (x.complexity, x.error)))
 
 
 def _chosen(rest: _Rest, candidates: Sequence[Explanation]) -> Finding:
@@ -76,8 +76,8 @@ def _chosen(rest: _Rest, candidates: Sequence[Explanation]) -> Finding:
     limit, new_only = max(1.5 * best.error, EXACT), rest.model.new_only
     others = [
         x for x in candidates
-        if x.changes == best.changes and x.error <= limit and x is not best
-        and (best.changes or new_only(x.parameters) != new_only(best.parameters))
+        if x.complexity == best.complexity and x.error <= limit and x is not best
+        and (best.complexity or new_only(x.parameters) != new_only(best.parameters))
     ]  # fmt: skip
     if others:
         words = f'two explanations fit, add another pose to decide: {best.text}; or: {others[0].text}'
@@ -111,7 +111,7 @@ class _Rest:
         return f'the base is mounted so that gravity is {plain_gravity(self.gravity)}, unlike in the node'
 
     def _error(self, predicted: Array) -> float:
-        """Return the error of predicted efforts (m, n), as a share of these or of the gravity torque: the smaller."""
+        """Return the error of predicted efforts (m, n) over the smaller of two RMS: theirs and the gravity torque's."""
         strength = min(self.strength, _rms(predicted[:, self.known]) or self.strength)
         return _rms((self.effort - predicted)[:, self.known]) / strength
 
@@ -148,7 +148,7 @@ class _Rest:
         return slope
 
     def _unscaled(self) -> dict[str, Any]:
-        """Return the parameters of readings that are torques without conversion."""
+        """Return the parameters of readings that are torques without conversion, gravity included."""
         names, scale = self.model.names, self.model.scale
         found = {f'joints.{n}.effort_scale': 1.0 for n, s in zip(names, scale, strict=True) if s != 1}
         return found | self._gravity_in()

@@ -212,7 +212,7 @@ class HungMass:
 def judge_mass(
     model: ArmModel, hung: HungMass, before: RestSample, with_mass: RestSample, with_payload: RestSample | None = None
 ) -> Finding:
-    """Judge whether efforts change by the weight of a mass, and by how much after it is set in the robot's firmware."""
+    """Judge whether efforts change by the weight of a mass, and still do after it is set in the robot's firmware."""
     check, q = 'known mass', with_mass.q
     expected = -model.force_torque(q, hung.hand, hung.mass * model.gravity, hung.at)
     if (moved := float(np.abs(before.q - q).max())) > STILL:
@@ -301,19 +301,19 @@ def _push_on_sensor(model: ArmModel, hand: str, rows: Sequence[PushRow], axis: A
 
 def _push_on_joints(model: ArmModel, hand: str, rows: Sequence[PushRow], axis: Array) -> Finding:
     check = 'push: external torques'
-    shares = []
+    forces = []
     for row in rows:
         if row.external is not None and np.isfinite(row.external).any():
             known = np.isfinite(row.external)
             columns = np.column_stack([model.force_torque(row.q, hand, unit) for unit in np.eye(3)])[known]
             if np.linalg.norm(columns @ axis) > MIN_LEVER:
                 found = np.linalg.lstsq(columns, row.external[known], rcond=SINGULAR)[0]
-                shares.append(float(found @ axis))
-    if not shares:
+                forces.append(float(found @ axis))
+    if not forces:
         return Finding(
             check, 'unclear', 'torque/external cannot show a push in this direction in this pose; take another pose'
         )
-    force = _largest(np.array(shares))
+    force = _largest(np.array(forces))
     words = f'a push along {_axis_name(axis)} of {model.base} reads as {force:.3g} N along it in torque/external'
     if abs(force) < PUSH:
         return Finding(check, 'unclear', f'{words}, must be {PUSH:g} N or more; push harder')

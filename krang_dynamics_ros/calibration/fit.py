@@ -278,7 +278,10 @@ def _undetermined(samples: Sequence[Sample], equations: _Equations, solution: _S
     if solution.determined:
         return []
     if equations.solve(drift=False).determined:
-        return ['the samples do not tell drift and weight apart: take more, and some in orientations of the first ones']
+        return [
+            'the samples do not tell drift and weight apart: take more, some of them turned back towards the first '
+            'orientations'
+        ]
     return ['the readings do not tell bias and weight apart: do they come in a frame that turns with the hand?']
 
 

@@ -28,10 +28,10 @@ class JointRange(NamedTuple):
     prismatic: Array  # bool
 
 
-def missing_sides(pose: Pose, condition: int) -> list[str]:
+def missing_sides(pose: Pose, load: int) -> list[str]:
     """Return the sides from which no stand came, hand empty (0) or loaded (1); joints that never move are ignored."""
     known = _moves(pose)
-    rows = zip(SIDES, pose.residual[condition], strict=True)
+    rows = zip(SIDES, pose.residual[load], strict=True)
     return [side for side, row in rows if not np.isfinite(row[known]).any()]
 
 
@@ -41,7 +41,7 @@ def _moves(pose: Pose) -> NDArray[np.bool_]:
 
 
 def next_pose(poses: Sequence[Pose], joints: JointRange, columns: Columns, with_load: bool) -> str:
-    """Return what to do next: finish a pose, or add one; '' while there is no pose to go by."""
+    """Return what to do next: finish a pose, or add a new pose; '' if no joint can turn."""
     for number, pose in enumerate(poses, 1):
         if sides := missing_sides(pose, int(with_load)):
             return f'pose {number} from {" and from ".join(sides)}: {_described(pose, joints)}'
@@ -166,10 +166,10 @@ class Lifting:
         found = self.found
         if found is None or found.trouble:
             return ''
-        sure = [f'{x:.2g}' for x in found.deviations]
+        deviations = [f'{x:.2g}' for x in found.deviations]
         remarks = {
-            'mass': f'+- {sure[0]}',
-            'com': f'+- {", ".join(sure[1:])}',
+            'mass': f'+- {deviations[0]}',
+            'com': f'+- {", ".join(deviations[1:])}',
             'inertia': 'not determined by poses at rest',
         }
         lines = [

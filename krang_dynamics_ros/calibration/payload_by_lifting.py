@@ -282,8 +282,8 @@ def _doubt(found: LiftedPayload, sure: bool, joint_names: Sequence[str]) -> str:
     deviations = found.deviations
     if not sure:
         return (
-            f'friction and noise hide the payload: {found.mass:.3g} kg with a standard deviation of '
-            f'{deviations[0]:.2g} kg, must be {SURE:g} times as heavy{_worst_joint(found, joint_names)}'
+            f'friction and noise hide the payload: {found.mass:.3g} kg, must be {SURE:g} times the standard deviation '
+            f'of {deviations[0]:.2g} kg or more{_worst_joint(found, joint_names)}'
         )
     if found.mass < 0:
         return (

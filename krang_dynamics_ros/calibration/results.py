@@ -30,8 +30,8 @@ def _rounded(numbers: Any) -> list[float]:
 
 def parameter_file(calibration: Calibration, hand: str, payload: bool) -> str:
     """Return the text of a parameter file for the node, with the standard deviation of each number."""
-    deviations = [f'{x:.2g}' for x in calibration.deviations]
-    sure = {'bias': deviations[:6], 'mass': deviations[6:7], 'com': deviations[7:]}
+    texts = [f'{x:.2g}' for x in calibration.deviations]
+    deviations = {'bias': texts[:6], 'mass': texts[6:7], 'com': texts[7:]}
     force, moment = calibration.residual
     lines = [
         f'# The {hand} wrist sensor, from {calibration.poses} poses at rest: condition number '
@@ -45,8 +45,8 @@ def parameter_file(calibration: Calibration, hand: str, payload: bool) -> str:
     for section, settings in _sections(values(calibration, hand, payload)).items():
         lines.append(f'      {section}:')
         for key, value in settings.items():
-            remark = f'  # +- {", ".join(sure[key])}' if key in sure else '  # not determined by poses at rest'
-            lines.append(f'        {key}: {value}{remark}')
+            remark = f'+- {", ".join(deviations[key])}' if key in deviations else 'not determined by poses at rest'
+            lines.append(f'        {key}: {value}  # {remark}')
     return '\n'.join([*lines, ''])
 
 

@@ -21,7 +21,7 @@ from .fit import Sample, is_new
 
 NUMBERS = ('fx', 'fy', 'fz', 'mx', 'my', 'mz')
 COLUMNS = ('axes', 'about', 'readings', *NUMBERS, *(f'deviation_{name}' for name in NUMBERS))
-TIME = 'time'  # first column, s; optional, also in single rows
+TIME = 'time'  # first column, s; it may be absent, or empty in some rows
 
 
 class SamplesError(FaultsError):

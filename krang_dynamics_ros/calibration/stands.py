@@ -87,7 +87,7 @@ class HoldingTorque:
         return np.asarray(-torque if self.efforts.source == 'external' else torque)
 
     def residual(self, q: Array, effort: Array) -> Array:
-        """Return measured minus modelled holding torque (n) of efforts (n) at rest, without any payload in the model.
+        """Return measured minus modelled holding torque (n) at rest, without the hand's payload in the model.
 
         If the firmware has subtracted the weight of the payload that it knows, that weight is added again.
         """
@@ -100,7 +100,7 @@ class HoldingTorque:
 
 
 class StandSampler:
-    """Takes a stand whenever the arm rests in a new pose; `status` says why it takes none now."""
+    """Takes a stand whenever the arm rests after a motion; `status` says why it takes none now."""
 
     def __init__(self, engine: Engine, hand: str) -> None:
         """Use an engine that gets each message before this object does.

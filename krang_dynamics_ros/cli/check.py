@@ -15,8 +15,8 @@ from .arm_option import add_arm, read_arm_file
 from .common import add_robot_file, command_parser, guarded, loaded, note, progress_bar, robot_path, say, whole_number
 
 _DESCRIPTION = """\
-Compares Pinocchio, which the node uses, at random states of a robot with two witnesses that use neither Pinocchio nor
-the URDF text that it gets: the Lagrangian of the report, and recursive Newton-Euler. If the robot is a URDF, `--urdf`
+Compares Pinocchio, which the node uses, with two witnesses at random states of a robot: the Lagrangian of the report,
+and recursive Newton-Euler. They use neither Pinocchio nor the URDF text that it reads. If the robot is a URDF, `--urdf`
 with the same file compares the reading of it, too. Exit code: 0 all agree, 1 some differ, 2 a file was refused."""
 
 _BY_URDF = '{backend} with {urdf}, compared with two witnesses on the numbers of {robot}; largest relative difference.'

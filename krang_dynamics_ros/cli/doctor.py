@@ -46,7 +46,7 @@ def _print(found: Diagnosis, robot: str, source: str) -> None:
     say(f'robot: {robot}', f'recording: {source}, {found.timing}', f'assumed: {ASSUMED}')
     for k, finding in enumerate(found.findings, 1):
         say(f'{k}. {finding}')
-    changed = ', after these changes' if found.findings else ''
+    changed = ', once the findings are corrected' if found.findings else ''
     worst = max(zip(found.errors.tolist(), found.joint_names, strict=True))
     if not found.findings:
         say('no findings')

@@ -45,8 +45,8 @@ STEPS = {
 }
 AXES = {f'{sign}{"xyz"[k]}': float(f'{sign}1') * np.eye(3)[k] for sign in '+-' for k in range(3)}
 SECONDS = {'before': 0.5, 'push': 8.0, 'zero': 5.0, 'settle': 2.5, 'kill': 60.0, 'motion': 120.0}
-TORQUES = (0.1, 0.25, 0.5)  # N m (N): the next is used if no joint moves
-RESPONSE = 0.02  # rad (m): motion of a joint that responds to the torque
+TORQUES = (0.1, 0.25, 0.5)  # N m (N): the next is used if the arm moves too little
+TEST_TRAVEL = 0.02  # rad (m): motion at which a test torque ends; half of it is enough
 TRAVEL = 0.05  # rad (m): default of the motion at which commands of zero are stopped
 
 
@@ -322,11 +322,11 @@ class _FirstRun:
         return joints
 
     def _answers(self, count: int) -> list[TorqueAnswer]:
-        """Return the responses to the smallest torques that move the arm, or to the largest."""
+        """Return the responses to the smallest torques that move the arm enough, or to the largest."""
         answers: list[TorqueAnswer] = []
         for torque in TORQUES:
             answers = [self._answer(count, sign * torque) for sign in (1, -1)]
-            if max(np.abs(answer.q[1] - answer.q[0]).max() for answer in answers) > RESPONSE / 2:
+            if max(np.abs(answer.q[1] - answer.q[0]).max() for answer in answers) > TEST_TRAVEL / 2:
                 break
         return answers
 
@@ -334,7 +334,7 @@ class _FirstRun:
         others = [0.0] * (count - 1)
         before = self._client.run(SECONDS['before'])[-1]
         self._client.set({'command_test': [*others, torque]})
-        rows = self._client.run(SECONDS['settle'], lambda rows: _moved(rows) > RESPONSE)
+        rows = self._client.run(SECONDS['settle'], lambda rows: _moved(rows) > TEST_TRAVEL)
         self._client.set({'command_test': [*others, 0.0]})
         self._client.run(SECONDS['settle'])
         return TorqueAnswer(torque, (before.q, rows[-1].q), (before.effort, rows[-1].effort))

@@ -24,7 +24,8 @@ from .recorded import add_recordings, given_robot, recordings_of
 _DESCRIPTION = """\
 Predicts the efforts of a recording with a robot file, for example of `krang identify`, and prints the error by joint:
 RMSE over the standard deviation of the measured effort, from the first to the last row of motion. Default of --robot:
-ROBOT_identified.yaml in this folder if it exists, else the robot that the layout of the recording names."""
+ROBOT_identified.yaml in the working directory if it exists, else the robot of the arm file, of the layout of the
+recording, or Krang."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -22,10 +22,10 @@ CLOSING = 30.0  # s to write the index of a bag
 class RecordBeside:
     """A process that records into a new folder. Use it in a `with`; its beginning waits for the first joint states."""
 
-    def __init__(self, folder: Path, arm: ArmFile, ros_arguments: Sequence[str], topics: Path | None = None) -> None:
-        """`arm` is written into the folder; `topics` is the arm file with the topics, if they are not the usual."""
+    def __init__(self, folder: Path, arm: ArmFile, ros_arguments: Sequence[str], arm_path: Path | None = None) -> None:
+        """`arm` is written into the folder; `arm_path` is an arm file with the topics, if they are not the usual."""
         self._folder, self._arm = folder, arm
-        words = ['-o', str(folder), *(['--arm', str(topics)] if topics else []), *ros_arguments]
+        words = ['-o', str(folder), *(['--arm', str(arm_path)] if arm_path else []), *ros_arguments]
         self._command = [sys.executable, '-m', 'krang_dynamics_ros', 'record', *words]
         self._running, self._started = threading.Event(), False
         self._errors = tempfile.TemporaryFile('w+')  # noqa: SIM115 (closed in __exit__)
@@ -66,7 +66,7 @@ class RecordBeside:
             say(line.rstrip('\n'), flush=True)
             if line.startswith(RUNNING):
                 self._running.set()
-        self._running.set()
+        self._running.set()  # the process has ended: _wait reports it at once
 
     def _wait(self) -> None:
         """Wait until the recording runs."""
@@ -76,7 +76,7 @@ class RecordBeside:
         self.check()
 
     def _end(self) -> int:
-        """End the process as Ctrl-C does; return its exit code, and print its errors if there are any."""
+        """End the process as Ctrl-C does; return its exit code, and print its errors if it failed."""
         self._process.send_signal(signal.SIGINT)
         try:
             code = self._process.wait(CLOSING)

@@ -54,7 +54,7 @@ def add_joints(parser: argparse.ArgumentParser) -> None:
         default=[],
         type=joint_angle,
         metavar='JOINT=RAD',
-        help='joints that are fixed at a position (rad or m); fixed joints without one: as recorded, or zero',
+        help='positions of fixed joints (rad or m); of other joints that do not move: as recorded or measured, or zero',
     )
 
 
