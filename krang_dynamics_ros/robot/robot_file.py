@@ -46,6 +46,8 @@ def load_robot(path: str | Path = '', base_link: str = '') -> Robot:
 
     Raises:
         FaultsError: the file has faults or cannot be read; `faults` has all of them, each with its path and value.
+        ArgumentError: `path` is the text of a URDF, or the file is a ROS parameter file.
+        MissingError: the file is a xacro file, and xacro is not installed.
     """
     return load_description(path, base_link=base_link).robot
 
@@ -158,14 +160,17 @@ def _link(name: str, section: Section) -> Link:
 
 
 def _inertia(section: Section) -> Inertia:
-    """Read `mass`, and either `com` and `inertia` (about it) or the report's `MS` and `J` (about the origin)."""
+    """Read `mass`, and either `com` and `inertia` (about it) or the report's `MS` and `J` (about the origin).
+
+    The mass may be zero beside a centre of mass of zero and an inertia that is not: a URDF may describe a rotor so.
+    """
     about_origin = section.has('MS') or section.has('J')
     massless = not (section.has('mass') or section.has('com') or section.has('inertia') or about_origin)
-    mass = section.number('mass', 0.0 if massless else None, above=0 if not massless else -math.inf)
     first, second = ('MS', 'J') if about_origin else ('com', 'inertia')
-    no_vector, no_inertia = ([0.0] * 3, [0.0] * 6) if massless else (None, None)
-    vector = section.vector(first, no_vector)
-    matrix = symmetric(section.vector(second, no_inertia, count=6))
+    no_mass, no_vector, no_inertia = (0.0, [0.0] * 3, [0.0] * 6) if massless else (None, None, None)
+    vector, matrix = section.vector(first, no_vector), symmetric(section.vector(second, no_inertia, count=6))
+    moments_only = matrix.any() and not vector.any()
+    mass = section.number('mass', no_mass, least=0) if moments_only else section.number('mass', no_mass, above=0)
     if not np.isfinite([mass, *vector, *matrix.flat]).all() or massless:
         return Inertia()
     inertia = Inertia(mass, frozen(vector), frozen(matrix)) if about_origin else Inertia.about_com(mass, vector, matrix)
@@ -176,7 +181,7 @@ def _inertia(section: Section) -> Inertia:
 
 
 def _rotation(section: Section) -> Array:
-    """Read `rotation` (3 rows: the child's axes in the parent's) or `rpy` (URDF's angles), or neither."""
+    """Read `rotation` (3 rows; the columns are the child's axes in the parent's) or `rpy` (URDF's angles), or neither."""
     if not section.has('rotation'):
         return rotation_from_rpy(section.vector('rpy', [0.0, 0.0, 0.0]))
     rotation = section.matrix('rotation')
@@ -246,7 +251,7 @@ def _motor(section: Section) -> Motor:
 
 
 def _friction(section: Section, follows: bool) -> Friction:
-    """Read the friction beyond eq. (17), which a joint that follows another (mimic) must not have."""
+    """Read presliding and the effects of the load, which a joint that follows another (mimic) must not have."""
     for name in ('presliding', 'load', 'load_friction') if follows else ():
         if section.has(name):
             section.refuse(name, 'given', FOLLOWS)

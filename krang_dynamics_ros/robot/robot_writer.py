@@ -15,8 +15,8 @@ from ..core.spatial import upper_triangle
 from ..effects.coupling import Coupling
 from ..effects.effect import JointEffect
 from .motor_and_friction import Friction, Motor
-from .robot import Joint, Link, Robot
-from .yaml_reading import plain_value
+from .robot import Joint, Limits, Link, Robot
+from .yaml_reading import MAX_NUMBER, plain_value
 
 WIDTH = 120  # characters of a line, about
 
@@ -26,7 +26,8 @@ Data = Mapping[str, Any]
 def robot_text(robot: Robot, note: str = '') -> str:
     """Return the robot as a robot file, which `read_robot` reads back as the same numbers.
 
-    Shapes and the names of lengths are left out.
+    Shapes and the names of lengths are left out. Limits above `MAX_NUMBER`, as simulators write them for no limit,
+    become `MAX_NUMBER`.
 
     Raises:
         RobotError: a robot file cannot express the robot.
@@ -62,7 +63,7 @@ def _sections(robot: Robot) -> Data:
 
 def _link(link: Link) -> Data:
     body = link.inertia
-    if not body.m:
+    if not body.parameters.any():
         return {}
     return {'mass': body.m, 'com': body.com.tolist(), 'inertia': upper_triangle(body.I_G).tolist()}
 
@@ -75,7 +76,7 @@ def _joint(joint: Joint) -> Data:
     if joint.moves:
         data['axis'] = joint.axis.tolist()
         if joint.limits is not None:
-            data['limits'] = {key: value for key, value in asdict(joint.limits).items() if value is not None}
+            data['limits'] = _limits(joint.limits)
         if joint.motor != Motor():
             data['motor'] = motor_data(joint.motor)
         data |= effects_data(joint)
@@ -84,6 +85,11 @@ def _joint(joint: Joint) -> Data:
         if joint.mimic:
             data['mimic'] = asdict(joint.mimic)
     return data
+
+
+def _limits(limits: Limits) -> Data:
+    known = {key: value for key, value in asdict(limits).items() if value is not None}
+    return {key: max(-MAX_NUMBER, min(value, MAX_NUMBER)) for key, value in known.items()}
 
 
 def motor_data(motor: Motor, digits: int | None = None) -> Data:

@@ -11,6 +11,7 @@ from hypothesis import given
 
 from krang_dynamics_ros import Robot, load_robot
 from krang_dynamics_ros.core.errors import RobotError
+from krang_dynamics_ros.core.inertia import Inertia
 from krang_dynamics_ros.effects.coupling import Coupling
 from krang_dynamics_ros.effects.load import LoadFriction, LoadShare
 from krang_dynamics_ros.effects.presliding import Presliding
@@ -102,6 +103,18 @@ def test_friction_of_two_joints_together_comes_back() -> None:
         line = re.sub(rf'{key}: [^,}}]*', wrong, text)
         with pytest.raises(RobotError, match=fault):
             read_robot(line)
+
+
+def test_a_rotor_without_mass_comes_back() -> None:
+    robot = load_robot('arm_2r')
+    moments = Inertia.about_com(0.0, np.zeros(3), np.diag([0.1, 0.2, 0.25]))
+    assert_same(replace(robot, links=(*robot.links[:-1], replace(robot.links[-1], inertia=moments))))
+
+
+def test_limits_that_stand_for_none_are_written_so_that_they_can_be_read() -> None:
+    none = float(np.finfo(np.float32).max)
+    back = read_robot(robot_text(changed(limits=Limits(none, none, -none, none))))
+    assert back.moving_joints[1].limits == Limits(1e9, 1e9, -1e9, 1e9)
 
 
 @pytest.mark.parametrize(
