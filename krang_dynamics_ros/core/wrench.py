@@ -1,4 +1,4 @@
-"""Wrenches on links and loads of links, with the axes and the point in which they are given."""
+"""Wrenches and loads of links, with the axes in which and the point about which they are given."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Wrench:
     0f_e@n.
 
     Attributes:
-        link: link on which the wrench acts; all joints between base and link feel it.
+        link: link that applies the wrench; all joints between base and link feel it.
         force: force (3,), N.
         moment: moment (3,), N m.
         axes: link in whose axes force and moment are given; empty: `link`.
@@ -54,8 +54,11 @@ class Wrench:
         Raises:
             ArgumentError: force or moment is not three numbers.
         """
-        vector = np.concatenate([self.force, self.moment], dtype=float)
-        if np.shape(self.force) != (3,) or np.shape(self.moment) != (3,):
+        try:
+            vector = np.concatenate([self.force, self.moment], dtype=float)
+        except (TypeError, ValueError):  # no sequences, or no numbers
+            vector = np.zeros(0)
+        if len(vector) != 6 or np.shape(self.force) != (3,):
             raise ArgumentError(f'wrench: force {self.force!r}, moment {self.moment!r}, must be 3 numbers each')
         vector.setflags(write=False)
         return vector
@@ -78,7 +81,7 @@ WrenchRows = Mapping[WrenchFrame, Array]
 
 
 class Load(NamedTuple):
-    """A body that a link carries, in the link's frame, and how its weight is to be given: as a `Wrench` is.
+    """A body that a link carries, in the link's frame; `axes` and `about` are those of its weight, as in `Wrench`.
 
     A body of negative mass stands for a weight that was subtracted already.
     """

@@ -161,8 +161,10 @@ def test_bodies_and_wrenches_of_other_shapes_are_refused() -> None:
     for com, inertia in ((np.zeros(3), 0.1), (np.zeros(3), [0.1, 0.2, 0.25]), (0.0, np.eye(3))):
         with pytest.raises(ArgumentError, match=r'must have shapes \(3,\) and \(3, 3\)'):
             Inertia.about_com(1.0, com, inertia)
-    with pytest.raises(ArgumentError, match='must be 3 numbers each'):
-        _ = Wrench('R1', (1, 2, 3, 4), (5, 6)).vector
+    zero = (0.0, 0.0, 0.0)
+    for force, moment in (((1, 2, 3, 4), (5, 6)), (20.0, zero), (None, zero), (('1', '2', '3'), zero), ([zero], [zero])):
+        with pytest.raises(ArgumentError, match='must be 3 numbers each'):
+            _ = Wrench('R1', force, moment).vector  # type: ignore[arg-type]
     ramp = InertiaRamp(Inertia(), Inertia(1.0), start=5.0, duration=0.0)
     assert [ramp.at(t).m for t in (4.0, 5.0, 6.0)] == [0.0, 1.0, 1.0]
 
