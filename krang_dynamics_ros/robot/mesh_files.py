@@ -20,19 +20,26 @@ from ..core.spatial import Array
 from .robot import Robot, Shape
 
 MAX_INSTANCES = 2000  # shapes in a file; a link of a robot has a few dozen
-MAX_FACES = 2_000_000  # of all instances together; a file of the largest size has fewer
+MAX_FACES = 2_000_000  # of all instances together; a binary STL of the largest size has 1.2 million
 MAX_NODES = 10_000  # of a file, with or without shapes
-MAX_ELEMENTS = 20_000_000  # numbers in all arrays that a file declares
+MAX_ELEMENTS = 20_000_000  # of all arrays that a file declares: numbers, vectors or matrices
 MAX_DEPTH = 50  # nodes within each other
 _GLB_HEADER = 20  # bytes before the JSON text
 
 
-def check_unfolded(data: bytes, kind: str) -> None:
-    """Raise `ArgumentError` if a `.glb` or `.dae` file has too many instances of shapes; other files have one."""
-    if kind == '.glb':
-        _check_glb(data)
-    elif kind == '.dae':
-        _check_dae(data)
+def check_mesh_data(data: bytes, kind: str) -> None:
+    """Raise `ArgumentError` if a `.glb` or `.dae` file is broken, or has too many shapes, nodes or array elements.
+
+    Files of other kinds have one shape.
+    """
+    check = {'.glb': _check_glb, '.dae': _check_dae}.get(kind)
+    try:
+        if check:
+            check(data)
+    except ArgumentError:
+        raise
+    except Exception as error:  # of any kind: an untrusted file
+        raise ArgumentError(f'it is not a {kind} file ({str(error)[:100]})') from None
 
 
 def check_scene(instances: int, faces: int) -> None:
@@ -53,7 +60,8 @@ def _check_glb(data: bytes) -> None:
     tree = json.loads(data[_GLB_HEADER : _GLB_HEADER + length])
     nodes = tree.get('nodes', [])
     _refuse_more('nodes', len(nodes), MAX_NODES)
-    _refuse_more('numbers', sum(int(accessor.get('count', 0)) for accessor in tree.get('accessors', [])), MAX_ELEMENTS)
+    elements = sum(max(0, int(accessor.get('count', 0))) for accessor in tree.get('accessors', []))
+    _refuse_more('array elements', elements, MAX_ELEMENTS)
 
     def parts(k: int) -> tuple[int, list[int]]:
         return int('mesh' in nodes[k]), nodes[k].get('children', [])
@@ -93,13 +101,15 @@ def _count_shapes(roots: list[int], parts: Callable[[int], tuple[int, list[int]]
         ArgumentError: nodes contain themselves, or are deeper than `MAX_DEPTH`.
     """
     counts: dict[int, int] = {}
+    levels: dict[int, int] = {}  # below a node
 
     def count(node: int, depth: int) -> int:
-        if depth > MAX_DEPTH:
+        if depth + levels.get(node, 0) > MAX_DEPTH:
             raise ArgumentError(f'its nodes are nested more than {MAX_DEPTH} deep, must be at most {MAX_DEPTH}')
         if node not in counts:
             shapes, inner = parts(node)
             counts[node] = shapes + sum(count(child, depth + 1) for child in inner)
+            levels[node] = max((1 + levels[child] for child in inner), default=0)
         return counts[node]
 
     return sum(count(root, 0) for root in roots)
@@ -218,7 +228,7 @@ def read_mesh(file: Path) -> Any:
 
     data, kind = file.read_bytes(), file.suffix.lower()
     try:
-        check_unfolded(data, kind)
+        check_mesh_data(data, kind)
         scene: Any = trimesh.load_scene(io.BytesIO(data), file_type=kind[1:], resolver=None)
         placed = [scene.graph[name][1] for name in scene.graph.nodes_geometry]
         check_scene(len(placed), sum(len(getattr(scene.geometry[shape], 'faces', ())) for shape in placed))

@@ -253,6 +253,10 @@ def test_a_missing_mesh_is_named_and_refused_by_default(tmp_path: Path) -> None:
     (tmp_path / 'part.obj').write_text('no mesh')
     with pytest.raises(KrangDynamicsError, match=r"c: 'part.obj' cannot be read"):
         read(tmp_path, urdf())
+    for kind in ('dae', 'glb'):
+        (tmp_path / f'part.{kind}').write_text('no mesh, in more than twenty bytes')
+        with pytest.raises(KrangDynamicsError, match=rf"c: 'part.{kind}' cannot be read: it is not a .{kind} file"):
+            read(tmp_path, urdf(mesh=f'part.{kind}'))
 
 
 def test_a_robot_without_any_shape_is_refused() -> None:

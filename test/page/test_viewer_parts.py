@@ -37,7 +37,7 @@ from krang_dynamics_ros.page.snapshot import (
 )
 from krang_dynamics_ros.page.torques import BEYOND, OBSERVED, SUBSCRIBED, USUAL, search_field, table
 from krang_dynamics_ros.robot.hands import finger_joints
-from krang_dynamics_ros.robot.mesh_files import MAX_MESH_BYTES, MeshFiles, read_mesh
+from krang_dynamics_ros.robot.mesh_files import MAX_MESH_BYTES, MeshFiles, check_mesh_data, read_mesh
 from krang_dynamics_ros.robot.mimic import Mimic
 from krang_dynamics_ros.robot.robot import Limits
 from krang_dynamics_ros.robot.urdf_reader import read_description
@@ -157,7 +157,8 @@ DOUBLED = [{'children': [k + 1, k + 1], 'mesh': 0} for k in range(40)] + [{'mesh
         ([{'mesh': 0}] * 5000, range(5000), 3, 'it has 5000 shapes, must have at most 2000'),
         (DOUBLED, [0], 3, f'it has {2**41 - 1} shapes, must have at most 2000'),
         ([{'children': [0], 'mesh': 0}], [0], 3, 'its nodes are nested more than 50 deep'),
-        ([{'mesh': 0}], [0], 10**9, 'it has 1000000003 numbers, must have at most 20000000'),
+        ([{'children': [k + 1]} for k in range(60)] + [{'mesh': 0}], range(60, -1, -1), 3, 'its nodes are nested more'),
+        ([{'mesh': 0}], [0], 10**9, 'it has 1000000003 array elements, must have at most 20000000'),
     ],
 )
 def test_a_glb_that_unfolds_to_very_much_is_refused_before_it_does(
@@ -175,6 +176,13 @@ def test_a_glb_of_some_instances_is_read_with_all_of_them(tmp_path: Path) -> Non
     file = tmp_path / 'some.glb'
     file.write_bytes(glb([{'mesh': 0, 'translation': [k, 0, 0]} for k in range(30)], range(30)))
     assert len(read_mesh(file).faces) == 30
+
+
+def test_an_array_with_a_negative_count_makes_no_room_for_another() -> None:
+    tree = json.dumps({'accessors': [{'count': 10**9}, {'count': -(10**9)}]}).encode()
+    head = struct.pack('<4sIII4s', b'glTF', 2, 20 + len(tree), len(tree), b'JSON')
+    with pytest.raises(ArgumentError, match='it has 1000000000 array elements'):
+        check_mesh_data(head + tree, '.glb')
 
 
 def test_a_collada_file_that_unfolds_to_very_much_is_refused_before_it_does(tmp_path: Path) -> None:
