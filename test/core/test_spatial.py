@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from scipy.linalg import expm, logm
@@ -162,9 +164,10 @@ def test_bodies_and_wrenches_of_other_shapes_are_refused() -> None:
         with pytest.raises(ArgumentError, match=r'must have shapes \(3,\) and \(3, 3\)'):
             Inertia.about_com(1.0, com, inertia)
     zero = (0.0, 0.0, 0.0)
-    for force, moment in (((1, 2, 3, 4), (5, 6)), (20.0, zero), (None, zero), (('1', '2', '3'), zero), ([zero], [zero])):
+    wrong: list[Any] = [((1, 2, 3, 4), (5, 6)), (20.0, zero), (None, zero), (('1', '2', '3'), zero), ([zero], [zero])]
+    for force, moment in wrong:
         with pytest.raises(ArgumentError, match='must be 3 numbers each'):
-            _ = Wrench('R1', force, moment).vector  # type: ignore[arg-type]
+            _ = Wrench('R1', force, moment).vector
     ramp = InertiaRamp(Inertia(), Inertia(1.0), start=5.0, duration=0.0)
     assert [ramp.at(t).m for t in (4.0, 5.0, 6.0)] == [0.0, 1.0, 1.0]
 
