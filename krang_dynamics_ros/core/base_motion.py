@@ -73,7 +73,7 @@ class BaseMotion:
             position: p (3,) from the base's origin to the sensor, in base axes, m.
 
         Returns:
-            Gravity -f_base with f_base = f_s - dw x p - w x (w x p), w and dw.
+            w, dw and the gravity -f_base, where f_base = f_s - dw x p - w x (w x p).
         """
         W = hat(angular_velocity)
         acceleration = (hat(angular_acceleration) + W @ W) @ np.asarray(position, dtype=float)  # np.cross takes longer

@@ -141,7 +141,7 @@ def krang_file() -> Path:
 
 
 def robot_files() -> list[Path]:
-    """Return the robot files of the package."""
+    """Return the robot files of the package, without `krang_identified`: Krang again, with other numbers."""
     return [krang_file(), *sorted(share('config', 'textbook').glob('*.yaml'))]
 
 

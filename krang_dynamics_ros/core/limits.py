@@ -13,7 +13,7 @@ from .text import shown
 MAX_QUANTITY = 1e6  # in its SI unit, of any position, rate, torque, force, mass; a larger number is a fault
 
 MAX_NAMES = 2000  # in a message: ten times the joints of the largest robots; checked within a millisecond
-MAX_NAME_CHARS = 256  # of a joint, link or frame; ROS has the same limit for topics
+MAX_NAME_CHARS = 256  # of a joint, link or frame in a message; files of robots have at most 200
 MAX_NAMED_BYTES = 1_000_000  # of a serialized message with names: 2000 joints with all their numbers
 MAX_BYTES = 10_000  # of any other serialized message
 MAX_CACHE_BYTES = 1_000_000  # of a cache of name lists; the list of a robot needs a few thousand

@@ -45,7 +45,7 @@ class ParameterSpec:
     default: Any
     meaning: str
     settable: bool = False
-    least: float | None = None
+    least: float | None = None  # with `most`: a range; neither alone has an effect
     most: float | None = None
     choices: tuple[str, ...] = ()  # of a text, or of the entries of a list
     refused: Mapping[str, str] = field(default_factory=dict)  # values that users may expect to be choices, and why not

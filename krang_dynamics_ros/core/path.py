@@ -63,7 +63,7 @@ class Path:
     """The path of n joints, step by step."""
 
     def begin(self, q: Array, dq: Array) -> None:
-        """Start at a state (n, n), without a previous state."""
+        """Start at positions and velocities (n each), without a previous state."""
         self._q, self._dq = q.copy(), dq.copy()
         self._before: tuple[Array, Array, float] | None = None  # dq_before, mean velocity since then, duration
 
@@ -99,7 +99,7 @@ def _through_before(rho: Any) -> list[list[Any]]:
 def straightened(path: Any, measured: Any) -> Any:
     """Return the first nine rows of a path, with its bent part limited to that of a smooth motion.
 
-    Jitter of stamps and coarse encoder steps cause large bends. Symbols are for a single joint.
+    Jitter of stamps and coarse encoder steps cause large bends. With symbols, n is 1.
     """
     limit, part = abs(path[12, :]) + abs(path[13, :]), 1.0
     for k in (9, 10, 11):

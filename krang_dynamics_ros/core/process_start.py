@@ -20,10 +20,10 @@ def end_on_signals() -> None:
 
 
 def runs_module_of(package: str, words: Sequence[str] | None = None, known: Sequence[str] | None = None) -> bool:
-    """Return whether this process is `python -m` with a module of a package that is still to be imported.
+    """Return whether this process is `python -m` with a module of a package, and Python still searches the module.
 
-    While Python searches the module, `sys.argv` (`known`) is `-m` and the arguments after the module's name on the
-    whole command line (`words`).
+    Until it is found, `sys.argv` (`known`) is `-m` and the arguments of the module; on the whole command line (`words`)
+    its name is before these arguments.
     """
     words, known = sys.orig_argv if words is None else words, sys.argv if known is None else known
     module = words[-len(known)] if known[:1] == ['-m'] and len(words) > len(known) else ''
