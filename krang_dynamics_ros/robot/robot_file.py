@@ -91,7 +91,7 @@ def _robot(data: Any, faults: list[Fault]) -> Robot | None:
     root = Section(data, '', faults)
     if not isinstance(data, dict):
         return None
-    root.names = root.numbers('lengths')
+    root.lengths = root.numbers('lengths')
     name = root.text('name')
     gravity = root.vector('gravity')
     links = [_link(link, section) for link, section in root.sections('links')]
@@ -110,7 +110,7 @@ def _robot(data: Any, faults: list[Fault]) -> Robot | None:
     if faults:
         return None
     return Robot(
-        name, tuple(links), tuple(joints), frozen(gravity), dict(root.names), end_effectors, start, cutoff, couplings
+        name, tuple(links), tuple(joints), frozen(gravity), dict(root.lengths), end_effectors, start, cutoff, couplings
     )  # fmt: skip
 
 
@@ -156,7 +156,7 @@ def _link(name: str, section: Section) -> Link:
     visual = tuple(_shape(item) for item in section.items('visual'))
     collision = tuple(_shape(item) for item in section.items('collision'))
     section.close()
-    return Link(name, inertia, visual, collision, section.lengths('com'))
+    return Link(name, inertia, visual, collision, section.length_names('com'))
 
 
 def _inertia(section: Section) -> Inertia:
@@ -181,7 +181,7 @@ def _inertia(section: Section) -> Inertia:
 
 
 def _rotation(section: Section) -> Array:
-    """Read `rotation` (3 rows; the columns are the child's axes in the parent's) or `rpy` (URDF's angles), or neither."""
+    """Read `rotation` (rows; its columns are the child's axes in the parent's) or `rpy` (URDF's angles), or neither."""
     if not section.has('rotation'):
         return rotation_from_rpy(section.vector('rpy', [0.0, 0.0, 0.0]))
     rotation = section.matrix('rotation')
@@ -197,7 +197,7 @@ def _joint(name: str, section: Section) -> Joint:
     kind = cast(JointKind, section.text('type', KINDS))
     parent, child = section.text('parent'), section.text('child')
     position, rotation = frozen(section.vector('xyz', [0.0, 0.0, 0.0])), frozen(_rotation(section))
-    written = section.lengths('xyz')
+    written = section.length_names('xyz')
     joint = Joint(name, kind, parent, child, position, rotation, frozen(np.zeros(3)), position_lengths=written)
     if kind != 'fixed':
         joint = replace(

@@ -234,9 +234,10 @@ MAX_NUMBER = 1e9  # of any number, in its SI unit; a larger number is a mistake
 class Section:
     """A mapping of a file, read by key. `close` reports the keys that were not read."""
 
-    def __init__(self, data: Any, path: str, faults: list[Fault], names: Mapping[str, float] | None = None) -> None:
+    def __init__(self, data: Any, path: str, faults: list[Fault], lengths: Mapping[str, float] | None = None) -> None:
+        """Read `data`; `lengths` (m) may stand by their names in vectors and matrices."""
         self.path, self.faults = path, faults
-        self.names = names or {}
+        self.lengths = lengths or {}
         self._read: list[str] = []
         self._data: Mapping[Any, Any] = data if isinstance(data, dict) else {}
         if not isinstance(data, dict):
@@ -280,13 +281,13 @@ class Section:
     def _element(self, key: str, item: Any) -> float:
         if _is_number(item):
             return float(item)
-        if isinstance(item, str) and item.lstrip('-') in self.names and item.count('-') < 2:
-            return -self.names[item.lstrip('-')] if item[0] == '-' else self.names[item]
-        known = f" or a length's name ({', '.join(self.names)}), or minus a name" if self.names else ''
+        if isinstance(item, str) and item.lstrip('-') in self.lengths and item.count('-') < 2:
+            return -self.lengths[item.lstrip('-')] if item[0] == '-' else self.lengths[item]
+        known = f" or a length's name ({', '.join(self.lengths)}), or minus a name" if self.lengths else ''
         self.refuse(key, item, _too_large(item) or f'must be a finite number{known}')
         return math.nan
 
-    def lengths(self, key: str) -> tuple[str, ...]:
+    def length_names(self, key: str) -> tuple[str, ...]:
         """Return the names of lengths in a vector, with their minus, '' for numbers; this does not count as reading."""
         value = self._data.get(key)
         return tuple(x if isinstance(x, str) else '' for x in value) if isinstance(value, list) else ('', '', '')
@@ -325,7 +326,7 @@ class Section:
     def section(self, key: str) -> Section:
         """Return the mapping at `key`, empty if not given."""
         value = self._value(key)
-        return Section({} if value is MISSING else value, join_path(self.path, key), self.faults, self.names)
+        return Section({} if value is MISSING else value, join_path(self.path, key), self.faults, self.lengths)
 
     def sections(self, key: str) -> Iterator[tuple[str, Section]]:
         """Yield name and mapping of each entry at `key`, which must be a mapping of mappings."""
@@ -335,7 +336,7 @@ class Section:
             return
         for name, data in value.items():
             path = join_path(join_path(self.path, key), name)
-            yield name, Section({} if data is None else data, path, self.faults, self.names)
+            yield name, Section({} if data is None else data, path, self.faults, self.lengths)
 
     def items(self, key: str) -> Iterator[Section]:
         """Yield the mappings of the list at `key`, none if not given."""
@@ -346,7 +347,7 @@ class Section:
             self.refuse(key, value, 'must be a list of mappings')
             return
         for i, data in enumerate(value):
-            yield Section(data, f'{join_path(self.path, key)}[{i}]', self.faults, self.names)
+            yield Section(data, f'{join_path(self.path, key)}[{i}]', self.faults, self.lengths)
 
     def numbers(self, key: str) -> dict[str, float]:
         """Return a mapping of names to finite numbers, empty if not given."""
