@@ -24,9 +24,10 @@ _WRIST = re.compile(r'yaw|pitch|roll|wrist')
 _HEAD = re.compile(r'(?<!over)head|neck')
 MAX_FINGER_JOINTS = 8  # human-like fingers have four, and as many followers
 MIN_JOINTS_ABOVE = 4  # moving joints above a palm; branches of a link with fewer above it are arms, not fingers
+OWN_JOINTS = 4  # last moving joints of a second arm, which the first arm does not have
 MIN_MASS = 0.005  # kg: lighter links are frames, to which some files give a mass
-LIMB_SHARE = 3  # a limb has at least a third of the joints of the longest; wheels and casters have fewer
-FINGER_SHARE = 0.5  # maximum length of a finger, of the length above it
+LIMB_SHARE = 1 / 3  # minimum number of joints of a limb, of that of the longest limb; wheels and casters have fewer
+FINGER_SHARE = 0.5  # maximum length of a finger, of the length from the base to it
 
 
 def hand_links(robot: Robot) -> list[str]:
@@ -39,7 +40,7 @@ def hand_links(robot: Robot) -> list[str]:
     limbs = {joints: link for joints, link in ends.items() if joints and not any(joints < other for other in ends)}
     hands = {joints: link for joints, link in limbs.items() if not tree.is_on_head(link)}
     longest = max(map(len, hands or limbs), default=0)
-    long = {joints: link for joints, link in (hands or limbs).items() if LIMB_SHARE * len(joints) >= longest}
+    long = {joints: link for joints, link in (hands or limbs).items() if len(joints) >= LIMB_SHARE * longest}
     return [link for _, link in sorted(long.items(), key=lambda item: -len(item[0]))]
 
 
@@ -74,7 +75,7 @@ class _Tree:
         return chain[next(k for k, joint in enumerate(chain) if joint.parent == link) :]
 
     def body(self, link: str) -> str:
-        """Return the link next to the last moving joint above a link; that link and this one move together."""
+        """Return the link that the last moving joint above a link carries; the two links move together."""
         moving = [joint.child for joint in self._robot.chain(link) if joint.moves]
         return moving[-1] if moving else self._robot.base
 
@@ -90,7 +91,7 @@ class _Tree:
             if sum(other.moves for other in above) < MIN_JOINTS_ABOVE or not any(other.moves for other in beyond):
                 continue
             is_jaw = joint.moves and all(map(_is_of_finger, beyond))
-            if is_jaw or (len(self._moving_branches(joint.parent)) > 1 and _are_fingers(above, beyond)):
+            if is_jaw or (len(self._moving_branches(joint.parent)) > 1 and _is_finger(above, beyond)):
                 return joint.parent
         return end
 
@@ -145,8 +146,8 @@ def _is_of_finger(joint: Joint) -> bool:
     return not joint.moves or bool(_FINGER.search(names) and not _WRIST.search(names))
 
 
-def _are_fingers(above: Iterable[Joint], beyond: Iterable[Joint]) -> bool:
-    """Return whether joints beyond a link, and how far they reach, are those of a finger."""
+def _is_finger(above: Iterable[Joint], beyond: Iterable[Joint]) -> bool:
+    """Return whether the joints beyond a link are few enough, and reach close enough, for a finger."""
     moving = sum(joint.moves for joint in beyond)
     return 0 < moving <= MAX_FINGER_JOINTS and _length(beyond) <= FINGER_SHARE * _length(above)
 
@@ -173,7 +174,7 @@ def hands_of(robot: Robot) -> dict[str, str]:
     chosen = [links[0]]
     for link in links[1:]:
         own = [joint.name for joint in robot.chain(link) if joint.moves]
-        if len(own) == len(first) and not set(own[-MIN_JOINTS_ABOVE:]) & set(first):
+        if len(own) == len(first) and not set(own[-OWN_JOINTS:]) & set(first):
             chosen.append(link)
             break
     return dict(zip(_hand_names(chosen), chosen, strict=True))
@@ -194,9 +195,9 @@ def link_of_hand(name: str, links: Collection[str]) -> str:
 
 
 def check_hands(names: Sequence[str], hands: Mapping[str, str], links: Collection[str]) -> None:
-    """Raise `ArgumentError` if a running node cannot go on with hands of these names; `hands` are the present links.
+    """Raise `ArgumentError` if a running node cannot change its `hands` (links by name) to those of `names`.
 
-    Links can be added, by the name of their hand, and be removed again.
+    A hand can be added that is named after its link, and be removed again.
     """
     if missing := [name for name, link in hands.items() if name not in names and name != hand_name(link)]:
         raise ArgumentError(
