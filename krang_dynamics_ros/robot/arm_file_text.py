@@ -38,7 +38,7 @@ class NewArm:
 
     @property
     def effort_scale(self) -> float:
-        """N m per unit of effort: as the known arm's file says of its joints, 1 if they differ."""
+        """N m per unit of effort, with the sign of the recording; 1 unless the known arm's file has one value."""
         scales = {value for name, value in self.preset.items() if name.endswith('.effort_scale')}
         scale = float(scales.pop()) if len(scales) == 1 else 1.0
         return self.sign * abs(scale) or scale
@@ -76,7 +76,7 @@ def _head(arm: NewArm, name: str, guesses: int) -> list[str]:
     lines = [
         f'# Arm file of {arm.robot.name}, by `krang new_arm`: parameters that {arm.robot_file.name} lacks '
         f'(docs/my_arm.md). {driver}',
-        f'# Each command accepts it as `--arm {name}`; for ROS it is a parameter file: `--params-file {name}`.',
+        f'# Commands for the arm accept it as `--arm {name}`; for ROS it is a parameter file: `--params-file {name}`.',
         f'# {guesses} values are marked {GUESS}. Check these first, then delete the mark.',
     ]
     found = [f'# Recording: {finding}' for finding in arm.findings]
@@ -211,7 +211,7 @@ def _hands(arm: NewArm) -> list[str]:
 def _terms(arm: NewArm) -> list[str]:
     joints = ', '.join(arm.robot.joint_names)
     terms = _list(arm.preset.get('total_terms', ['gravity'])).replace('"', '')
-    first = f'    total_terms: {terms}  # summed in torque/total; also possible: coriolis, friction, wrench, spring'
+    first = f'    total_terms: {terms}  # summed in torque/total; more: coriolis, friction ... (docs/dynamics_node.md)'
     if any(arm.preset.get('robot.adds', [''])):
         first = f'    total_terms: {terms}  # what the firmware adds of it is subtracted from commands: robot.adds'
     return [

@@ -57,7 +57,7 @@ def unreported_joints(robot: Robot) -> tuple[tuple[str, float], ...]:
 
 
 def middle(joint: Joint) -> float:
-    """Return the middle of a joint's range (rad or m), to a tenth of a milliradian; zero if it has none."""
+    """Return the middle of a joint's range (rad or m), to four decimals; zero if it has none."""
     limits = joint.limits
     if limits is None or limits.lower is None or limits.upper is None:
         return 0.0

@@ -45,7 +45,7 @@ class Friction:
 
     @property
     def beyond_report(self) -> bool:
-        """Whether the friction has a form beyond eq. 17."""
+        """Whether Coulomb friction is smooth, or presliding is given: exports leave both out."""
         return bool(self.coulomb_velocity or self.presliding)
 
 

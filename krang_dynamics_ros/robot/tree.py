@@ -41,7 +41,7 @@ def tree_faults(links: Sequence[str], joints: Sequence[Edge]) -> list[Fault]:
 def mass_faults(masses: Mapping[str, float], joints: Sequence[Edge]) -> list[Fault]:
     """Return a fault if no moving link has a mass; `masses` has every link (kg) of a tree without faults.
 
-    All torques of such a robot are zero: its file lacks numbers.
+    Gravity torques of such a robot are zero: its file lacks numbers.
     """
     fixed = _fixed_to_base(masses, joints)
     if any(mass for link, mass in masses.items() if link not in fixed):

@@ -140,7 +140,7 @@ def read_joint(reader: Reader, element: ET.Element, edge: Edge) -> Joint:
     name, parent, child, _ = edge
     path, kind = f'joints.{name}', element.get('type', '')
     if kind in UNSUPPORTED_KINDS:
-        reader.refuse(f'{path}.type', kind, free_joint(child))
+        reader.refuse(f'{path}.type', kind, _no_free_joint(child))
     elif kind not in KINDS:
         reader.refuse(f'{path}.type', kind, f'must be one of {", ".join(KINDS)}')
     position, rotation = read_origin(reader, element, path)
@@ -155,7 +155,7 @@ def read_joint(reader: Reader, element: ET.Element, edge: Edge) -> Joint:
     )  # fmt: skip
 
 
-def free_joint(child: str) -> str:
+def _no_free_joint(child: str) -> str:
     """Return the text of the fault of a floating or planar joint: what is wrong, what to try."""
     return f"is not supported, since the base is fixed; base_link '{child}' makes this link the base"
 

@@ -1,4 +1,4 @@
-"""Edits of values in the text of a YAML file; layout and other comments stay unchanged."""
+"""Edits of values in the text of a YAML file; layout and comments stay, except a comment behind an old value."""
 
 from __future__ import annotations
 

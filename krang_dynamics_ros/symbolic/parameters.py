@@ -181,7 +181,7 @@ class _Table:
 
 
 def _missing_effects(joint: Joint) -> str:
-    """Return a warning for a joint with friction beyond that of eq. (17), which the symbols do not contain."""
+    """Return a warning for a joint with smooth Coulomb friction or presliding, which the symbols do not contain."""
     return '; its smooth Coulomb friction and presliding are left out' if joint.friction.beyond_report else ''
 
 
