@@ -7,6 +7,7 @@ the links, and it finds joints by name, although Pinocchio adds a joint `univers
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from types import MappingProxyType
 from typing import NamedTuple
 
@@ -220,6 +221,8 @@ class PinocchioModel:
         vector = np.asarray(value, dtype=float)
         if vector.shape != (3,) or not np.isfinite(vector).all():
             raise ArgumentError(f'gravity: {value!r}, must be 3 finite numbers, m/s^2 in the base frame')
+        if self._base_turning is not None:
+            self._base_turning = replace(self._base_turning, gravity=vector)
         self._set_gravity(vector)
 
     def _set_gravity(self, vector: Array) -> None:

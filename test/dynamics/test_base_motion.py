@@ -147,6 +147,18 @@ def test_a_base_at_rest_again_leaves_no_trace(dynamics: Dynamics, rng: np.random
         np.testing.assert_array_equal(mine, theirs)
 
 
+def test_gravity_that_is_set_while_the_base_turns_stays(dynamics: Dynamics, rng: np.random.Generator) -> None:
+    world, gravity = random_world(rng), rng.normal(size=3)
+    dynamics.base_motion = world.motion
+    dynamics.gravity = gravity
+    np.testing.assert_array_equal(dynamics.base_motion.gravity, gravity)
+    np.testing.assert_array_equal(dynamics.base_motion.angular_velocity, world.w)
+    q = rng.normal(size=(1, 17))
+    before = dynamics.Q(q[0])
+    dynamics.batch('Q', q, base=[BaseMotion(GRAVITY)])
+    np.testing.assert_array_equal(dynamics.Q(q[0]), before)
+
+
 def test_a_sensor_away_from_the_origin_tells_the_same_motion(rng: np.random.Generator) -> None:
     """What an accelerometer reads is the second derivative of its own path, less gravity."""
     for _ in range(20):
