@@ -123,8 +123,8 @@ def _first_row(wrong: NDArray[np.bool_]) -> int | None:
 
 def _check_times(times: Array) -> None:
     """Raise `ArgumentError` for times that ros2_control refuses."""
-    if not (np.isfinite(times).all() and times[0] >= 0):
-        raise ArgumentError(f'trajectory: time_from_start {times[0]:g} s of point 1, must be finite and not negative')
+    if (k := _first_row(~(np.isfinite(times) & (times >= 0)))) is not None:
+        raise ArgumentError(f'{at_point(k)}: time_from_start {times[k]:g} s, must be finite and not negative')
     if (k := _first_row(np.diff(times) <= 0)) is not None:
         raise ArgumentError(
             f'{at_point(k + 1)}: time_from_start {times[k + 1]:.9g} s, must be after that of {at_point(k)}, '
