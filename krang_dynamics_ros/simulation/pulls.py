@@ -30,8 +30,10 @@ def pulls_of(link: str, points: Sequence[Sequence[float]]) -> list[Pull]:
     """Return the pulls on a link from points (2 k, 3; m): each grip, followed by its target.
 
     Raises:
-        ArgumentError: not pairs of three finite numbers, or too many.
+        ArgumentError: a point is not three finite numbers, or the points are not pairs, or too many.
     """
+    if any(len(point) != 3 for point in points):
+        raise ArgumentError(f'points of {sorted({*map(len, points)})} numbers, must be 3 coordinates each, in m')
     pairs = np.array(points, dtype=float).reshape(-1, 3)
     if len(pairs) % 2 or len(pairs) > 2 * MAX_PULLS:
         raise ArgumentError(f'{len(pairs)} points, must be pairs of grip and target, at most {MAX_PULLS} pairs')

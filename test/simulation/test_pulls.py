@@ -69,7 +69,16 @@ def test_points_are_pairs_of_grip_and_target() -> None:
     assert pulls_of('tip', []) == []
 
 
-@pytest.mark.parametrize('points', [[(0, 0, 0)], [(0, 0, 0), (0, np.nan, 0)], [(0, 0, 0)] * (2 * MAX_PULLS + 2)])
+@pytest.mark.parametrize(
+    'points',
+    [
+        [(0, 0, 0)],
+        [(0, 0, 0), (0, np.nan, 0)],
+        [(0, 0, 0)] * (2 * MAX_PULLS + 2),
+        [(0, 0)],
+        [(0, 0), (1, 2), (1, 2)],
+    ],
+)
 def test_other_points_are_refused(points: list[tuple[float, ...]]) -> None:
     with pytest.raises(ArgumentError, match='must be'):
         pulls_of('tip', points)
