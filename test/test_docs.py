@@ -93,6 +93,15 @@ def test_the_reference_has_every_public_name() -> None:
     assert described == set(LIBRARY.__all__)
 
 
+def test_a_description_of_an_argument_that_goes_on_is_indented() -> None:
+    """In the reference, such a line would be an argument of its own."""
+    sections = re.compile(r'^( *)(?:Args|Attributes|Raises):\n((?:\1    .*\n)+)', re.MULTILINE)
+    found = [(path, *match) for path in PACKAGE.rglob('*.py') for match in sections.findall(path.read_text())]
+    lines = [(path.name, line[len(indent) + 4 :]) for path, indent, text in found for line in text.splitlines()]
+    assert len(lines) > 200
+    assert [line for line in lines if not re.match(r'\w+: | ', line[1])] == []
+
+
 def test_the_formulas_are_what_is_printed() -> None:
     pytest.importorskip('sympy', reason='SymPy, for formulas, is not installed')
     pytest.importorskip('casadi', reason='CasADi, for symbols, is not installed')

@@ -26,7 +26,7 @@ def private_folder(variable: str, default: str, name: str) -> Path:
 
     Raises:
         PrivateFolderError: the path is relative, another user owns the folder or may enter it, or any user may rename
-        it.
+            it.
     """
     base = Path(os.environ.get(variable) or Path.home() / default)
     if not base.is_absolute():

@@ -25,7 +25,7 @@ class Efforts:
 
     Attributes:
         source: `joint`: the torque behind the gear; `motor`: the motor torque times the gear ratio, before friction and
-        rotor inertia; `external`: the external torque itself.
+            rotor inertia; `external`: the external torque itself.
         scale: N m (N) per unit of the reading (n).
         without: terms that the readings do not contain, some of OMITTABLE_TERMS.
     """

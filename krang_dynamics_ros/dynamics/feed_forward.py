@@ -179,7 +179,7 @@ class FeedForward:
             trajectory: positions and velocities at each point, in any order of joints; accelerations may be missing.
             every: largest time between points of the result, s. The path is that of the given points.
             retime: whether the trajectory may be slowed down, by the smallest factor that respects all limits. The arm
-            then stops at points without velocities.
+                then stops at points without velocities.
 
         Returns:
             The plan.

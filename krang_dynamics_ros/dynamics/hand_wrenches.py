@@ -49,7 +49,7 @@ class HandWrenchEstimate:
 
     Attributes:
         wrench: [force; moment] (6) of the WORLD on the hand, N and N m, in its axes, about its origin; None: not
-        published.
+            published.
     """
 
     def __init__(self, wrench: Array, jacobian: _HandJacobian, rows: slice) -> None:

@@ -145,7 +145,7 @@ class Kinematics(PinocchioModel):
             link: name of the link that carries the body.
             given_in: name of the link in whose frame the body is given.
             q: joint positions (n,) at which the frames are compared, rad or m; not needed if no moving joint is between
-            the two links.
+                the two links.
 
         Returns:
             The same body in the frame of `link`. It moves with this link from then on.
