@@ -97,7 +97,10 @@ class Kinematics(PinocchioModel):
         return np.vstack([R_from.T @ (v + hat(p - p_from) @ J_from[3:]), R_from.T @ omega])
 
     def jacobian_rate(self, q: ArrayLike, dq: ArrayLike, link: str, frame: Frame = 'base') -> Array:
-        """Return (dJ/dt) dq, the acceleration of a link's frame that the velocities alone cause.
+        """Return (dJ/dt) dq: how fast [v; omega] of a link changes by the velocities alone.
+
+        In the axes of the base, this is the acceleration of the link's frame. The axes of the link turn: in them, the
+        linear part is that acceleration less omega x v.
 
         Args:
             q: joint positions (n,), rad or m.
@@ -106,7 +109,7 @@ class Kinematics(PinocchioModel):
             frame: axes of the result, those of the base or of the link.
 
         Returns:
-            Linear and angular acceleration (6,), m/s^2 and rad/s^2.
+            Linear and angular part (6,), m/s^2 and rad/s^2.
 
         Raises:
             ArgumentError: a vector has another shape, or link or frame is unknown.

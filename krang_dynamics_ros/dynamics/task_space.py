@@ -53,7 +53,7 @@ def task_space(
         q: joint positions (n,), rad or m.
         dq: joint velocities (n,), rad/s or m/s.
         link: name of the link.
-        frame: axes of the result, those of the base or of the link.
+        frame: axes of the result, those of the base or of the link; ddx is the derivative of [v; omega] in them.
         directions: controlled rows of [v; omega], by number; `(0, 1)` is the plane x, y.
 
     Returns:
