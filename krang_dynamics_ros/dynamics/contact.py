@@ -72,8 +72,8 @@ class ThresholdLearner:
     def thresholds(self, factor: float, margin: float) -> tuple[Array, Array]:
         """Return thresholds (n), steady and accelerating: the largest torque times `factor`, plus `margin`.
 
-        They are wider for acceleration: twice as wide if the run has none. The threshold of a joint without data is
-        zero.
+        For acceleration, `margin` counts twice; a run without acceleration gives thresholds twice the steady ones. Zero
+        means not known, as in the parameters: the joint has no data.
         """
         if self.states < MIN_STATES:
             raise ArgumentError(f'learned from {self.states} states, must be at least {MIN_STATES}, without contact')
