@@ -32,7 +32,7 @@ MIN_SUBSTEPS = 4  # between two points of a result
 MAX_STRETCH = 1000.0
 STRETCH_STEP = 1.005  # of the search for the smallest factor
 STRETCH_TOLERANCE = 1e-5
-TOLERANCE = 1e-9  # relative to a limit, for rounding
+TOLERANCE = 1e-9  # for rounding: relative to a limit, or N m (N) per kg
 
 LimitKind = Literal['position', 'velocity', 'effort']
 
@@ -43,14 +43,14 @@ class LimitError(KrangDynamicsError):
 
 @dataclass(frozen=True)
 class Excess:
-    """The first instant of a trajectory at which a joint exceeds a limit, and its worst value up to the next point."""
+    """An excess of a limit along a trajectory: the value at a point, or the worst value between two points."""
 
     kind: LimitKind
     joint: str
     value: float
     allowed: str
     unit: str
-    time: float  # s, of the worst value
+    time: float  # s, of the value
     point: int  # number of the point, or of the point before, from 0
     between: bool  # whether it is between two points
 
@@ -86,7 +86,10 @@ class JointLimits:
         return lines
 
     def excess(self, kind: LimitKind, values: Array) -> Array:
-        """Return by how much values (m, n) exceed their limits, relative to the limits; negative: not exceeded."""
+        """Return by how much values (m, n) exceed their limits, relative to the limits; negative: not exceeded.
+
+        Positions: relative to the range, or in rad (m) if it is not bounded.
+        """
         if kind == 'position':
             size = np.where(np.isfinite(self.upper - self.lower), self.upper - self.lower, 1.0)
             return np.asarray(np.maximum(self.lower - values, values - self.upper) / size)
@@ -118,7 +121,7 @@ class PlannedEfforts(NamedTuple):
 
     inertial: Array  # A ddq + C dq
     gravity: Array  # with springs, if they are asked for
-    z: Array | None  # state of presliding friction (m, n, k); it depends on the path only
+    z: Array | None  # state of presliding friction (m, n, elements); it depends on the path only
     coupled: bool  # whether coupled friction is included
 
 
@@ -351,7 +354,7 @@ class _Path:
         return self._described(kind, excesses[kind], row, stretch)
 
     def _described(self, kind: LimitKind, excess: Array, row: int, stretch: float) -> Excess:
-        """Return an excess that begins at a row, with the worst value of its joint up to the next point."""
+        """Return an excess that begins at a row: the value of its joint at a point, or the worst up to the next."""
         points, time, k = self.trajectory.time, self.motion.time, int(excess[row].argmax())
         point = int(np.searchsorted(points, time[row], side='right')) - 1
         end = int(np.searchsorted(time, points[point + 1])) if point + 1 < len(points) else len(time)
