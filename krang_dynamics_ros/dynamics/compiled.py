@@ -31,7 +31,7 @@ from .dynamics import Dynamics, Quantity
 class CompiledDynamics(Dynamics):
     """A robot's dynamics by compiled C. Gravity, payload, rotors and friction can be set, as in `Dynamics`.
 
-    With a payload on a link that is not a hand of the robot file, Pinocchio computes everything but the wrenches.
+    With a payload on a link that is none of `Robot.hands`, Pinocchio computes everything but the wrenches.
     """
 
     base_may_turn = False
@@ -157,12 +157,12 @@ class CompiledDynamics(Dynamics):
     def hand_wrenches(
         self, q: ArrayLike, torque: ArrayLike, links: Sequence[str], damping: float
     ) -> tuple[Array, float]:
-        """Return the wrenches that explain joint torques; by Pinocchio unless `links` are all hands."""
-        known = self._checked(torque)
-        if tuple(links) != self._hand_links or not (math.isfinite(known @ known) and damping > 0):
-            return super().hand_wrenches(q, known, links, damping)
+        """Return the wrenches that explain joint torques, in C if all torques are finite and `links` are all hands."""
+        given = self._checked(torque)
+        if tuple(links) != self._hand_links or not (math.isfinite(given @ given) and damping > 0):
+            return super().hand_wrenches(q, given, links, damping)
         self._store(self._q, q)
-        self._store(self._torque, known)
+        self._store(self._torque, given)
         self._damping[0] = damping
         self._hand_wrenches()
         output = self._wrench_output()
@@ -208,7 +208,7 @@ class CompiledDynamics(Dynamics):
         return out
 
     def _store_wrenches(self, q: ArrayLike, wrenches: tuple[Wrench, ...]) -> bool:
-        """Write wrenches into the input array; return False if they are not at most one for each hand."""
+        """Write wrenches into the input array; return False if a hand has several, or a wrench is on no hand."""
         self._stored, free, moving = None, self._hands.copy(), False
         for wrench in wrenches:
             hand = free.pop(wrench.link, None)
