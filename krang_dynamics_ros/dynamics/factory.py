@@ -32,6 +32,8 @@ def dynamics_of(robot: Robot, urdf: str | None = None, backend: str = PINOCCHIO)
     Raises:
         ArgumentError: the backend is unknown, or `compiled` is combined with a URDF.
         DescriptionError: the URDF has faults.
+        MissingError: `compiled` lacks CasADi or a C compiler.
+        BuildError: the C code cannot be built or loaded.
 
     Example:
         >>> dynamics = dynamics_of(load_robot('arm.urdf'))
@@ -49,7 +51,7 @@ def dynamics_of(robot: Robot, urdf: str | None = None, backend: str = PINOCCHIO)
 
 
 def _dynamics(robot: Robot, urdf: str | None, backend: str, arguments: dict[str, Any]) -> Dynamics:
-    if backend == PINOCCHIO:  # from the URDF text, so that what nodes publish of a robot file is what is computed
+    if backend == PINOCCHIO:  # from the URDF text: nodes publish it, so its readers have the same model
         return Dynamics(urdf_text(robot) if urdf is None else urdf, **arguments)
     if urdf is not None:
         raise ArgumentError("backend 'compiled' is built from the robot file, must be 'pinocchio' with a URDF")
@@ -60,7 +62,7 @@ def _dynamics(robot: Robot, urdf: str | None, backend: str, arguments: dict[str,
 
 @dataclass(frozen=True)
 class Model:
-    """The model that a node uses: the robot, its dynamics, its URDF, and warnings about the URDF."""
+    """The model that a node uses: the robot, its dynamics, its URDF, and warnings."""
 
     robot: Robot
     dynamics: Dynamics

@@ -195,7 +195,7 @@ class PinocchioModel:
         return vector if self._to_pin is None else vector[self._to_pin]
 
     def _out(self, x: Array) -> Array:
-        """Return a torque in the robot's order."""
+        """Return a torque in the order of `joint_names`."""
         if self._G is not None:
             return x @ self._G
         return x if self._from_pin is None else x[self._from_pin]

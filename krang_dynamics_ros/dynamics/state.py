@@ -39,7 +39,7 @@ class LazyWrenches(Sequence[Wrench]):
 
 
 class Parts(Protocol):
-    """Alignment of joints that come in several messages to a common instant. Valid until the next message."""
+    """Common instants of joints that come in several messages. Valid until the next message."""
 
     def instants(self) -> Sequence[State]:
         """Return the states at common instants since the last call, the newest last; empty if there are none."""
