@@ -110,7 +110,7 @@ class FrictionModel:
 
     @property
     def depends_on_load(self) -> bool:
-        """Whether the reading of a motor depends on its load."""
+        """Whether a joint has a load share or load friction."""
         return self._has_load_share or self._has_load_friction
 
     def load_effect_on_reading(self, dq: Array, load: Array) -> Array:
@@ -127,7 +127,7 @@ class FrictionModel:
 
 
 class PreslidingState:
-    """State z (n, k) of presliding friction; it follows the joint positions, measurement by measurement.
+    """State z (n, elements) of presliding friction; it follows the joint positions, measurement by measurement.
 
     It needs the encoder's own positions: smoothing removes the small steps that presliding depends on. It starts at
     z = 0; the error of this start vanishes after a few `distance`s of movement.
@@ -143,7 +143,7 @@ class PreslidingState:
         self._q: Array | None = None
 
     def move(self, q: Array) -> Array:
-        """Advance to positions q (n) and return z (n, k). Positions that are not finite change nothing."""
+        """Advance to positions q (n) and return z (n, elements). Positions that are not finite change nothing."""
         if not self._friction.has_state:
             return self.z
         if self.z.shape != self._friction.kappa.shape:

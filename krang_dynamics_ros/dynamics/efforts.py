@@ -58,7 +58,7 @@ class Efforts:
     def torques(self, q: Array, dq: Array, effort: Array, base: Sequence[BaseMotion] | None = None) -> Array:
         """Return the torques (m, n) of many states from their readings (m, n); external readings are only scaled.
 
-        A torque is NaN where its velocity is needed and NaN. `base` has the motion of the base at each state (m).
+        A torque is NaN where a velocity that it needs is NaN. `base` has the motion of the base at each state (m).
         """
         scaled = np.asarray(effort * self.scale)
         if self.source == 'external':
