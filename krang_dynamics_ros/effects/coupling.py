@@ -82,15 +82,15 @@ class CoupledFriction:
     def shared(self, dq: Array, share: Array, width: float) -> Array:
         """Return a share of the torque (n): of each pair, the smaller of its joints' shares (n, 0 to 1).
 
-        Where it is below 1, the Coulomb part changes its sign over at least `width`, rad/s (m/s): no more than the
-        share.
+        Where that share is below 1, the Coulomb part changes its sign over at least `width`, rad/s (m/s): the torque is
+        at most that share.
         """
         of_pair = np.where(self.W != 0, share, 1.0).min(axis=1)
         over = np.where(of_pair < 1, np.maximum(self._over, width), self._over)
         return np.asarray((of_pair * along(dq @ self.W.T, self._viscous, self._coulomb, over)) @ self.W)
 
     def slope(self, dq: Array) -> Array:
-        """Return d torque / d dq (n, n) at velocities (n), which is symmetric and never negative."""
+        """Return d torque / d dq (n, n) at velocities (n), which is symmetric and positive semidefinite."""
         coulomb_slope = self._coulomb / self._over * (1 - np.tanh(self.W @ dq / self._over) ** 2)
         return np.asarray(self.W.T * (self._viscous + coulomb_slope) @ self.W)
 

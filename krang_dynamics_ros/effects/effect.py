@@ -57,7 +57,10 @@ class Effect(Protocol):
 
     @property
     def prior(self) -> float:
-        """Return the prior standard deviation of a factor, in units of the effort's own over the RMS of its column."""
+        """Return the prior standard deviation of a factor.
+
+        Its unit is the standard deviation of the effort over the RMS of the factor's column.
+        """
 
     def columns(self, x: JointMotion) -> Array:
         """Return the columns (rows, joints, factors)."""

@@ -1,4 +1,4 @@
-"""Rotor inertia behind the gear: I_a ddq. In the equations of motion it is part of A."""
+"""Rotor inertia as the joint feels it: I_a ddq. In the equations of motion it is part of A."""
 
 from __future__ import annotations
 
