@@ -31,7 +31,7 @@ class SmoothFriction:
     def __init__(
         self, friction: FrictionModel, z: Array, dq: Array, h: float, coupled: CoupledFriction | None = None
     ) -> None:
-        """Begin a step of h seconds at velocities dq (n) and presliding states z (n, k)."""
+        """Begin a step of h seconds at velocities dq (n) and presliding states z (n, elements)."""
         self.h = h
         self._coupled = coupled or CoupledFriction((), [''] * len(dq))
         self._friction, self._z, self._before = friction, z, dq
@@ -69,20 +69,20 @@ class SmoothFriction:
         return self.h * (self._sliding.integral(dq) + springs + self._coupled.potential(dq))
 
 
-def velocity_after(A: Array, free: Array, smooth: SmoothFriction, low: Array, high: Array) -> tuple[Array, Array]:
+def velocity_after(A: Array, unresisted: Array, smooth: SmoothFriction, low: Array, high: Array) -> tuple[Array, Array]:
     """Return the velocity (n) at the end of a step, and the impulses (n; N m s) of dry friction and stops.
 
-    `free` is the velocity without friction and stops; `low` and `high` (n) bound the impulses. Newton's method: each
-    step solves the bounded problem exactly, and the first is enough if smooth friction is linear.
+    `unresisted` is the velocity without friction and stops; `low` and `high` (n) bound the impulses. Newton's method:
+    each step solves the bounded problem exactly, and the first is enough if smooth friction is linear.
     """
 
     def cost(dq: Array) -> float:
-        away = dq - free
+        away = dq - unresisted
         return float(away @ A @ away / 2 + smooth.dry @ np.abs(dq)) + smooth.potential(dq)
 
-    dq, bounded = _linearised(A, free, smooth, free, low, high)
+    dq, bounded = _linearised(A, unresisted, smooth, unresisted, low, high)
     for _ in range(0 if smooth.linear else MAX_NEWTON_STEPS):
-        new, bounded = _linearised(A, free, smooth, dq, low, high)
+        new, bounded = _linearised(A, unresisted, smooth, dq, low, high)
         before, part = cost(dq), 1.0
         while part > CONVERGED and cost(dq + part * (new - dq)) > before + ROUNDING * abs(before):
             part /= 2
@@ -94,13 +94,13 @@ def velocity_after(A: Array, free: Array, smooth: SmoothFriction, low: Array, hi
 
 
 def _linearised(
-    A: Array, free: Array, smooth: SmoothFriction, around: Array, low: Array, high: Array
+    A: Array, unresisted: Array, smooth: SmoothFriction, around: Array, low: Array, high: Array
 ) -> tuple[Array, Array]:
     """Return velocity and bounded impulses (n) with smooth friction linearised around a velocity."""
     slope = np.diag(smooth.slope(around)) + smooth.coupled_slope(around)
-    limited, impulse = np.flatnonzero(low < high), np.zeros(len(free))
+    limited, impulse = np.flatnonzero(low < high), np.zeros(len(unresisted))
     mobility = np.linalg.inv(A + slope)
-    dq = np.asarray(mobility @ (A @ free - smooth.impulse(around) + slope @ around))
+    dq = np.asarray(mobility @ (A @ unresisted - smooth.impulse(around) + slope @ around))
     if len(limited):
         impulse[limited] = bounded_impulses(mobility[limited][:, limited], dq[limited], low[limited], high[limited])
         dq = dq + mobility @ impulse
@@ -111,8 +111,8 @@ def _linearised(
 def bounded_impulses(mobility: Floats, velocity: Floats, low: Floats, high: Floats) -> Floats:
     """Return impulses (m) between `low` and `high` that bring velocities (m) to zero where the bounds allow it.
 
-    `mobility` (m, m) is the change of velocity per impulse. An impulse at its upper bound leaves a velocity that is
-    still negative, one at its lower bound one that is still positive.
+    `mobility` (m, m) is the change of velocity per impulse. An impulse at its upper bound may leave a negative
+    velocity, at its lower bound a positive velocity.
     """
     alone = -velocity / np.diag(mobility)  # stops each joint if there were no other: a first guess
     impulse = np.clip(alone, low, high)
@@ -133,7 +133,7 @@ def bounded_impulses(mobility: Floats, velocity: Floats, low: Floats, high: Floa
 
 
 def gauss_seidel(mobility: Floats, velocity: Floats, low: Floats, high: Floats, impulse: Floats) -> Floats:
-    """Solve the same joint by joint, in `MAX_SWEEPS` sweeps: slow, but it always converges."""
+    """Solve the same problem, joint by joint, in `MAX_SWEEPS` sweeps: slow, but it always converges."""
     for _ in range(MAX_SWEEPS):
         for k in range(len(impulse)):
             left = velocity[k] + mobility[k] @ impulse
