@@ -1,9 +1,9 @@
 """Damping, stops and friction compensation, for an arm that a person leads by hand: passive although they are sampled.
 
-A torque acts late: a state is `delay` old when it is used, and its torque is held for a period. A damper B or a spring
-K that acts late adds energy instead of dissipating it. With tau = delay + half a period, and A_e = 1 / (A^-1)_jj, the
-inertia of a joint whose neighbours are free, it stays passive if B tau <= 0.3 A_e and K tau <= B / 2. Both are reduced
-to that.
+A torque acts late: its state is `delay` old by then, and it is held for a period. A spring K that acts late adds
+energy; so does a damper B that acts too late. With tau = delay + half a period, and A_e = 1 / (A^-1)_jj, the inertia of
+a joint while all others are free, a joint stays passive if B tau <= 0.3 A_e and K tau <= B / 2. Both are reduced to
+that.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from .state import State
 
 FIRST_PERIOD = 0.01  # s, assumed until a period is measured: a slow joint state broadcaster
 LONGEST_PERIOD = 0.1  # s: a longer interval is a gap, no period
-FORGETS = 0.5  # s: time constant with which maxima of period and delay decay
+FORGETS = 0.5  # s: time constant with which maxima of period and age decay
 DAMPING_SHARE = 0.3  # largest B tau / A_e
 SPRING_SHARE = 0.5  # largest K tau / B
 STEEPER = 5.0  # times the damping coefficient: the slope above `damping_above`
@@ -41,7 +41,7 @@ class ControlLoop:
     """The delay with which the torque of a state acts, and the joints' inertias at that state."""
 
     def __init__(self, dynamics: Dynamics) -> None:
-        self.delay: Callable[[State], float] = lambda state: 0.0  # s: known age of a state
+        self.age_of: Callable[[State], float] = lambda state: 0.0  # s: known age of a state
         self._dynamics = dynamics
         self.forget()
 
@@ -52,7 +52,7 @@ class ControlLoop:
         self._inertias: Inertias | None = None
 
     def observe(self, state: State) -> None:
-        """Update period and delay with the state whose torque is computed now. Their maxima decay over FORGETS."""
+        """Update period and age with the state whose torque is computed now. Their maxima decay over FORGETS."""
         if state is self._state:
             return
         self._state, self._inertias = state, None
@@ -62,7 +62,7 @@ class ControlLoop:
         kept = 1 - min(max(passed, 0.0) / FORGETS, 1.0)
         if 0 < passed <= LONGEST_PERIOD:
             self.period = max(passed, passed + (self.period - passed) * kept)
-        self._age = max(self.delay(state), self._age * kept)
+        self._age = max(self.age_of(state), self._age * kept)
 
     @property
     def known(self) -> bool:
@@ -73,7 +73,7 @@ class ControlLoop:
     def tau(self) -> float:
         """Delay + half a period, s.
 
-        The delay is the age of the state and a period for the way to the motor, which is unknown; at least two periods.
+        The delay is the age of the state and a period, assumed for the way to the motor; at least two periods.
         """
         return max(self._age + self.period, 2 * self.period) + self.period / 2
 
@@ -266,7 +266,7 @@ class Damping:
 
     @property
     def reduced(self) -> Array:
-        """Whether each coefficient (n) is reduced now, to stay passive."""
+        """Whether each coefficient (n) is above the passive maximum now; the damping of stops is not counted."""
         return np.asarray(self.coefficient > self.loop.most_damping)
 
     def __call__(self, state: State) -> Array:

@@ -70,7 +70,7 @@ class CommandSupervisor:
         settings.declare(parameters.of_commands(names, self.joints.effort[self.joints.order]))
         self.hold = HoldSwitch(bool(settings['guiding.hold_required']))
         self._released = ''  # why the switch has ended commands
-        guiding.loop.delay = self._age
+        guiding.loop.age_of = self._age
         self.enabled_in_file = bool(settings['command_enabled'])  # a file or an option sets it: ignored
         self._no_test = [0.0] * len(settings['command_test'])
         settings.update({'command_enabled': False, 'command_test': self._no_test})

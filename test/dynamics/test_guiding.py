@@ -64,7 +64,7 @@ def test_the_period_is_that_of_the_stamps_and_a_delay_of_two_periods_is_assumed(
 
 def test_a_delay_that_is_seen_counts_and_one_period_to_the_motors(dynamics: Dynamics) -> None:
     loop = ControlLoop(dynamics)
-    loop.delay = lambda _: 0.004
+    loop.age_of = lambda _: 0.004
     assert at_rate(loop, 0.002).tau == pytest.approx(0.004 + 0.002 + 0.001, rel=0.01)
 
 
