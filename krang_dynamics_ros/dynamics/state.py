@@ -58,7 +58,7 @@ class State:
     wrenches: Sequence[Wrench] = ()  # applied by the robot
     effort: Array | None = None  # as measured, NaN where unknown; None: no efforts
     stamp: int = 0  # ns
-    velocities: Array | None = None  # as measured, NaN where unknown; None: as `dq`
+    measured_dq: Array | None = None  # NaN where unknown; None: all unknown
     parts: Parts | None = None  # None: all joints have the same instant
     base: BaseMotion | None = None  # motion of the base; None: that of the dynamics
 

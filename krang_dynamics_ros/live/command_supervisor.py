@@ -238,9 +238,9 @@ class CommandSupervisor:
 
     def _too_fast(self) -> str:
         limits = self._settings['command_velocity_limits']
-        if not any(limits) or self._latest is None or self._latest.state.velocities is None:
+        if not any(limits) or self._latest is None or self._latest.state.measured_dq is None:
             return ''
-        velocity = self._latest.state.velocities[self.joints.order]
+        velocity = self._latest.state.measured_dq[self.joints.order]
         return checks.too_fast(self.commands.joint_names, velocity, np.array(limits))
 
     def _drive_fault(self, now: float) -> str:

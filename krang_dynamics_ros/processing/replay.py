@@ -182,7 +182,7 @@ class SingleStates:
             return
         state, row = torques.state.instants[-1], len(self._times)
         self._times.append((state.stamp or arrival, arrival, self._engine.inputs.states.timeline.resets))
-        found = (state.q, state.velocities, state.effort, *terms)
+        found = (state.q, state.measured_dq, state.effort, *terms)
         self._columns.append(tuple(self._unknown if x is None else x.copy() for x in found))
         self._payload.append(self._engine.payloads.carried)
         if state.base is not None:
