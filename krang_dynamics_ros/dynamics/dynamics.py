@@ -328,7 +328,7 @@ class Dynamics(Kinematics):
         Raises:
             ArgumentError: a vector has another shape, a link is unknown, or the damping is not positive.
         """
-        J, torque = self.jacobians(q, links), self._checked(torque)
+        J, torque = self.scaled_jacobians(q, links), self._checked(torque)
         if not damping > 0:
             raise ArgumentError(f'damping: {damping}, must be above 0 m')
         if not math.isfinite(torque @ torque):

@@ -30,7 +30,7 @@ class _HandJacobian:
     @cached_property
     def squared(self) -> Array:
         """J J^T (m^2)."""
-        J = self._dynamics.jacobians(self._q, self._links)[:, np.isfinite(self._torque)]
+        J = self._dynamics.scaled_jacobians(self._q, self._links)[:, np.isfinite(self._torque)]
         return J @ J.T
 
     @property

@@ -118,8 +118,8 @@ class Kinematics(PinocchioModel):
         acceleration = pin.getFrameClassicalAcceleration if frame == 'base' else pin.getFrameAcceleration
         return np.array(acceleration(self._model, self._data, self._frame(link), _reference(frame)).vector)
 
-    def jacobians(self, q: ArrayLike, links: Sequence[str]) -> Array:
-        """Return the Jacobians (6 x links, n) of links in their own axes, those of moments times LEVER: all in m."""
+    def scaled_jacobians(self, q: ArrayLike, links: Sequence[str]) -> Array:
+        """Return the Jacobians (6 x links, n) of links in their own axes, the rows of omega times LEVER: all in m."""
         J = np.array([self.jacobian(q, link, 'link') for link in links]).reshape(-1, 2, 3, self.n)
         J[:, 1] *= LEVER
         return J.reshape(-1, self.n)

@@ -27,7 +27,7 @@ def path_of_joint() -> Any:
 
 
 def jacobians(symbols: Symbols) -> Any:
-    """Return the Jacobians of all hands, as `Dynamics.jacobians` gives them, as a function of q."""
+    """Return the Jacobians of all hands, as `Dynamics.scaled_jacobians` gives them, as a function of q."""
     scale = casadi.repmat(casadi.vertcat(1, 1, 1, *[LEVER] * 3), len(symbols.hands))
     J = casadi.diag(scale) @ casadi.jacobian(symbols.wrench_torque, symbols.f).T
     return function('jacobians', {'q': symbols.q}, J, 'J')

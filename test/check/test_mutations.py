@@ -96,8 +96,8 @@ class TestNumbers:
 
     @pytest.mark.parametrize('change', [lambda J: 0 * J, lambda J: -J, lambda J: np.roll(J, 6, axis=0)])
     def test_jacobians_of_the_hands(self, change: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-        jacobians = Dynamics.jacobians
-        monkeypatch.setattr(Dynamics, 'jacobians', lambda self, q, links: change(jacobians(self, q, links)))
+        jacobians = Dynamics.scaled_jacobians
+        monkeypatch.setattr(Dynamics, 'scaled_jacobians', lambda self, q, links: change(jacobians(self, q, links)))
         findings = prove(KRANG, dynamics_of(KRANG), states=4)
         assert {quantity for (quantity, _), f in findings.items() if not f.agrees} == {'f'}
 

@@ -448,7 +448,7 @@ def test_hand_wrenches_are_the_same_and_bounded(
         theirs, bound = dynamics.hand_wrenches(q, torque, links, 0.02)
         np.testing.assert_allclose(mine, theirs, rtol=1e-9, atol=1e-9)
         assert my_bound == pytest.approx(bound, rel=1e-7, abs=1e-12)
-        smallest = np.linalg.svd(dynamics.jacobians(q, links)[:, known], compute_uv=False)[6 * len(links) - 1 :]
+        smallest = np.linalg.svd(dynamics.scaled_jacobians(q, links)[:, known], compute_uv=False)[6 * len(links) - 1 :]
         assert bound <= smallest.sum() ** 2 + 1e-12  # empty, zero, if the links have more directions than the joints
 
 

@@ -57,9 +57,9 @@ def test_a_robot_of_twice_the_size_and_lever_has_twice_the_singular_values(
     joints = tuple(replace(joint, position=2 * joint.position) for joint in robot.joints)
     large = dynamics_of(replace(robot, joints=joints))
     q, links = np.linspace(-1, 1, 17), [*HANDS.values()]
-    J = dynamics_of(robot).jacobians(q, links)
+    J = dynamics_of(robot).scaled_jacobians(q, links)
     monkeypatch.setattr(kinematics, 'LEVER', 2 * kinematics.LEVER)
-    np.testing.assert_allclose(large.jacobians(q, links), 2 * J, atol=1e-12)
+    np.testing.assert_allclose(large.scaled_jacobians(q, links), 2 * J, atol=1e-12)
 
 
 def test_a_moment_costs_as_much_as_the_force_that_causes_it_at_the_lever() -> None:
