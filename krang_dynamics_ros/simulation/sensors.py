@@ -15,7 +15,7 @@ from ..core.wrench import Load, Wrench
 from ..live.wrenches import RemovedWeight, Sense
 from .simulation import Simulation
 
-EffortSource = Literal['joint', 'motor']
+SimulatedEffort = Literal['joint', 'motor']
 
 
 @dataclass

@@ -17,7 +17,7 @@ from ...live.wrenches import MOMENTS_ABOUT, SENSES, WristSensor
 from ...robot.adapted import SPECS as ADAPTATION
 from ...robot.robot import Robot
 from ...robot.robot_file import load_robot
-from ...simulation.sensors import EffortSource, SimulatedWrist
+from ...simulation.sensors import SimulatedEffort, SimulatedWrist
 
 PARAMETERS = (
     ROBOT_FILE,
@@ -48,7 +48,7 @@ PARAMETERS = (
     ParameterSpec('start.positions', [0.0], 'their start positions, rad or m'),
     ParameterSpec(
         'effort', 'joint', 'effort in `joint_states`: torque behind the gear, or torque of the motors, before '
-        'rotors, friction and brakes', settable=True, choices=get_args(EffortSource),
+        'rotors, friction and brakes', settable=True, choices=get_args(SimulatedEffort),
     ),
     ParameterSpec(
         'effort_noise', 0.0, 'standard deviation of each effort, N m', settable=True, least=0.0, most=MAX_QUANTITY,
@@ -98,7 +98,7 @@ def of_hand(name: str, link: str) -> list[ParameterSpec]:
     ]  # fmt: skip
 
 
-EFFORTS: tuple[str, ...] = get_args(EffortSource)
+EFFORTS: tuple[str, ...] = get_args(SimulatedEffort)
 
 
 def effort_scale(name: str) -> ParameterSpec:
