@@ -21,8 +21,8 @@ from ..core.inertia import Inertia, possible
 from ..core.spatial import Array, frozen, numbers
 from ..robot.robot import Joint, Robot
 from ..robot.urdf_reader import read_description
-from .at_rest import check_inertia_matrix, rest_pose
 from .drives import FrictionModel, SpringsAndCouplings
+from .inertia_check import check_inertia_matrix, zero_pose
 
 MAX_JOINTS = 200  # maximum number of moving joints; Pinocchio allocates about 70 n^3 bytes, 0.5 GB, for derivatives
 _REVOLUTE = (pin.JointModelRX, pin.JointModelRY, pin.JointModelRZ)
@@ -142,7 +142,7 @@ class PinocchioModel:
         self.springs_and_couplings = SpringsAndCouplings(self.n)
         self.effort_offset = np.zeros(self.n)
         self.rotor_inertia = self.vector(rotor_inertia or {})
-        A = self._square(pin.crba(self._model, self._data, self._position_in(rest_pose(robot)[order])))
+        A = self._square(pin.crba(self._model, self._data, self._position_in(zero_pose(robot)[order])))
         self.warnings = check_inertia_matrix(robot, self.joint_names, A)
 
     def _set_model(self, robot: Robot) -> None:

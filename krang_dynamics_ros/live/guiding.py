@@ -11,10 +11,10 @@ from ..core.errors import ArgumentError, SingularityError
 from ..core.limits import MAX_QUANTITY
 from ..core.parameters import ParameterSpec, Settings
 from ..core.spatial import Array
-from ..dynamics.at_rest import rest_pose
 from ..dynamics.efforts import Efforts
 from ..dynamics.factory import Model
 from ..dynamics.guiding import ControlLoop, inertias
+from ..dynamics.inertia_check import zero_pose
 from ..dynamics.state import State
 from ..dynamics.terms import TERMS, Terms
 
@@ -84,7 +84,7 @@ def joint_defaults(model: Model) -> list[JointDefaults]:
     """Return the defaults of all joints, from effort limits, velocity limits, and inertias at rest."""
     found = []
     try:
-        own = inertias(model.dynamics.A(rest_pose(model.robot))).own
+        own = inertias(model.dynamics.A(zero_pose(model.robot))).own
     except (ArgumentError, SingularityError):
         own = np.zeros(model.dynamics.n)
     for joint, inertia in zip(model.robot.moving_joints, own, strict=True):

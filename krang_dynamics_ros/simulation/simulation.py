@@ -17,9 +17,9 @@ from numpy.typing import ArrayLike, NDArray
 from ..core.errors import ArgumentError, SimulationError, SingularityError, unknown_name
 from ..core.spatial import Array
 from ..core.wrench import Wrench
-from ..dynamics.at_rest import rest_pose, without_mass
 from ..dynamics.drives import PreslidingState
 from ..dynamics.factory import dynamics_of
+from ..dynamics.inertia_check import without_mass, zero_pose
 from ..robot.robot import Robot
 from .impulses import SmoothFriction, bounded_impulses, velocity_after
 
@@ -51,8 +51,8 @@ class Simulation:
         self.reset(q)
 
     def _add_rotors(self) -> list[str]:
-        """Give joints a rotor inertia where A is singular at rest; return their names."""
-        pose, before = rest_pose(self.robot), self.dynamics.rotor_inertia
+        """Give joints a rotor inertia where A is singular in the zero pose; return their names."""
+        pose, before = zero_pose(self.robot), self.dynamics.rotor_inertia
         for _ in range(self.robot.n):  # A of a heavy robot may stay singular; a step raises then
             if not (idle := without_mass(self.dynamics.A(pose))).any():
                 break
@@ -62,7 +62,7 @@ class Simulation:
 
     def reset(self, q: ArrayLike | None = None) -> None:
         """Start again, at rest, at time 0."""
-        self.set_positions(rest_pose(self.robot) if q is None else q)
+        self.set_positions(zero_pose(self.robot) if q is None else q)
         self.time, self.lost = 0.0, 0.0
 
     def set_positions(self, q: ArrayLike) -> None:
@@ -80,7 +80,7 @@ class Simulation:
     @property
     def middle_positions(self) -> Array:
         """Positions (n; rad, m) inside the ranges: zero, or the middle where zero is beyond or near an end."""
-        positions = rest_pose(self.robot)
+        positions = zero_pose(self.robot)
         bounded = np.isfinite(self.lower) & np.isfinite(self.upper)
         lower, upper = self.lower[bounded], self.upper[bounded]
         margin = NEAR_END * (upper - lower)

@@ -63,7 +63,7 @@ FAULTS = {
     ),
     'no mass at all': (GOOD, MASSLESS, 'at least one must: add a mass to one of upper'),
     'mass fixed to the base': (GOOD, MASSLESS.replace('</robot>', STAND), 'let a joint move stand, cup'),
-    'not positive definite': ('iyy="0.1"', 'iyy="-1"', 'A: is not positive definite at rest (joints turn), must be'),
+    'not positive definite': ('iyy="0.1"', 'iyy="-1"', 'A: is not positive definite in the zero pose (joints turn)'),
     'joint type': (
         '"continuous"',
         '"ball"',

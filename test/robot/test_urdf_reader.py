@@ -203,8 +203,8 @@ def test_a_joint_that_moves_no_mass_is_warned_of() -> None:
     text = GOOD.replace('name="hold" type="fixed"', 'name="hold" type="continuous"')
     dynamics = Dynamics(text)
     assert [str(warning) for warning in dynamics.warnings] == [
-        'A: is singular at rest, because joints hold move no mass of their own; torques are right, the simulator'
-        ' gives each a rotor'
+        'A: is singular in the zero pose, because joints hold move no mass of their own; torques are right, the '
+        'simulator gives each a rotor'
     ]
     np.testing.assert_allclose(dynamics.Q([0.3, 1.0]), [*Dynamics(GOOD).Q([0.3]), 0], atol=1e-12)
 

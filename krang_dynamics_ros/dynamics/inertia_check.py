@@ -1,4 +1,4 @@
-"""Checks of the inertia matrix at rest, for robots whose file contains impossible inertias."""
+"""Check of the inertia matrix in the zero pose, for robots whose file contains impossible inertias."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from ..robot.robot import Robot
 TOLERANCE = 1e-9  # for the eigenvalues of A, scaled to a unit diagonal
 
 
-def rest_pose(robot: Robot) -> Array:
-    """Return q (n) at rest: zero, or the limit that is nearest to zero."""
+def zero_pose(robot: Robot) -> Array:
+    """Return q (n) of the zero pose: zero, or the limit that is nearest to zero."""
     return np.clip(np.zeros(robot.n), *robot.position_limits)
 
 
@@ -31,9 +31,9 @@ def check_inertia_matrix(robot: Robot, joint_names: Sequence[str], A: Array) -> 
     joints = listed([name for name, idle in zip(joint_names, without_mass(A), strict=True) if idle])
     if values[0] >= -TOLERANCE:
         why = f'because joints {joints} move no mass of their own; torques are right, the simulator gives each a rotor'
-        return (Fault('A', 'is singular at rest', why),)
+        return (Fault('A', 'is singular in the zero pose', why),)
     odd = [link.name for link in robot.links if link.inertia.m < 0 or link.inertia.impossibility()]
-    what = f'is not positive definite at rest (joints {joints})'
+    what = f'is not positive definite in the zero pose (joints {joints})'
     allowed = f'must be; correct the inertia of {listed(odd) or "their links"}, which no rigid body can have'
     raise DescriptionError(f"robot '{robot.name}'", [Fault('A', what, allowed)])
 
