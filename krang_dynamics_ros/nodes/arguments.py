@@ -10,9 +10,10 @@ from pathlib import Path
 from typing import NoReturn
 
 from ..core.errors import KrangDynamicsError
-from ..core.parameters import ParameterSpec
+from ..core.parameters import ROBOT_FILE, ParameterSpec
 from ..core.text import shown_lines
 from ..live.parameter_file import Shared, arm_arguments
+from ..live.parameters import JOINT_STATES_TOPIC
 
 ROS, END = '--ros-args', '--'
 WIDTH = 110  # characters of a line of help
@@ -42,10 +43,12 @@ def node_arguments(
     """
     given = list(sys.argv[1:] if words is None else words)
     own, of_ros = _split(given)
-    parser = _parser(node, description)
+    parser = _parser(node)
     known, rest = parser.parse_known_args(own)
     if known.help:
-        sys.stdout.write(f'{parser.format_help()}\nParameters:\n\n' + '\n'.join(_listed(specs())) + '\n')
+        listed = specs()
+        parser.description = '\n'.join([description, '', 'examples:', *_examples(parser.prog, listed)])
+        sys.stdout.write(f'{parser.format_help()}\nParameters:\n\n' + '\n'.join(_listed(listed)) + '\n')
         parser.exit(0)
     if rest:
         parser.error(_refusal(node, rest))
@@ -57,15 +60,11 @@ def node_arguments(
         parser.error(f'{known.arm}: {error.strerror}')
 
 
-def _parser(node: str, description: str) -> argparse.ArgumentParser:
+def _parser(node: str) -> argparse.ArgumentParser:
     prog = node if Path(sys.argv[0]).name == node else f'krang {node}'
     parser = _Parser(
         prog=prog,
         usage=f'{prog} [--arm FILE] [--ros-args ...]',
-        description=f'{description}\n\nexamples:\n'
-        f'  {prog} --arm my_arm.yaml\n'
-        f'  {prog} --ros-args -p robot_file:=my_robot.urdf\n'
-        f'  {prog} --ros-args --params-file my_parameters.yaml -r joint_states:=other/joint_states',
         formatter_class=argparse.RawDescriptionHelpFormatter,
         add_help=False,
         allow_abbrev=False,
@@ -76,6 +75,18 @@ def _parser(node: str, description: str) -> argparse.ArgumentParser:
         ROS, action='store_true', help="before ROS's arguments: -p NAME:=VALUE, --params-file FILE, -r FROM:=TO"
     )
     return parser
+
+
+def _examples(prog: str, specs: Sequence[ParameterSpec]) -> Iterator[str]:
+    """Yield command lines with what the node has: a robot, joint states."""
+    names = {spec.name for spec in specs}
+    remapped = ''
+    if JOINT_STATES_TOPIC.name in names:
+        yield f'  {prog} --arm my_arm.yaml'
+        remapped = ' -r joint_states:=other/joint_states'
+    if ROBOT_FILE.name in names:
+        yield f'  {prog} --ros-args -p {ROBOT_FILE.name}:=my_robot.urdf'
+    yield f'  {prog} --ros-args --params-file my_parameters.yaml{remapped}'
 
 
 def _split(words: Sequence[str]) -> tuple[list[str], list[str]]:

@@ -13,7 +13,7 @@ from ..core.errors import KrangDynamicsError, did_you_mean
 from ..core.parameters import ParameterSpec, Settings
 from ..core.text import shown
 from ..live.parameter_file import OF_PROGRAMS
-from ..live.parameters import MODEL
+from ..live.parameters import JOINT_STATES_TOPIC, MODEL
 
 
 def descriptor(spec: ParameterSpec) -> ParameterDescriptor:
@@ -47,17 +47,17 @@ def plain(value: Any) -> Any:
     return value if isinstance(value, (bool, int, float, str)) else list(value)
 
 
-OF_ROBOT = {*(spec.name for spec in MODEL), 'gravity', 'robot.adds'}
+FOR_EVERY_NODE = {*(spec.name for spec in MODEL), 'gravity', 'robot.adds', JOINT_STATES_TOPIC.name}  # in an arm file
 
 
 def warn_of_unknown(node: Node) -> None:
     """Warn of given parameters that are not declared: ROS ignores a misspelt name silently.
 
-    Parameters of an arm file are excepted, because not every node uses all of them.
+    Excepted are those that an arm file gives to every node, and those for programs.
     """
     for name in given_to(node):
-        of_robot = name in OF_ROBOT or name.startswith(('qos_overrides', *OF_PROGRAMS))
-        if not node.has_parameter(name) and not of_robot:
+        excepted = name in FOR_EVERY_NODE or name.startswith(('qos_overrides', *OF_PROGRAMS))
+        if not node.has_parameter(name) and not excepted:
             hint = did_you_mean(name, node._parameters)
             node.get_logger().warning(f"parameter '{shown(name)}' is unknown and has no effect. {hint}")
 
