@@ -150,8 +150,8 @@ class ViewerNode(Node):
         return self._health_of.value(self._dynamics_node, COMMANDS, 'stage')
 
     @property
-    def _robot_terms(self) -> Sequence[str]:
-        """Terms that the dynamics node says are not always zero."""
+    def _possible_terms(self) -> Sequence[str]:
+        """Terms that can be other than zero, as the dynamics node says."""
         words = self._health_of.value(self._dynamics_node, 'torques', 'terms')
         return words.split(', ') if words else COMMON
 
@@ -174,10 +174,10 @@ class ViewerNode(Node):
 
     def _snapshot(self, latest: LatestMessages, simulated: bool) -> Snapshot:
         mode = self._health_of.value(self._robots[0], 'simulation', 'mode') if len(self._robots) == 1 else ''
-        lines = self._health(simulated)
+        guiding = self._guiding.state(self._health_of.lines(self._dynamics_node, ''), self._stage)
         return Snapshot(
-            latest, self._dynamics.terms, lines, simulated, self._obeyed, self._loads(), mode,
-            self._simulator.friction, self._guiding.state(lines, self._stage), self._robot_terms,
+            latest, self._dynamics.terms, self._health(simulated), simulated, self._obeyed, self._loads(), mode,
+            self._simulator.friction, guiding, self._possible_terms,
         )  # fmt: skip
 
 

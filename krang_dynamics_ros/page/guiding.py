@@ -17,7 +17,7 @@ class GuidingState(NamedTuple):
     stage: str = ''  # of the commands, as diagnostics name it; empty: the node commands no joints, or there is none
     entered: bool = False  # whether this page has started the mode
     fault: str = ''  # message of the fault that ended commands
-    limits: str = ''  # what diagnostics say of damping and stops
+    status: str = ''  # what diagnostics say of damping and stops
 
     @property
     def commanding(self) -> bool:
@@ -27,7 +27,7 @@ class GuidingState(NamedTuple):
     @property
     def line(self) -> str:
         """Text for the coloured line while commands go out, or ''."""
-        return '' if self.stage in ('', 'off') else f'effort commands: {self.stage}; guiding: {self.limits}'
+        return '' if self.stage in ('', 'off') else f'effort commands: {self.stage}; guiding: {self.status}'
 
 
 def tripped(fault: str, joint_names: Collection[str]) -> list[str]:
@@ -50,8 +50,8 @@ class GuideFolder:
         with gui.add_folder('guide by hand'):
             self._start = gui.add_button(
                 'Guide', disabled=True,
-                hint='sets the parameters of config/guiding.yaml and enables effort_commands: the arm floats, is '
-                'damped, and stops before its position limits',
+                hint='sets the parameters of hand guiding and enables effort_commands: the arm floats, is damped, and '
+                'stops before its position limits',
             )  # fmt: skip
             self._stop = gui.add_button(
                 'Stop guiding', disabled=True, color='gray',

@@ -22,7 +22,7 @@ from .snapshot import Load, Snapshot
 class Controls(Protocol):
     """What the page can ask for; called on the thread that calls `Page.act`."""
 
-    def command(self, name: str) -> None:
+    def call_simulator(self, name: str) -> None:
         """Call `pause`, `resume` or `reset`."""
 
     def pose(self, joint: str, position: float) -> None:
@@ -155,7 +155,10 @@ def leaves(robot: Robot) -> list[str]:
 
 
 def movers(robot: Robot) -> dict[str, str]:
-    """Return, by link, the last joint before it that has a coordinate; fixed links have none."""
+    """Return, by link, the joint that moves it: the last before it, or the joint that this follows.
+
+    Fixed links have none.
+    """
     names = set(robot.joint_names)
     of: dict[str, str] = {}
     for joint in robot.outward:
@@ -190,7 +193,7 @@ def _title(names: list[str]) -> str:
 
 USER_HOLD_OFF = 1.0  # s: after an input of a visitor, controls are not updated
 CLOSE = 0.01  # rad, m: a slider that is this near is right
-COMMANDS: tuple[tuple[str, Literal['gray'] | None], ...] = (('Reset', None), ('Pause', 'gray'), ('Resume', 'gray'))
+BUTTONS: tuple[tuple[str, Literal['gray'] | None], ...] = (('Reset', None), ('Pause', 'gray'), ('Resume', 'gray'))
 MODES = {'driven': 'runs', 'braked': 'brakes closed', 'slack': 'joints slack'}  # the others as they are
 KEYS = {'Reset': 'R', 'Pause': 'P', 'Resume': 'G'}
 
@@ -222,13 +225,13 @@ class Panel:
         with self._simulation_folder:
             self._buttons = {
                 name: gui.add_button(name, disabled=True, color=color, hint=f'key {KEYS[name]}')
-                for name, color in COMMANDS
+                for name, color in BUTTONS
             }
         for box in self._terms.values():
             box.on_update(self._on_terms)
         for name, button in self._buttons.items():
-            button.on_click(self._on_command(name))
-            gui.add_command(name, hotkey=KEYS[name]).on_trigger(self._on_command(name))  # type: ignore[arg-type]
+            button.on_click(self._on_button(name))
+            gui.add_command(name, hotkey=KEYS[name]).on_trigger(self._on_button(name))  # type: ignore[arg-type]
 
     def add_sliders(self, gui: viser.GuiApi, groups: Mapping[str, Sequence[str]], limits: Mapping[str, Limits]) -> None:
         """Add a slider for each joint, in a folder per group if there are several.
@@ -255,10 +258,10 @@ class Panel:
             chosen = [term for term, box in self._terms.items() if box.value]
             self._ask(lambda controls: controls.choose_terms(chosen))
 
-    def _on_command(self, name: str) -> Callable[[Any], None]:
+    def _on_button(self, name: str) -> Callable[[Any], None]:
         def asked(_: Any) -> None:
             if not self._buttons['Reset'].disabled:
-                self._ask(lambda controls: controls.command(name.lower()))
+                self._ask(lambda controls: controls.call_simulator(name.lower()))
 
         return asked
 
@@ -280,7 +283,7 @@ class Panel:
             _enable(button, now.simulated and useful.get(name, True))
         for term, box in self._terms.items():
             _enable(box, terms is not None)
-            _set_visible(box, term in now.robot_terms or term in (terms or ()))
+            _set_visible(box, term in now.possible_terms or term in (terms or ()))
         by_total = now.simulated and now.obeyed
         _label(self._terms_folder, 'motors get (torque/total)' if by_total else 'torque/total is the sum of')
         _label(self._simulation_folder, f'simulation: {MODES.get(now.mode, now.mode)}' if now.mode else 'simulation')

@@ -38,8 +38,8 @@ class LatestMessages:
     q: Array | None = None
     dq: Array | None = None
     torques: Mapping[str, Array | None] = field(default_factory=dict)  # by column of the bars
-    readings: Mapping[str, Wrench] = field(default_factory=dict)  # raw readings of the wrist sensors, by hand
-    estimates: Mapping[str, Wrench] = field(default_factory=dict)  # wrenches estimated from the joints, by hand
+    readings: Mapping[str, Wrench] = field(default_factory=dict)  # by hand: uncorrected, as the WORLD applies them
+    estimates: Mapping[str, Wrench] = field(default_factory=dict)  # by hand: estimated from the joints, likewise
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ class Snapshot:
     mode: str = ''  # of the simulator: driven, braked, slack, paused, broken; empty: not known
     friction: str = ''  # friction that the simulator adds, as text
     guiding: GuidingState = field(default_factory=GuidingState)
-    robot_terms: Sequence[str] = COMMON  # those that can be other than zero
+    possible_terms: Sequence[str] = COMMON  # those that can be other than zero
 
 
 SIMULATED = """

@@ -14,7 +14,7 @@ from .snapshot import Load, Snapshot
 
 PULLED = 5.0  # N: a weaker pull may be a click
 
-Bags = Literal['any', 'none', 'known', 'hung']
+Bags = Literal['any', 'none', 'known', 'hung']  # as they are, none, all known to the node, at least one
 
 
 class Moment(NamedTuple):
@@ -131,9 +131,9 @@ def needs(step: Step, now: Snapshot) -> list[Need]:
     """Return the unmet preconditions of a step."""
     found = []
     if now.mode == 'paused':
-        found.append(Need('press <b>Resume</b>', lambda controls: controls.command('resume')))
+        found.append(Need('press <b>Resume</b>', lambda controls: controls.call_simulator('resume')))
     if now.mode == 'broken':
-        found.append(Need('press <b>Reset</b>', lambda controls: controls.command('reset')))
+        found.append(Need('press <b>Reset</b>', lambda controls: controls.call_simulator('reset')))
     return [*found, *_terms_needed(step, now), *_bags_needed(step.bags, now.loads)]
 
 

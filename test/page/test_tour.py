@@ -43,7 +43,7 @@ class Robot:
     now: Snapshot
     asked: list[str] = field(default_factory=list)
 
-    def command(self, name: str) -> None:
+    def call_simulator(self, name: str) -> None:
         self.asked.append(name)
         self.now = replace(self.now, mode='driven')
 

@@ -310,7 +310,7 @@ def test_only_terms_that_the_robot_has_can_be_ticked(server: Any) -> None:
     panel = Panel(server.gui, lambda _: None)
 
     def boxes(robot: Robot, *terms: str) -> list[str]:
-        panel.show(Snapshot(terms=terms, robot_terms=terms_of(robot)))
+        panel.show(Snapshot(terms=terms, possible_terms=terms_of(robot)))
         return [term for term, box in panel._terms.items() if box.visible]
 
     common = [term for term in SUMMED if term not in ('spring', 'coupling')]

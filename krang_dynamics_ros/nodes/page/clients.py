@@ -74,10 +74,13 @@ class Calls:
             call.on_failure(f'{call.client.srv_name} does not answer')
 
     def forget(self, service: str) -> None:
-        """Destroy the client of a service."""
+        """Destroy the client of a service; calls that wait for it fail."""
         if client := self._known.pop(service, None):
+            dropped = [call for call in self._waiting if call.client is client]
             self._waiting = [call for call in self._waiting if call.client is not client]
             self._node.destroy_client(client)
+            for call in dropped:
+                call.on_failure(f'no service {service}')
 
 
 class ParametersOf:
@@ -221,7 +224,7 @@ def _zero(hand: str) -> str:
     return f'wrench/{hand}/zero'
 
 
-COMMANDS = ('pause', 'resume', 'reset')
+SERVICES = ('pause', 'resume', 'reset')  # of the simulator
 FRICTION = ('coulomb', 'coulomb_share', 'viscous')  # parameters of the simulator: N m, of the limit, N m s/rad
 
 
@@ -230,7 +233,7 @@ class SimulatorClient:
 
     def __init__(self, node: Node) -> None:
         self._calls = Calls(node)
-        for name in COMMANDS:
+        for name in SERVICES:
             self._calls.client_of(Trigger, name)
         self._name = ''
         self._parameters: ParametersOf | None = None
@@ -242,7 +245,7 @@ class SimulatorClient:
         """Whether a simulator is running."""
         return self._calls.ready('reset')
 
-    def command(self, name: str, done: Done) -> None:
+    def call(self, name: str, done: Done) -> None:
         """Call `pause`, `resume` or `reset`."""
         self._calls.ask(
             Trigger, name, Trigger.Request(), lambda response: done('' if response.success else response.message), done

@@ -51,9 +51,9 @@ class PageControls:
 
         return done
 
-    def command(self, name: str) -> None:
+    def call_simulator(self, name: str) -> None:
         """Call `pause`, `resume` or `reset`."""
-        self._simulator.command(name, self._answer(name))
+        self._simulator.call(name, self._answer(name))
 
     def pose(self, joint: str, position: float) -> None:
         """Set the position of a joint (rad or m), or show a refusal."""

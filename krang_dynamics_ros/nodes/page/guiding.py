@@ -17,7 +17,7 @@ from ..settings import plain
 from .clients import Calls, Done, ParametersOf
 
 ENABLE = 'effort_commands/enable'
-COMMANDS, LIMITS = 'effort commands', 'guiding'  # statuses of the dynamics node
+COMMANDS, GUIDING = 'effort commands', 'guiding'  # statuses of the dynamics node
 ENABLED, HOLD = 'command_enabled', 'guiding.hold_required'
 OFF = 'off'
 
@@ -41,8 +41,8 @@ class GuidingClient:
     """The guiding mode of the dynamics node: only a person's request starts it.
 
     To start: set the values of the file that differ, then enable commands; if that is refused, restore the values.
-    Commands may end for any reason (a person, the switch, a fault); then the values from before are restored, but only
-    those that are still the file's.
+    Commands may end for any reason (a person, the switch, a fault); then the values from before are restored, except of
+    parameters that no longer have the file's.
     """
 
     def __init__(self, calls: Calls, parameters: ParametersOf, node: str, file: Path, refusal: str = '') -> None:
@@ -91,7 +91,7 @@ class GuidingClient:
 
         def answered(reason: str) -> None:
             self._set, self._before = dict(wanted), before
-            if reason:  # an answer that is lost may be to values that were set
+            if reason:  # without an answer the values may be set all the same
                 failed(reason)
                 self._restore()
             else:
@@ -138,7 +138,7 @@ class GuidingClient:
         self._parameters.get([ENABLED], answered, _ignored)
 
     def _restore(self) -> None:
-        """Set the values from before, of those that are still the file's."""
+        """Restore the values from before, of parameters that still have the file's."""
         names, self._restoring = [*self._before], True
 
         def answered(present: Sequence[Any]) -> None:
@@ -162,9 +162,9 @@ class GuidingClient:
     def state(self, lines: Sequence[Line], stage: str) -> GuidingState:
         """Return what the page shows; `lines` are the diagnostics of the dynamics node."""
         words = {line.about: line for line in lines}
-        commands, limits = words.get(COMMANDS), words.get(LIMITS)
+        commands, guiding = words.get(COMMANDS), words.get(GUIDING)
         fault = commands.words if commands is not None and commands.level == 'error' else ''
-        return GuidingState(stage, self.entered, fault, limits.words if limits is not None else '')
+        return GuidingState(stage, self.entered, fault, guiding.words if guiding is not None else '')
 
 
 def _ignored(_: str) -> None:
