@@ -35,7 +35,7 @@ from .settings import NodeSettings, warn_of_unknown
 from .topics import why_refused
 
 QOS = QoSProfile(depth=10)  # reliable, like the controllers of ros2_control
-MAX_BYTES = 20_000_000  # of a message: 40 000 points of 17 joints with all fields
+MAX_BYTES = 20_000_000  # of a message: 34 000 points of 17 joints with all fields
 PAYLOAD_PERIOD = 0.1  # s between two steps of a payload that changes
 FIELDS = ('positions', 'velocities', 'accelerations', 'effort')
 
@@ -114,8 +114,7 @@ class TrajectoryNode(Node):
         self._filled, self._reason = self._filled + 1, ''
         fill(message, plan.trajectory)
         self._out.publish(message)
-        stretched = f', slower by a factor of {plan.stretch:.4g}' if plan.stretch > 1 else ''
-        self.get_logger().info(shown_lines(f'{len(message.points)} points{stretched}; note: {"; ".join(plan.notes)}'))
+        self.get_logger().info(shown_lines(summary(plan)))
 
     def _plan(self, trajectory: Trajectory) -> Plan:
         engine = self._engine
@@ -155,6 +154,13 @@ class TrajectoryNode(Node):
         values = {'filled': self._filled, 'refused': self._refused}
         message = f'refused: {self._reason}' if self._reason else 'latest trajectory published' * bool(self._filled)
         yield Status('trajectories', WARN if self._reason else OK, message or 'none received yet', values)
+
+
+def summary(plan: Plan) -> str:
+    """Return a line about a trajectory with efforts, with its notes."""
+    stretched = f', slower by a factor of {plan.stretch:.4g}' if plan.stretch > 1 else ''
+    notes = f'; note: {"; ".join(plan.notes)}' if plan.notes else ''
+    return f'{len(plan.trajectory.time)} points{stretched}{notes}'
 
 
 def trajectory_of(message: Any) -> Trajectory:

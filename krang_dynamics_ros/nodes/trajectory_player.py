@@ -142,7 +142,8 @@ class Player:
         """Return the reason of a stop, or '' when the follower has ended."""
         begun, self._arrival, self._fresh = 0, time.monotonic(), False
         while follower.outcome() is None:
-            if why := self._fault(stop):
+            self.spin()
+            if why := self._reason_to_stop(stop):
                 return why
             if not self._fresh:
                 continue
@@ -154,8 +155,7 @@ class Player:
                 return why
         return ''
 
-    def _fault(self, stop: Callable[[], bool]) -> str:
-        self.spin()
+    def _reason_to_stop(self, stop: Callable[[], bool]) -> str:
         if stop():
             return 'a key was pressed'
         if time.monotonic() - self._arrival > SILENCE:

@@ -18,9 +18,9 @@ from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from krang_dynamics_ros import BaseMotion, Dynamics, Inertia, Robot, load_robot, urdf_text
 from krang_dynamics_ros.core.spatial import rotation_from_rpy
-from krang_dynamics_ros.dynamics.feed_forward import FeedForward
+from krang_dynamics_ros.dynamics.feed_forward import FeedForward, Plan
 from krang_dynamics_ros.dynamics.trajectory import Trajectory
-from krang_dynamics_ros.nodes.trajectory_node import fill, trajectory_of
+from krang_dynamics_ros.nodes.trajectory_node import fill, summary, trajectory_of
 
 from ..imu import quaternion
 from ..ros import Client, Process, domain
@@ -80,6 +80,20 @@ def test_a_message_is_the_trajectory_it_was_made_of() -> None:
     back = trajectory_of(message_of(given))
     for name in ('time', 'position', 'velocity', 'acceleration', 'effort'):
         np.testing.assert_array_equal(getattr(back, name), getattr(given, name))
+
+
+@pytest.mark.parametrize(
+    ('stretch', 'notes', 'wanted'),
+    [
+        (1.0, (), '3 points'),
+        (1.25, (), '3 points, slower by a factor of 1.25'),
+        (1.0, ('no velocity', 'no effort'), '3 points; note: no velocity; no effort'),
+    ],
+)
+def test_the_log_has_the_stretch_and_the_notes_if_there_are_any(
+    stretch: float, notes: tuple[str, ...], wanted: str
+) -> None:
+    assert summary(Plan(motion(ARM), stretch, np.zeros(7), np.zeros(7), notes)) == wanted
 
 
 def test_a_trajectory_comes_back_with_efforts(planner: Planner, robot: Robot, dynamics: Dynamics) -> None:
