@@ -160,7 +160,7 @@ class SimulatorNode(Node):
             self.create_subscription(Float64MultiArray, 'effort_commands', self._on_command, COMMANDS)
         self.create_subscription(JointState, 'pose', self._on_pose, 10)
         for name, action in (('pause', self._pause), ('resume', self._resume), ('reset', self._reset)):
-            self.create_service(Trigger, name, partial(self._done, action))
+            self.create_service(Trigger, name, partial(self._on_trigger, action))
 
     def _pause(self) -> str:
         self.robot.paused = True
@@ -175,7 +175,9 @@ class SimulatorNode(Node):
         self._hands.forget()
         return 'at rest at the start position'
 
-    def _done(self, action: Callable[[], str], _: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
+    def _on_trigger(
+        self, action: Callable[[], str], _: Trigger.Request, response: Trigger.Response
+    ) -> Trigger.Response:
         response.message = action()
         response.success = not self.robot.fault
         self._reporter.report()

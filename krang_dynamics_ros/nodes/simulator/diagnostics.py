@@ -28,7 +28,7 @@ class SimulatorHealth:
         self._running = self._undriven = 0.0
 
     def add_time(self, seconds: float) -> None:
-        """Add time (s) to the counter of the present mode."""
+        """Count time (s) in which the robot runs, and in which the torques that drove it are missing."""
         if self._robot.mode in ('driven', 'braked', 'slack'):
             self._running += seconds
             self._undriven += seconds if self._robot.was_driven and self._robot.mode != 'driven' else 0.0

@@ -36,12 +36,12 @@ class SimulatorHands:
         self._links, self._random = frozenset(simulation.dynamics.link_names), np.random.default_rng()
         self._names, self._declared = set[str](), set[str]()
         self._hands: list[WrenchInput] = []
-        self._push_topics: dict[str, Any] = {}  # by hand
-        self._grips: dict[str, WrenchInput] = {}  # pushes on any link, by link
+        self._push_subscriptions: dict[str, Any] = {}  # by hand
+        self._pushed_links: dict[str, WrenchInput] = {}  # pushes on any link, by link
         node.create_subscription(WrenchStamped, 'push', self._on_push_anywhere, INPUT)
         self._pulls: dict[str, tuple[float, list[Pull]]] = {}  # by link: arrival (s) and pulls
         node.create_subscription(PolygonStamped, 'pull', self._on_pull, INPUT)
-        self._sensors: dict[str, Publisher] = {}
+        self._publishers: dict[str, Publisher] = {}  # of readings, by hand
         self.wrists: dict[str, SimulatedWrist] = {}  # by hand
         settings.declare([end_effectors_of(simulation.robot)])
         for name in named(settings['end_effectors']):
@@ -62,15 +62,15 @@ class SimulatorHands:
             raise unknown_name(f'{name}.sensor.frame: link', frame, self._links)
         hand = self._new_input(name, link)
         pushed = partial(self._on_push, hand)
-        self._push_topics[name] = self._node.create_subscription(WrenchStamped, f'push/{name}', pushed, INPUT)
-        self._sensors[name] = self._node.create_publisher(WrenchStamped, topic, 10)
+        self._push_subscriptions[name] = self._node.create_subscription(WrenchStamped, f'push/{name}', pushed, INPUT)
+        self._publishers[name] = self._node.create_publisher(WrenchStamped, topic, 10)
         self._hands.append(hand)
 
     def _remove(self, name: str) -> None:
         """Remove a hand and its topics; ROS keeps its parameters."""
         self._names.remove(name)
-        self._node.destroy_subscription(self._push_topics.pop(name))
-        self._node.destroy_publisher(self._sensors.pop(name))
+        self._node.destroy_subscription(self._push_subscriptions.pop(name))
+        self._node.destroy_publisher(self._publishers.pop(name))
         self._hands = [hand for hand in self._hands if hand.name != name]
         self.wrists.pop(name, None)
 
@@ -83,6 +83,7 @@ class SimulatorHands:
         return {hand.name: hand.link for hand in self._hands}
 
     def _new_input(self, name: str, link: str) -> WrenchInput:
+        """Return an input for pushes. By default it keeps the sign of its messages, wrenches of the WORLD."""
         return WrenchInput(name, link, timeout=self._settings['timeout'], links=self._links)
 
     def _check(self, values: Mapping[str, Any]) -> None:
@@ -115,7 +116,7 @@ class SimulatorHands:
         if link not in self._links:
             self._node.get_logger().warning(f"push refused: '{shown(link)}' is not a link", throttle_duration_sec=1.0)
             return
-        self._on_push(self._grips.setdefault(link, self._new_input(link, link)), message)
+        self._on_push(self._pushed_links.setdefault(link, self._new_input(link, link)), message)
 
     def _on_pull(self, message: PolygonStamped) -> None:
         """Replace the pulls on the link that is the frame of the message."""
@@ -130,13 +131,13 @@ class SimulatorHands:
     def forget(self) -> None:
         """Forget all pushes and pulls."""
         self._pulls.clear()
-        for hand in (*self._hands, *self._grips.values()):
+        for hand in (*self._hands, *self._pushed_links.values()):
             hand.forget()
 
     def pushes(self) -> list[Wrench]:
         """Return the present pushes on links: wrenches of the WORLD."""
         now = time.monotonic_ns()
-        return [wrench for hand in (*self._hands, *self._grips.values()) if (wrench := hand.wrench(0, now))]
+        return [wrench for hand in (*self._hands, *self._pushed_links.values()) if (wrench := hand.wrench(0, now))]
 
     def pulls(self) -> list[Pull]:
         """Return the present pulls on links."""
@@ -147,4 +148,4 @@ class SimulatorHands:
         """Publish the readings of the sensors for these contacts, wrenches of the WORLD."""
         for name, sensor in self.wrists.items():
             read = sensor.reading(self._simulation, contacts, self._random)
-            self._sensors[name].publish(wrench_message(sensor.axes or sensor.link, stamp, read.tolist()))
+            self._publishers[name].publish(wrench_message(sensor.axes or sensor.link, stamp, read.tolist()))

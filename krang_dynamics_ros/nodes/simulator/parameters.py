@@ -42,8 +42,8 @@ PARAMETERS = (
         'large drive has more', least=0.0, most=1.0,
     ),
     ParameterSpec(
-        'start.names', NONE, "joints with a start position of their own; the others have the robot file's, or zero, or "
-        'the middle of their range if zero is not inside it',
+        'start.names', NONE, 'joints with a start position of their own; the others have that of the robot file. If it '
+        'has none at all, they are at zero, or in the middle of their range if zero is outside it or near an end',
     ),
     ParameterSpec('start.positions', [0.0], 'their start positions, rad or m'),
     ParameterSpec(
