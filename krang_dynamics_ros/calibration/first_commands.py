@@ -117,7 +117,7 @@ def _moved(model: ArmModel, check: str, k: int, fastest: int, moved: Array, deta
 
 
 def judge_killed(model: ArmModel, commands: Sequence[tuple[float, Array]], rows: Sequence[MotionRow]) -> Finding:
-    """Judge the last commands (s; N m (N)) after the node was killed, and the motion of the arm since then."""
+    """Judge the last commands (s, as sent) after the node was killed, and the motion of the arm since then."""
     check = 'killed node'
     if not commands:
         return Finding(check, 'unclear', 'no command was received; kill the node while commands are sent')

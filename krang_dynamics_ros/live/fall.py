@@ -43,7 +43,7 @@ class Fall:
     ) -> None:
         """`seconds` is the duration, `least` its minimum by the rate limits; `now` by a steady clock (s).
 
-        `sent` (k) is the last command, if guiding torques were part of it: they end at once, within `rates` (k; N m/s).
+        `sent` (k) is the last command, if guiding torques were part of it: they end at once, within `rates` (k; per s).
         """
         self._command, self._seconds = np.array(command, dtype=float), seconds
         self._excess = np.zeros_like(self._command) if sent is None else np.asarray(sent) - self._command

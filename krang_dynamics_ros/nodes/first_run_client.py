@@ -59,7 +59,7 @@ class FirstRunClient:
         self._remote = RemoteNode(self._node, target)
         self._enable = self._node.create_client(SetBool, self._remote.name_of('effort_commands/enable'))
         self._executor = SingleThreadedExecutor()
-        self.commands: list[tuple[float, Array]] = []  # s, N m: since commands were enabled, or it was cleared
+        self.commands: list[tuple[float, Array]] = []  # s, as sent: since commands were enabled, or it was cleared
         self._rows: list[MotionRow] = []
         self._pushes: list[PushRow] = []
         self._pushed = ''  # the hand that is pushed

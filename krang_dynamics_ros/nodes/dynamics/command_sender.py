@@ -64,11 +64,11 @@ class Config(NamedTuple):
 
 
 class Frame(NamedTuple):
-    """A command (k), the duration of its fall, and its minimum by the rates (s). If not `sending`, commands are off.
+    """A command (k; as sent), the duration of its fall, and its minimum by the rates (s).
 
-    `start` counts how often commands were started.
+    If not `sending`, commands are off. `start` counts how often commands were started.
 
-    `unguided` (k) is the command without guiding torques, which end at once in a fall, within `rates` (k; N m/s, N/s).
+    `unguided` (k) is the command without guiding torques, which end at once in a fall, within `rates` (k; per s).
     """
 
     sending: bool
