@@ -97,7 +97,7 @@ def _middle(a: Array, c: Array, d: float, t_over: float, t_under: float) -> floa
 PHONE = 576  # pixels: up to this width viser's page has a sheet at the bottom instead of panels
 SHEET = 0.42  # of such a window's height, as in page.css
 NARROW = 460  # pixels: minimum width for a robot between panels
-TRIES = 10  # a person's camera is not put anywhere more often
+TRIES = 10  # how often a camera that the browser has put back is set again
 OFF = 0.15  # of its distance: a smaller move of the camera is not by the visitor
 
 

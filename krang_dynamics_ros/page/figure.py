@@ -43,7 +43,7 @@ def quaternion(rotation: Array) -> Array:
 
 @dataclass
 class Drawn:
-    """A shape in the scene: its link, the corners (8, 3) of a box about it there, and its handle.
+    """A shape in the scene: its link, the corners (8, 3) of a box about it in the link's axes, and its handle.
 
     A mesh with colours of its own is highlighted by a `coat`, a second mesh that is created at the first use.
     """
@@ -210,7 +210,7 @@ class Figure:
         return np.concatenate(points)
 
     def depth(self, link: str, together: Collection[str]) -> float:
-        """Return how deep the origin of a link is in the shapes (boxes about them) of links that move with it, m."""
+        """Return a bound (m) on how deep the origin of a link is in the shapes of links that move with it."""
         point = self.pose_of(link)[1]
         inside = [0.0]
         for drawn in self.visual:

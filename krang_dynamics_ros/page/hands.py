@@ -40,15 +40,15 @@ class ForceArrow:
 
 
 def _across(direction: Array) -> Array:
-    """Return a unit vector (3) perpendicular to `direction`, horizontal if possible."""
+    """Return a unit vector (3) perpendicular to `direction` and z; to x instead, if `direction` is nearly z."""
     level = np.cross(direction, [0.0, 0.0, 1.0])
-    if np.linalg.norm(level) < 0.3:  # unstable for a nearly vertical force
+    if np.linalg.norm(level) < 0.3:  # unstable for a force nearly along z
         level = np.cross(direction, [1.0, 0.0, 0.0])
     return np.asarray(level / np.linalg.norm(level))
 
 
-RADIUS = 0.07  # m: maximum of the ball
-OUT = 1.2  # radius of a ball, of the depth of its centre
+RADIUS = 0.07  # m: of a ball on a large robot; up to twice this where a shape hides it
+OUT = 1.2  # radius of a ball by the depth of its centre
 BALL, PULLED, IDLE = (255, 140, 26), (220, 60, 20), (150, 150, 150)
 WRENCH, ESTIMATE = (192, 38, 211), (101, 163, 13)  # colours of the columns `wrench` and `external`
 BESIDE = 0.09  # m: from the arrow of the sensor to that of the estimate

@@ -1,4 +1,4 @@
-"""Polled subscriptions of the page: of 500 messages a second, only those for 30 pictures a second are read."""
+"""Subscriptions of the page. Joint states, torques and wrenches are polled: only the newest are read for a picture."""
 
 from __future__ import annotations
 
