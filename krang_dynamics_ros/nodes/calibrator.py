@@ -42,7 +42,7 @@ class Calibrator:
         """`target` is the name of the dynamics node whose parameters are read, and set to the result."""
         rclpy.init(args=list(ros_arguments), signal_handler_options=SignalHandlerOptions.NO)
         self._node = rclpy.create_node('krang_calibrate')
-        asking = rclpy.create_node('krang_calibrate_parameters')  # one of its own: callbacks ask by it too
+        asking = rclpy.create_node('krang_calibrate_parameters')  # callbacks of the first node wait for its answers
         self._asking, self._remote = asking, RemoteNode(asking, target)
 
     def __enter__(self) -> Calibrator:
@@ -59,7 +59,7 @@ class Calibrator:
         return self._remote.with_description(self._remote.values())
 
     def commands_refusal(self) -> str:
-        """Return why efforts of now show no load: the running node commands the arm, or does not answer; else ''."""
+        """Return why present efforts must not be used: the node commands the arm, or does not answer; else ''."""
         try:
             enabled = self._remote.values(['command_enabled']).get('command_enabled', False)
         except RemoteError as error:

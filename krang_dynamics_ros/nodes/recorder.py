@@ -32,10 +32,10 @@ KINDS: dict[str, type] = {
     'std_msgs/msg/Float64MultiArray': Float64MultiArray,
     'std_msgs/msg/String': String,
 }
-ONLY = {'std_msgs/msg/Float64MultiArray': 'effort_commands', 'std_msgs/msg/String': 'robot_description'}
+DESCRIPTION = 'robot_description'  # latched
+ONLY = {'std_msgs/msg/Float64MultiArray': 'effort_commands', 'std_msgs/msg/String': DESCRIPTION}
 DERIVED = ('/compensated', '/estimated')  # computed from the others, only for subscribers
 SIMULATED = {'pose', 'push'}  # inputs of a simulated robot
-LATCHED = 'robot_description'
 DEPTH = 1000  # messages that wait while the disk is slow
 TOPICS_PERIOD = 0.2  # s between two checks for new topics
 SPIN_TIMEOUT = 0.05  # s
@@ -112,7 +112,7 @@ class Recorder:
     def __init__(
         self, writer: Writer, joint_states: str, also: Sequence[str] = (), ros_arguments: Sequence[str] = ()
     ) -> None:
-        """`joint_states` is the topic for `joints`; topics in `also` are recorded whatever their name."""
+        """Joints of topic `joint_states` are noted in `joints`; topics in `also` are recorded whatever their name."""
         rclpy.init(args=list(ros_arguments), signal_handler_options=SignalHandlerOptions.NO)
         self._writer, self._node = writer, rclpy.create_node('krang_record', start_parameter_services=False)
         self.joint_states: str = self._node.resolve_topic_name(joint_states)
@@ -180,7 +180,7 @@ class Recorder:
         return kind not in ONLY or name.rpartition('/')[2] == ONLY[kind]
 
     def _subscribe(self, name: str, kind: str) -> None:
-        latched = name.endswith(LATCHED)
+        latched = name.endswith(DESCRIPTION)
         self.topics[name] = RecordedTopic(name, kind)
         offered = [info.qos_profile.reliability for info in self._node.get_publishers_info_by_topic(name)]
         reliable = latched or (offered and all(policy == ReliabilityPolicy.RELIABLE for policy in offered))

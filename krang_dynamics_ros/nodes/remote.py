@@ -106,7 +106,7 @@ class RemoteNode:
         return self._topic(self._node.get_subscriber_names_and_types_by_node, self._name, type_name, usual)
 
     def sent_topic(self, type_name: str, usual: str, suffix: str = '') -> str:
-        """Return the topic of a type that the node publishes, or its sender, whose name has a `suffix`."""
+        """Return the topic of a type that the node publishes, or that the node with its name and `suffix` does."""
         return self._topic(self._node.get_publisher_names_and_types_by_node, self._name + suffix, type_name, usual)
 
     def _topic(self, ask: Callable[[str, str], Any], name: str, type_name: str, usual: str) -> str:
