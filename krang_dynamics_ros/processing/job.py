@@ -43,7 +43,8 @@ class Job:
 
         The output formats are not part of it, because another format is added to the results.
         """
-        stats = [(path.name, path.stat().st_size, path.stat().st_mtime_ns) for path in _files(self.recording)]
+        files = [*_files(self.recording), *([self.layout] if self.layout else [])]
+        stats = [(path.name, path.stat().st_size, path.stat().st_mtime_ns) for path in files]
         robot = (
             '' if self.parameters.get('robot_description') else text_of(located(self.parameters.get('robot_file', '')))
         )
@@ -72,4 +73,4 @@ def engine_and_backend(parameters: Mapping[str, Any]) -> tuple[Engine, str]:
 
 
 def _files(recording: Path) -> list[Path]:
-    return sorted(path for path in recording.iterdir() if path.is_file()) if recording.is_dir() else [recording]
+    return sorted(path for path in recording.rglob('*') if path.is_file()) if recording.is_dir() else [recording]

@@ -13,6 +13,8 @@ from krang_dynamics_ros.cli import process
 from krang_dynamics_ros.cli.common import guarded
 from krang_dynamics_ros.processing import job
 from krang_dynamics_ros.processing.job import Job
+from krang_dynamics_ros.processing.process import done
+from krang_dynamics_ros.processing.process import process as process_recording
 
 from ..bags import write_bag
 from ..processing.test_process import arm_states
@@ -88,6 +90,21 @@ def test_results_are_of_the_robot_as_its_file_is_now(folder: Path, capsys: pytes
     assert mass
     Path('arm.yaml').write_text(text.replace(mass.group(), 'mass: 7.5'))
     assert (run(*words, '--overwrite'), 'as done before' in capsys.readouterr().out) == (0, False)
+
+
+@pytest.mark.parametrize('changed', ['layout.yaml', 'log/data/q.txt'])
+def test_results_are_of_the_layout_and_of_files_in_subfolders_as_they_are_now(folder: Path, changed: str) -> None:
+    Path('log/data').mkdir(parents=True)
+    rows = range(300)
+    Path('log/t.txt').write_text('\n'.join(f'{0.01 * k}' for k in rows))
+    Path('log/data/q.txt').write_text('\n'.join(f'{0.1 * k} 0.2' for k in rows))
+    files = 'files: {time: t.txt, position: data/q.txt}'
+    Path('layout.yaml').write_text(f'robot: arm_2r\njoints: [theta1, theta2]\n{files}\n')
+    job = Job(folder / 'log', folder / 'out', {'robot_file': str(ARM)}, layout=folder / 'layout.yaml')
+    process_recording(job)
+    assert done(job)
+    Path(changed).write_text(Path(changed).read_text().replace('[theta1, theta2]', '[theta2, theta1]') + '\n')
+    assert done(job) is None
 
 
 def test_another_version_does_it_anew(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
