@@ -173,10 +173,10 @@ def note(*lines: str) -> None:
 
 
 def note_friction(robot: Robot) -> None:
-    """Print a warning if formulas and exports leave friction of a robot out: smooth Coulomb friction and presliding."""
+    """Print a warning if formulas and exports leave friction of a robot out: its smoothing by tanh, and presliding."""
     if robot.friction_beyond_report:
         joints = ', '.join(robot.friction_beyond_report)
-        note(f'{joints}: only F_v dq + F_c sign(dq); smooth Coulomb friction and presliding are left out')
+        note(f'{joints}: only F_v dq + F_c sign(dq); smoothing by tanh and presliding are left out')
 
 
 class LiveLines:

@@ -33,7 +33,7 @@ def _packed(function: Any) -> str:
 
 def python_files(symbols: Symbols, name: str) -> Iterator[tuple[str, str]]:
     """Yield name and text of the module."""
-    comment = '\n'.join(head(symbols, first=0))
+    comment = '\n'.join(head(symbols, first=0, parameters='parameters'))
     functions = []
     for quantity, what in QUANTITIES.items():
         lines, rows = PYTHON.steps(symbols.function(quantity))
@@ -50,7 +50,7 @@ def python_files(symbols: Symbols, name: str) -> Iterator[tuple[str, str]]:
 
 def matlab_files(symbols: Symbols, name: str) -> Iterator[tuple[str, str]]:
     """Yield names and texts, a file for every function (AA, CC and QQ of the report's Lagrange.mat)."""
-    comment = '\n'.join(f'% {line}'.rstrip() for line in head(symbols, first=1))
+    comment = '\n'.join(f'% {line}'.rstrip() for line in head(symbols, first=1, parameters=f'{name}_parameters'))
     for quantity, what in QUANTITIES.items():
         lines, rows = MATLAB.steps(symbols.function(quantity))
         stored = [

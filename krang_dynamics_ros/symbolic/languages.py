@@ -146,18 +146,18 @@ def comment_safe(text: str) -> str:
     return shown.replace('*/', '* /').replace('/*', '/ *').replace('??', '? ?')
 
 
-def head(symbols: Symbols, first: int) -> Iterator[str]:
-    """Yield the lines of the comment at the top of every file."""
+def head(symbols: Symbols, first: int, parameters: str) -> Iterator[str]:
+    """Yield the lines of the comment at the top of a MATLAB or Python file; the function `parameters` returns p."""
     yield f'The equations of motion of {comment_safe(symbols.robot.name)}. Written by krang_dynamics_ros: do not edit.'
     yield ''
-    yield '    tau = A(q) ddq + C(q, dq) dq + Q(q) + friction + J^T f'
+    yield '    tau = A(q) ddq + C(q, dq) dq + Q(q) + friction + spring + coupling + J^T f'
     yield ''
     yield 'Letters and equation numbers: M. Zafar, "Equations Of Motion of Krang on Fixed Wheels" (2015).'
     yield 'Units: m, kg, s, rad, N, N m.'
     meanings = {
         'joints': 'q, dq, ddq',
         'hands': "f, the wrenches that the robot applies: [force; moment], in the hand's own axes, about its origin",
-        'parameters': 'p; parameters() returns those of the robot file',
+        'parameters': f'p; {parameters}() returns those of the robot file',
     }
     for what, rows in tables(symbols, first).items():
         yield from ['', f'{meanings[what]}:', *(f'    {row}' for row in rows)]

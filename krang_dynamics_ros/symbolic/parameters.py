@@ -2,9 +2,9 @@
 
 The symbols are the robot's parameters p. With `settings` they are the numbers that can be set at any time: gravity,
 rotor inertia, friction and the payload of each hand (zero in the robot file). With `all`, also the report's ten
-inertial parameters of each link and the named lengths. A, C and Q are linear in the inertial parameters (section
-5.1), those of a payload included. Other effects of joints, such as springs, and coupled friction come last, for the
-joints that have them.
+inertial parameters of each link with mass, and the lengths between joints. A, C and Q are linear in the inertial
+parameters (section 5.1), those of a payload included. Other effects of joints, such as springs, and coupled friction
+come last, for the joints that have them.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from ..core.spatial import Array
 from ..effects.coupling import Coupling
 from ..effects.effect import JointEffect
 from ..effects.sliding import Coulomb, Viscous
-from ..robot.robot import Joint, Link, Robot, units_of
+from ..robot.robot import Joint, Link, Robot, Units, units_of
 
 casadi = optional('casadi', 'symbols')
 OPEN = ('settings', 'all')
@@ -61,7 +61,7 @@ class SymbolicRobot:
 
 
 def setting_slices(robot: Robot) -> dict[str, slice]:
-    """Return the slices of the settings in p; `payload` has ten numbers per hand, in the order of `robot.hands`."""
+    """Return the slices of p where only settings are open; `payload`: ten numbers per hand, as `robot.hands` orders."""
     sizes = {'gravity': 3, 'rotor_inertia': robot.n, 'viscous': robot.n, 'coulomb': robot.n}
     sizes['payload'] = len(TEN) * len(robot.hands)
     sizes |= {'effects': len(_effect_values(robot)), 'coupling': 2 * len(robot.couplings)}
@@ -111,7 +111,8 @@ def symbolic(robot: Robot, leave_open: str = 'settings') -> SymbolicRobot:
         joints = tuple(replace(joint, position=_position(joint, robot, lengths)) for joint in joints)
         links = tuple(replace(link, inertia=table.inertia(link)) if link.inertia.m else link for link in links)
     effects = [(k, table.effect(robot.moving_joints[k], effect)) for k, effect in other_effects(robot)]
-    couplings = [(pair, *table.coupling(pair)) for pair in robot.couplings]
+    units = {joint.name: units_of(joint) for joint in robot.moving_joints}
+    couplings = [(pair, *table.coupling(pair, units[pair.joints[0]])) for pair in robot.couplings]
     open_robot = replace(robot, gravity=_array(gravity), joints=joints, links=links)
     for link, body in carried:
         open_robot = open_robot.carrying({link: body})
@@ -164,12 +165,12 @@ class _Table:
         }  # fmt: skip
         return replace(effect, **symbols)
 
-    def coupling(self, pair: Coupling) -> tuple[Any, Any]:
-        """Add the two coefficients of a coupled friction."""
+    def coupling(self, pair: Coupling, units: Units) -> tuple[Any, Any]:
+        """Add the two coefficients of a coupled friction, with the units of its first joint."""
         first, second = pair.joints
         of = f'{first}{"+" if pair.sign > 0 else "-"}{second}'
-        viscous = self.symbol(f'Wv_{of}', pair.viscous, f'coupled viscous friction of {of}, N m s/rad')
-        return viscous, self.symbol(f'Wc_{of}', pair.coulomb, f'coupled Coulomb friction of {of}, N m')
+        viscous = self.symbol(f'Wv_{of}', pair.viscous, f'coupled viscous friction of {of}, {units.viscous}')
+        return viscous, self.symbol(f'Wc_{of}', pair.coulomb, f'coupled Coulomb friction of {of}, {units.effort}')
 
     def _ten(self, suffix: str, inertia: Inertia, of: str) -> Inertia:
         m, *rest = [
@@ -181,8 +182,8 @@ class _Table:
 
 
 def _missing_effects(joint: Joint) -> str:
-    """Return a warning for a joint with smooth Coulomb friction or presliding, which the symbols do not contain."""
-    return '; its smooth Coulomb friction and presliding are left out' if joint.friction.beyond_report else ''
+    """Return a warning for a joint with smooth Coulomb friction or presliding: the symbols have eq. (17) alone."""
+    return '; its smoothing by tanh and presliding are left out' if joint.friction.beyond_report else ''
 
 
 def _position(joint: Joint, robot: Robot, symbols: dict[str, Any]) -> Any:

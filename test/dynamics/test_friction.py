@@ -180,9 +180,9 @@ def test_an_export_says_that_it_has_eq_17_alone(tmp_path: Path, where: str) -> N
     file = tmp_path / 'arm.yaml'
     file.write_text(GOOD.replace('coulomb: 2', 'coulomb: 2, coulomb_velocity: 0.1'))
     done = run('export', str(file), '--to', where, '-o', str(tmp_path / 'out'))
-    assert 'elbow: only F_v dq + F_c sign(dq); smooth Coulomb friction and presliding are left out' in done.stderr
+    assert 'elbow: only F_v dq + F_c sign(dq); smoothing by tanh and presliding are left out' in done.stderr
     text = ''.join(path.read_text() for path in (tmp_path / 'out').iterdir())
-    assert 'Coulomb friction of elbow, N; its smooth Coulomb friction and presliding are left out' in text
+    assert 'Coulomb friction of elbow, N; its smoothing by tanh and presliding are left out' in text
     assert 'of shoulder, N m; its' not in text
 
 

@@ -237,6 +237,17 @@ def test_the_line_that_is_printed_imports_it_whatever_the_robots_name(name: str,
     assert out.stdout.startswith('[[1.')
 
 
+@pytest.mark.parametrize(
+    ('to', 'function'), [('c', 'pr_robot_parameters'), ('matlab', 'pr_robot_parameters'), ('python', 'parameters')]
+)
+def test_a_head_has_all_terms_and_the_function_of_the_parameters(to: str, function: str, tmp_path: Path) -> None:
+    for file in export(load_robot(FILES['pr_robot']), to, tmp_path):
+        if file.suffix != '.c':
+            text = file.read_text()
+            assert 'tau = A(q) ddq + C(q, dq) dq + Q(q) + friction + spring + coupling + J^T f' in text
+            assert re.search(rf'p(\[\d+\]: the parameters)?; {function}\(\) ', text)
+
+
 @pytest.mark.parametrize(('to', 'count', 'next_step'), [
     ('c', 3, 'gcc -std=c99 -O2 pr_robot_example.c pr_robot.c -lm -o pr_robot_example'),
     ('matlab', 12, 'p = pr_robot_parameters(); A = pr_robot_A(q, p)'),

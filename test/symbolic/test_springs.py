@@ -26,7 +26,7 @@ from krang_dynamics_ros.effects.spring import Spring
 from krang_dynamics_ros.robot.robot_writer import robot_text
 from krang_dynamics_ros.symbolic.export import export
 from krang_dynamics_ros.symbolic.expressions import Symbols
-from krang_dynamics_ros.symbolic.parameters import setting_slices, setting_values
+from krang_dynamics_ros.symbolic.parameters import setting_slices, setting_values, symbolic
 
 from ..commands import run
 from ..robots import FILES, robot_with_followers
@@ -53,6 +53,13 @@ def sprung() -> Robot:
 @cache
 def symbols(leave_open: str = 'settings') -> Symbols:
     return Symbols(sprung(), leave_open)
+
+
+def test_coupled_friction_has_the_units_of_its_joints() -> None:
+    joints = tuple(replace(joint, kind='prismatic') if joint.moves else joint for joint in sprung().joints)
+    for robot, units in ((sprung(), ['N m s/rad', 'N m']), (replace(sprung(), joints=joints), ['N s/m', 'N'])):
+        meanings = [x.meaning for x in symbolic(robot).parameters if x.name.startswith('W')]
+        assert [meaning.rpartition(', ')[2] for meaning in meanings] == units * len(robot.couplings)
 
 
 def states(count: int = 20) -> list[np.ndarray]:
