@@ -1,4 +1,4 @@
-"""C wrappers of a compiled library: every function on one array of numbers, and loops over many states."""
+"""C wrappers of a compiled library: functions on one array of numbers, and loops over many states."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ void hand_wrenches_in_place(double *w) {{
         for (int j = 0; j <= i; ++j) f[j] += inverse[{m} * i + j] * half;
     }}
     for (int j = 0; j < {m}; ++j) f[j] *= j % 6 < 3 ? 1.0 : {lever}; /* a moment counts as a force at the lever */
-    f[{m}] = 1.0 / trace - damping * damping;
+    f[{m}] = 1.0 / trace - damping * damping; /* a lower bound of all squared singular values of J */
 }}
 """
 
@@ -117,7 +117,7 @@ def call_wrappers(symbols: Symbols, built_from: str) -> str:
 
 
 def _of_quantities(robot: Robot, name: str, place: dict[str, slice]) -> Iterator[str]:
-    """Yield wrappers; a robot's functions end in a quantity, so their names cannot collide."""
+    """Yield wrappers. No function of a robot ends in their `_in_place` or `_for_many`, so names cannot collide."""
     for quantity in (*BATCHED, 'inverse_dynamics'):
         here = ', '.join(f'w + {place[x].start}' for x in (*QUANTITIES[quantity].inputs, 'output'))
         yield f'void {quantity}_in_place(double *w) {{ {name}_{quantity}({here}); }}\n'

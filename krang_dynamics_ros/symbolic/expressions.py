@@ -1,8 +1,9 @@
 """The equations of motion of a robot as CasADi expressions.
 
 Column j of A comes from the kinetic energy of the links that joint j carries, taken as one rigid body: joint j and the
-joints before it move them together. Column j of C also needs the momenta that the joints beyond j cause. These
-expressions have a quarter of the size of those from the energy of the whole robot; a test compares both.
+joints before it move them together. Column j of C also needs the momenta that the joints beyond j cause. For
+Krang, A has a third and C a quarter of the operations that the energy of the whole robot and eq. 4 give; tests compare
+the numbers.
 """
 
 from __future__ import annotations
@@ -116,7 +117,7 @@ QUANTITIES = {
 class Symbols:
     """A robot's expressions. `leave_open` selects the parameters p that stay symbols.
 
-    `settings`: gravity, rotors, friction and payloads; `all`: bodies and lengths too.
+    `settings`: gravity, rotors, friction, payloads, springs and couplings; `all`: bodies and lengths too.
 
     `f` holds [force; moment] of every hand in `hands`, in the hand's own axes and about its own origin, as the robot
     applies it. A robot file without end effectors has a hand at each end of its tree. p is defined in `parameters.py`.

@@ -24,7 +24,7 @@ from .expressions import Symbols
 from .languages import evaluate
 from .parameters import TEN, open_lengths, other_effects
 
-sympy = optional('sympy', 'formulas')
+casadi, sympy = optional('casadi', 'symbols'), optional('sympy', 'formulas')
 
 
 class FileSymbols:
@@ -75,7 +75,7 @@ class FileSymbols:
         return self._on_coordinates(found, lambda ratio: ratio**2)
 
     def _viscous(self) -> list[Any]:
-        """Return F_v of every coordinate, with the motor's own behind the gear."""
+        """Return F_v of every coordinate: F_v of the joint and N^2 F_vm of the motor."""
         found = {
             joint.name: self._if(joint.friction.viscous, f'F_v{k}') + N**2 * self._if(joint.motor.viscous, f'F_vm{k}')
             for k, joint, N in self._joints()
@@ -120,7 +120,7 @@ class FileSymbols:
         yield from (body.m, *body.MS, *(body.J[i][j] for i, j in ((0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2))))
 
     def _entry(self, x: float, written: str) -> Any:
-        """Return a coordinate (m) as the file writes it: a length, minus a length or a number."""
+        """Return a coordinate (m) as the file writes it: a length, its negative, or a number."""
         length = self.robot.as_length(written, x)
         return number(x) if length is None else int(length[1]) * self._lengths[length[0]]
 
@@ -140,7 +140,6 @@ def _indices(count: int) -> list[str]:
     return [''] if count == 1 else [str(k + 1) for k in range(count)]
 
 
-casadi, sympy = optional('casadi', 'symbols'), optional('sympy', 'formulas')
 MAX_JOINTS = 3  # more take minutes, and the formulas fill pages
 SHOWN = ('A', 'coriolis_torque', 'Q', 'wrench_torque', 'friction_torque', 'spring_torque', 'coupling_torque')
 _ARITHMETIC: dict[str, Callable[..., Any]] = {
