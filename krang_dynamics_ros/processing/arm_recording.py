@@ -21,9 +21,10 @@ from ..robot.known_arms import middle
 from ..robot.robot import Joint, Robot
 
 ROWS = 500  # compared with gravity
-SLOW = 0.05  # rad/s (m/s): friction and inertia are negligible below
+SLOW = 0.05  # rad/s (m/s): viscous friction and inertia are negligible below
 MIN_GRAVITY = 1.0  # N m (N): of a joint that can show the sign of effort
-SAME, NONE = (0.6, 1.6), 0.2  # slopes of effort over gravity: unit is N m; gravity is not contained
+SAME = (0.6, 1.6)  # effort over gravity where the effort is in N m and contains gravity
+NONE = 0.2  # at most, where it does not contain gravity
 MIN_RATE = 50.0  # Hz
 
 
@@ -51,6 +52,11 @@ class _Rows:
         times = np.array([message.stamp or message.arrival for message in self.messages])
         between = np.median(np.diff(times)) if len(times) > 1 else 0
         return float(1e9 / between) if between > 0 else 0.0
+
+    @property
+    def has_velocities(self) -> bool:
+        """Whether any message has velocities."""
+        return any(len(message.velocity) for message in self.messages)
 
 
 def recorded_arm(path: Path, robot: Robot, joint_states: str = '') -> RecordedArm:
@@ -105,7 +111,10 @@ def _by_number(ours: Sequence[str], theirs: Sequence[str]) -> Iterator[tuple[str
 
 
 def _slopes(robot: Robot, rows: _Rows) -> dict[str, float]:
-    """Return effort over gravity of the joints that gravity loads, from slow messages with all joints."""
+    """Return effort over gravity of the joints that gravity loads.
+
+    Messages with all joints count, if they are slow or have no velocities.
+    """
     dynamics, wanted = dynamics_of(robot), set(robot.joint_names)
     pairs: list[tuple[Array, Array]] = []
     whole = [x for x in rows.messages if wanted <= set(x.names) and len(x.effort) == len(x.position) == len(x.names)]
@@ -129,10 +138,12 @@ def _findings(path: Path, rows: _Rows, missing: Sequence[Joint], slopes: Mapping
     if missing:
         yield f'{path.name}: does not contain {listed([joint.name for joint in missing])}'
     if not slopes:
-        yield f'{path.name}: no efforts at rest on joints that gravity loads: sign and scale were not checked'
+        where = f'{"at rest " if rows.has_velocities else ""}on joints that gravity loads'
+        yield f'{path.name}: no efforts {where}: sign and scale were not checked'
         return
     text = ', '.join(f'{name} {slope:.2f}' for name, slope in slopes.items())
-    yield f'{path.name}: effort over the gravity torque of the model, at rest: {text}: {_verdict([*slopes.values()])}'
+    when = 'at rest' if rows.has_velocities else 'at rest and in motion, as there are no velocities'
+    yield f'{path.name}: effort over the gravity torque of the model, {when}: {text}: {_verdict([*slopes.values()])}'
 
 
 def _verdict(slopes: Sequence[float]) -> str:
@@ -143,4 +154,4 @@ def _verdict(slopes: Sequence[float]) -> str:
         return 'the sign is reversed'
     if all(abs(slope) < NONE for slope in slopes):
         return 'gravity seems not to be included'
-    return 'joints differ: check unit (A or N m), sign, mounting and tool'
+    return 'neither all near 1 nor all near -1 or 0: check unit (A or N m), sign, mounting and tool'

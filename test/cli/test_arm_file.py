@@ -135,6 +135,19 @@ class TestRecording:
         made(ARM, '--recording', str(recorded(scale=0.03)))
         assert 'gravity seems not to be included' in capsys.readouterr().out
 
+    def test_efforts_in_another_unit_are_not_called_different_joints(self, capsys: pytest.CaptureFixture[str]) -> None:
+        made(ARM, '--recording', str(recorded(scale=0.4)))
+        assert ': neither all near 1 nor all near -1 or 0: check unit (A or N m), sign' in capsys.readouterr().out
+
+    def test_only_a_recording_with_velocities_shows_what_is_at_rest(self, capsys: pytest.CaptureFixture[str]) -> None:
+        made(ARM, '--recording', str(recorded()))
+        assert 'model, at rest and in motion, as there are no velocities: theta1' in capsys.readouterr().out
+        recording = read_recording(Path('drive'))
+        still = replace(recording, velocity=np.zeros_like(recording.position))
+        write_csv(still, 'still.csv')
+        made(ARM, '--recording', 'still.csv', '--overwrite')
+        assert 'model, at rest: theta1' in capsys.readouterr().out
+
     @pytest.mark.parametrize(
         ('names', 'prefix', 'pairs'),
         [
