@@ -111,7 +111,7 @@ SMOOTH = (
 )
 INERTIA = Column('inertia', 'N m', 'N', 'A(q) ddq, on the smooth motion')
 SOURCES = {
-    'motor': 'tau = A ddq + C dq + Q + friction + springs + J^T f, on the smooth motion',
+    'motor': 'tau = A ddq + C dq + Q + friction + springs + couplings + J^T f, on the smooth motion',
     'joint': 'reading of a sensor behind the gear: tau without friction and rotors, on the smooth motion',
 }
 SOURCES['external'] = SOURCES['motor']
@@ -202,7 +202,7 @@ def _with_complete_velocities(rows: States) -> States:
 def smooth_motion(segment: Segment, cutoff: float) -> tuple[Array, Array, Array]:
     """Return q, dq and ddq (m, n) of a segment's core, smoothed without delay; NaN near the ends of a movement.
 
-    Within a period of the cutoff from an end, the spline has points on a single side, so its curvature is uncertain.
+    Within a period of the cutoff from an end, the spline has few points on one side, so its curvature is uncertain.
     """
     stamp, first = np.unique(segment.states.stamp, return_index=True)
     core = segment.states.stamp[segment.core]

@@ -38,7 +38,7 @@ class Portion:
     trail: int = 0  # ns after it
     number: int | None = None  # None: the only portion
     zero: int | None = None  # stamp (ns) of the first state of the recording; None: of this portion's own
-    points: int = POINTS  # of a chart
+    points: int = POINTS  # maximum in a chart
 
 
 @dataclass
@@ -182,8 +182,8 @@ def table_path(folder: Path, kind: str, number: int | None) -> Path:
 
 PORTION_SIZE = 60_000  # joint states in a portion, at least
 MAX_PORTIONS = 1000
-MIN_POINTS = 100
-LATER = ('pyarrow.parquet', 'rosbags.rosbag2', 'rosbags.typesys')  # imported once for all processes
+MIN_POINTS = 100  # of a portion in a chart
+PRELOADED = ('pyarrow.parquet', 'rosbags.rosbag2', 'rosbags.typesys')  # imported once for all processes
 
 
 def portions(job: Job, engine: Engine, recording: Source, topics: Topics) -> list[Portion]:
@@ -238,5 +238,5 @@ def _progress(progress: Callable[[float], None], k: int, count: int, share: floa
 def pool(workers: int) -> ProcessPoolExecutor:
     """Return a pool of processes that Ctrl-C ends at once; they share imports, which saves time and memory."""
     context = get_context('forkserver')
-    context.set_forkserver_preload([work.__module__, *LATER])
+    context.set_forkserver_preload([work.__module__, *PRELOADED])
     return ProcessPoolExecutor(workers, context, initializer=signal.signal, initargs=(signal.SIGINT, signal.SIG_DFL))

@@ -88,9 +88,9 @@ def _errors(page: HtmlReport, summary: Summary) -> None:
 
 
 def _charts(page: HtmlReport, errors: Sequence[JointError], units: Mapping[str, str], downsampled: Downsampled) -> None:
-    """Draw every joint, the largest RMS first. If the effort is known, terms and residual are hidden initially."""
+    """Draw every joint, the largest RMS first. If the effort is known, only effort and model are shown initially."""
     page.heading('Joint by joint')
-    page.paragraph(f'{HELP} For joints with known effort, terms and residual are hidden initially.')
+    page.paragraph(f'{HELP} For joints with known effort, only effort and model are shown initially.')
     joints = [*units]
     for name in dict.fromkeys([*(error.joint for error in errors), *joints]):
         points = {column: downsampled.line(column, joints.index(name)) for column in (*SHOWN, *downsampled.names)}

@@ -14,7 +14,7 @@ from .replay import States, joined
 
 MIN_R2 = 0.7  # of a slope, to judge sign or unit
 OTHER_UNIT = 5.0  # factor of the slope that no model error explains
-POINTS = 2000  # maximum in a chart
+POINTS = 2000  # maximum in a chart; a portion has its share of them, but `portions.MIN_POINTS` at least
 BROKEN = 5.0  # times the mean step: gap in a line
 
 

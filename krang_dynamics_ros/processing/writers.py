@@ -1,4 +1,4 @@
-"""Writers of results: tables (Parquet or CSV), and a bag with the topics of the node."""
+"""Writers of results: tables (Parquet or CSV), and a bag with a topic for each term and for the model."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ VERSION = 9  # of the bag's metadata, which Jazzy writes
 
 
 class TorqueBag:
-    """Torques by term as sensor_msgs/JointState, on `torque/<term>` in the namespace of the joint states."""
+    """Torques as sensor_msgs/JointState, on `torque/<term>` and `torque/model` in the namespace of the joint states."""
 
     def __init__(
         self, path: Path, namespace: str, frame_id: str, joint_names: Sequence[str], terms: Sequence[str]
