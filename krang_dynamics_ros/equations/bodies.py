@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from ..core.algebra import ZERO, Matrix, Vector, add, apply, cross, dot, minus, plus, product, scale, times, transpose
 from ..core.inertia import Inertia
 from ..robot.robot import Robot
-from .frames import Joints, Transform, own_velocity
+from .frames import ByJoint, Transform, own_velocity
 
 Momentum = tuple[Vector, Vector]  # linear, and angular about the frame's origin
 
@@ -29,7 +29,7 @@ def body_of(inertia: Inertia) -> Body:
 def moved(body: Body, T: Transform) -> Body:
     """Return a body of frame j in frame i, by iT_j: I_B = Ad^T I_C Ad."""
     turned = apply(T.A, body.MS)
-    half = add(turned, scale(times(0.5, body.m), T.P))
+    half = add(turned, scale(times(0.5, body.m), T.P))  # A MS + m P / 2: the shift of J is linear in it
     AJA, twice = product(T.A, product(body.J, transpose(T.A))), times(2.0, dot(T.P, half))
     J: list[list[Any]] = [[0.0] * 3 for _ in range(3)]
     for i, j in ((0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2)):
@@ -57,7 +57,7 @@ def carried_bodies(robot: Robot, local: Mapping[str, Transform]) -> dict[str, Bo
 
 
 def carried_momenta(
-    robot: Robot, local: Mapping[str, Transform], bodies: Mapping[str, Body], dq: Joints
+    robot: Robot, local: Mapping[str, Transform], bodies: Mapping[str, Body], dq: ByJoint
 ) -> dict[str, Momentum]:
     """Return by link the momentum, in its frame, that the joints beyond it cause while the link is at rest."""
     momenta: dict[str, Momentum] = {link.name: (ZERO, ZERO) for link in robot.links}

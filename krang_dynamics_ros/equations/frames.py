@@ -1,6 +1,6 @@
 """Transforms iT_j(q_j) from the frame of a joint's child to that of its parent, for numbers or symbols.
 
-Both witnesses, `lagrangian` and `newton_euler`, use this module and the robot's data only.
+Both witnesses, `lagrangian` and `newton_euler`, and the exports take their transforms from here.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import numpy as np
 from ..core.algebra import ZERO, Matrix, Vector, add, apply, cos, plus, product, scale, sin, times, transpose
 from ..robot.robot import Joint, Robot
 
-Joints = Mapping[str, Any]  # number, array or symbol by name of a moving joint
+ByJoint = Mapping[str, Any]  # number, array or symbol by name of a moving joint
 
 
 class Transform(NamedTuple):
@@ -54,13 +54,13 @@ def own_velocity(joint: Joint, dq: Any) -> tuple[Vector, Vector]:
     return (ZERO, own) if joint.kind == 'prismatic' else (own, ZERO)
 
 
-def positions(robot: Robot, q: Joints) -> Joints:
+def positions(robot: Robot, q: ByJoint) -> ByJoint:
     """Return the positions of all moving joints: the coordinates and their followers."""
     followers = {name: plus(times(m.multiplier, q[m.joint]), m.offset) for name, m in robot.mimics.items()}
     return {**q, **followers}
 
 
-def rates(robot: Robot, dq: Joints) -> Joints:
+def rates(robot: Robot, dq: ByJoint) -> ByJoint:
     """Return the velocities, or accelerations, of all moving joints."""
     followers = {name: times(m.multiplier, dq.get(m.joint, 0.0)) for name, m in robot.mimics.items()}
     return {**dq, **followers}
@@ -75,7 +75,7 @@ def on_coordinates(robot: Robot, torques: Mapping[str, Any]) -> dict[str, Any]:
     return total
 
 
-def all_local(robot: Robot, q: Joints) -> dict[str, Transform]:
+def all_local(robot: Robot, q: ByJoint) -> dict[str, Transform]:
     """Return iT_j of every link but the base, by link name."""
     all_q = positions(robot, q)
     return {joint.child: local_transform(joint, all_q.get(joint.name)) for joint in robot.joints}

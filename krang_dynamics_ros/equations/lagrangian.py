@@ -21,13 +21,13 @@ from ..core.wrench import Wrench
 from ..robot.mimic import Mimic
 from ..robot.robot import Joint, Robot
 from .bodies import Body, body_of
-from .frames import Joints, Transform, all_in_base, all_local, on_coordinates, own_velocity, rates, relative_transform
+from .frames import ByJoint, Transform, all_in_base, all_local, on_coordinates, own_velocity, rates, relative_transform
 
 COMPLEX_STEP = 1e-30  # so small that it does not change the real part
 
 
 def velocities(
-    robot: Robot, local: Mapping[str, Transform], dq: Joints, w0: Vector = ZERO, V0: Vector = ZERO
+    robot: Robot, local: Mapping[str, Transform], dq: ByJoint, w0: Vector = ZERO, V0: Vector = ZERO
 ) -> dict[str, tuple[Vector, Vector]]:
     """Return (omega_j, V_j) of every link in its own axes: eqs 7 and 8, the report's angVel() and linVel().
 
@@ -47,7 +47,7 @@ def velocities(
     return moving
 
 
-def total_KE(robot: Robot, local: Mapping[str, Transform], dq: Joints) -> Any:
+def total_KE(robot: Robot, local: Mapping[str, Transform], dq: ByJoint) -> Any:
     """Return E = sum of (1/2) (omega^T J omega + M V^T V + 2 MS^T (V x omega)), eqs 9 and 11, without rotors."""
     moving = velocities(robot, local, dq)
     return total([KE(body_of(link.inertia), *moving[link.name]) for link in robot.links])

@@ -29,7 +29,7 @@ def on_six_joints(robot: Robot) -> Robot:
 
 
 class MovingBase(NamedTuple):
-    """Motion of a base at many states, in its axes: what the first six joints make of it."""
+    """Motion of a base that six joints hold, at many states, in the axes of the base."""
 
     gravity: Array  # (..., 3) less the acceleration of the origin, m/s^2
     w: Array  # (..., 3), rad/s
@@ -38,7 +38,7 @@ class MovingBase(NamedTuple):
 
 
 def moving_base(robot: Robot, base: str, q: Array, dq: Array, ddq: Array) -> MovingBase:
-    """Return how a base moves that six joints hold (..., 6 + n each), by eqs. 7 and 8 and their derivatives."""
+    """Return the motion of a base that six joints hold, for q, dq, ddq (..., 6 + n), by eqs. 7, 8 and derivatives."""
     position, velocity = q + 1j * COMPLEX_STEP * dq, dq + 1j * COMPLEX_STEP * ddq
     w, V = (np.stack(np.broadcast_arrays(*x), axis=-1) for x in _velocity(robot, base, position, velocity))
     dw, dV = w.imag / COMPLEX_STEP, V.imag / COMPLEX_STEP

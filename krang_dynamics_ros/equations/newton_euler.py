@@ -16,7 +16,7 @@ from ..core.errors import unknown_name
 from ..core.spatial import Array
 from ..core.wrench import Wrench
 from ..robot.robot import Joint, Robot
-from .frames import Joints, Transform, all_in_base, all_local, on_coordinates, rates
+from .frames import ByJoint, Transform, all_in_base, all_local, on_coordinates, rates
 
 Motion = tuple[Vector, Vector, Vector]  # omega, d omega/dt, dv/dt of a link's frame, in its own axes
 Force = tuple[Vector, Vector]  # f, n: exerted on a link at its frame's origin, in its own axes
@@ -25,8 +25,8 @@ Force = tuple[Vector, Vector]  # f, n: exerted on a link at its frame's origin, 
 def outward(
     robot: Robot,
     local: Mapping[str, Transform],
-    dq: Joints,
-    ddq: Joints,
+    dq: ByJoint,
+    ddq: ByJoint,
     gravity: Vector,
     w0: Vector = ZERO,
     dw0: Vector = ZERO,
@@ -42,9 +42,9 @@ def outward(
     return motions
 
 
-def _next(joint: Joint, T: Transform, below: Motion, dq: Joints, ddq: Joints) -> Motion:
+def _next(joint: Joint, T: Transform, parent: Motion, dq: ByJoint, ddq: ByJoint) -> Motion:
     R, Z = transpose(T.A), joint.axis.tolist()
-    omega, alpha, acceleration = below
+    omega, alpha, acceleration = parent
     w, a = apply(R, omega), apply(R, alpha)
     v = apply(R, add(cross(alpha, T.P), cross(omega, cross(omega, T.P)), acceleration))
     speed, rate = scale(dq.get(joint.name, 0.0), Z), scale(ddq.get(joint.name, 0.0), Z)
@@ -70,9 +70,9 @@ def inward(robot: Robot, local: Mapping[str, Transform], forces: dict[str, Force
         f, n = total[joint.child]
         torques[joint.name] = dot(f if joint.kind == 'prismatic' else n, joint.axis.tolist())
         T = local[joint.child]
-        below_f, below_n = total[joint.parent]
+        parent_f, parent_n = total[joint.parent]
         carried = apply(T.A, f)
-        total[joint.parent] = add(below_f, carried), add(below_n, apply(T.A, n), cross(T.P, carried))
+        total[joint.parent] = add(parent_f, carried), add(parent_n, apply(T.A, n), cross(T.P, carried))
     return on_coordinates(robot, torques)
 
 

@@ -18,7 +18,7 @@ from ..core.spatial import Array
 from ..robot.adapted import fixed_at
 from ..robot.robot import Joint, Robot
 from .bodies import Body
-from .frames import Joints, Transform, all_local, on_coordinates
+from .frames import ByJoint, Transform, all_local, on_coordinates
 from .newton_euler import Force, Motion, outward
 
 PARAMETERS = ('m', 'MX', 'MY', 'MZ', 'XX', 'XY', 'XZ', 'YY', 'YZ', 'ZZ')
@@ -70,7 +70,7 @@ def _carried(robot: Robot, local: Mapping[str, Transform], link: str, force: For
     return torques
 
 
-def with_fixed_joints(robot: Robot, angles: Joints, moving: Sequence[str]) -> Robot:
+def with_fixed_joints(robot: Robot, angles: ByJoint, moving: Sequence[str]) -> Robot:
     """Return the robot with all joints fixed except `moving` and their followers, at `angles` or zero.
 
     Its coordinates are in the order of `moving`.
@@ -86,7 +86,7 @@ def with_fixed_joints(robot: Robot, angles: Joints, moving: Sequence[str]) -> Ro
     return replace(robot, joints=tuple([at[name] for name in moving] + others))
 
 
-def _with_fixed_joints(robot: Robot, joint: Joint, angles: Joints, moving: Sequence[str]) -> Joint:
+def _with_fixed_joints(robot: Robot, joint: Joint, angles: ByJoint, moving: Sequence[str]) -> Joint:
     """Return a joint that is not in `moving`: fixed at its position, or as a follower of a moving joint."""
     if not joint.moves:
         return joint
