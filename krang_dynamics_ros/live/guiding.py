@@ -13,7 +13,7 @@ from ..core.parameters import ParameterSpec, Settings
 from ..core.spatial import Array
 from ..dynamics.efforts import Efforts
 from ..dynamics.factory import Model
-from ..dynamics.guiding import ControlLoop, inertias
+from ..dynamics.guiding import NARROW, ControlLoop, inertias
 from ..dynamics.inertia_check import zero_pose
 from ..dynamics.state import State
 from ..dynamics.terms import TERMS, Terms
@@ -24,6 +24,7 @@ DAMPING_OF_LIMIT = 0.02  # N m s/rad per N m: at 1 rad/s the damping torque of a
 DAMPING_TIME = 1.0  # s: time constant in which a joint without a known limit slows down when it is let go
 DAMPING_ABOVE_OF_LIMIT = 0.5  # of a joint's velocity limit: default of `damping_above`
 DAMPING_ABOVE = (0.5, 0.1)  # rad/s, m/s: default where no velocity limit is known
+MAX_MARGIN = 3.0  # rad, of `stops.margin`
 PRISMATIC_MARGIN = 0.1  # m per rad of `stops.margin`, for a prismatic joint
 # Of friction, while guiding. Identified friction may be a tenth too large; more than the true friction drives the arm.
 MAX_GAIN = 0.9
@@ -32,7 +33,7 @@ HOLD_TIMEOUT = 0.2  # s without a message of the switch, by the steady clock
 SPECS = (
     ParameterSpec(
         'stops.margin', 0.15, 'how far before its position limits a joint meets its stop, rad (a tenth of it in m); at '
-        "most a quarter of the joint's range", settable=True, least=0.001, most=3.0,
+        "most a quarter of the joint's range", settable=True, least=0.001, most=MAX_MARGIN,
     ),
     ParameterSpec(
         'stops.stiffness', 1.0, "torque of a stop's spring at the position limit, in parts of the joint's effort limit",
@@ -60,7 +61,8 @@ def of_joint(name: str, defaults: JointDefaults) -> list[ParameterSpec]:
     return [
         ParameterSpec(
             f'joints.{name}.damping', defaults.damping, 'damping coefficient B of `torque/damping`, N m s/rad (N s/m)',
-            settable=True, least=0.0, most=MAX_QUANTITY, default_text='0.02 s/rad times the effort limit',
+            settable=True, least=0.0, most=MAX_QUANTITY,
+            default_text='0.02 s/rad times the effort limit; without one, A_jj / 1 s',
         ),
         ParameterSpec(
             f'joints.{name}.damping_above', defaults.damping_above,
@@ -123,7 +125,7 @@ class Guiding:
         limits = [joint.limits for joint in moving]
         self._stops.lower, self._stops.upper = model.robot.position_limits.copy()
         self._sending = False  # whether commands are sent
-        self._zeroed_for: tuple[Any, ...] = ()  # parameters of the stops when their depth was last set to zero
+        self._of_stops: tuple[Any, ...] = ()  # parameters of the stops: a change zeroes their depth
         self._effort = np.array([(x.effort if x else None) or 0.0 for x in limits])
         self._speed = np.array([(x.velocity if x else None) or np.inf for x in limits])
         self._rate, self._fastest = np.full(len(limits), np.inf), self._speed  # of commands: rate and velocity limits
@@ -157,11 +159,11 @@ class Guiding:
         stops.margin = settings['stops.margin'] * np.where(self._prismatic, PRISMATIC_MARGIN, 1.0)
         stops.stiffness, stops.damping = settings['stops.stiffness'], settings['stops.damping']
         stops.effort = self._effort.copy()
-        of_stops = [settings[name] for name in ('stops.margin', 'stops.stiffness', 'stops.damping')]
-        values = (*of_stops, 'stops' in settings['total_terms'])
-        if self._sending and values != self._zeroed_for:
+        numbers = [settings[name] for name in ('stops.margin', 'stops.stiffness', 'stops.damping')]
+        of_stops = (*numbers, 'stops' in settings['total_terms'])
+        if self._sending and of_stops != self._of_stops:
             stops.zero_depth()
-        self._zeroed_for = values
+        self._of_stops = of_stops
 
     def follow_stage(self, sending: bool) -> None:
         """When commands begin, count the present depth in each stop as zero: enabling must not push the arm."""
@@ -184,13 +186,8 @@ class Guiding:
         """Return level, message and values for diagnostics; clear the list of joints that came too fast."""
         if not self.guides:
             return 'ok', 'off: neither damping nor stops is in total_terms', {}
-        margins, too_fast = self._stops.margins, self._stops.too_fast
+        words = [self._too_fast(k, speed, needed) for k, (speed, needed) in self._stops.too_fast.items()]
         self._stops.too_fast = {}
-        words = [
-            f'{self._names[k]} came to its stop at {speed:.3g}, stops.margin is {margins[k]:.2g}, must be {needed:.2g} '
-            'for that speed: raise it, or move more slowly'
-            for k, (speed, needed) in too_fast.items()
-        ]
         loop, used = self.loop, self._settings['total_terms']
         reduced = self._reduced() if loop.known else {}
         values = {
@@ -207,6 +204,17 @@ class Guiding:
         if reduced:
             words.append(f'reduced, because commands come late: {", ".join([*reduced][:5])}')
         return level, '; '.join(words) or 'on', values
+
+    def _too_fast(self, k: int, speed: float, needed: float) -> str:
+        """Return a message for joint k, which came to its stop at a speed that needs a margin, rad (m)."""
+        unit = PRISMATIC_MARGIN if self._prismatic[k] else 1.0  # of the parameter
+        came = f'{self._names[k]} came to its stop at {speed:.3g}'
+        if needed > min(MAX_MARGIN * unit, NARROW * (self._stops.upper[k] - self._stops.lower[k])):
+            return f'{came}, too fast for the largest stops.margin: move more slowly'
+        return (
+            f'{came}, stops.margin is {self._settings["stops.margin"]:.2g}, must be {needed / unit:.2g} for that '
+            'speed: raise it, or move more slowly'
+        )
 
     def _slow_rates(self) -> list[str]:
         """Return a message for each joint whose `command_rate_limits` is too slow for its stop.

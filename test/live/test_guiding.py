@@ -11,6 +11,7 @@ import yaml
 
 from krang_dynamics_ros.core.errors import ArgumentError
 from krang_dynamics_ros.dynamics.factory import Model, load_model
+from krang_dynamics_ros.dynamics.guiding import Stops
 from krang_dynamics_ros.live.commands import Stage
 from krang_dynamics_ros.live.guiding import HOLD_TIMEOUT, HoldSwitch, joint_defaults
 
@@ -260,16 +261,47 @@ def test_diagnostics_say_what_is_reduced_and_for_which_speed_a_stop_is_made(mode
     assert values['period (s)'] == '0.0100'
 
 
-def test_diagnostics_name_the_margin_that_a_fast_joint_takes(model: Model) -> None:
+@pytest.mark.parametrize(
+    ('speed', 'words'), [(3.0, 'stops.margin is 0.15, must be 0.42 for that'), (6.0, 'too fast for')]
+)
+def test_diagnostics_name_the_margin_that_a_fast_joint_takes(model: Model, speed: float, words: str) -> None:
     arm = guided(model)
     arm.q[4] = 2.0  # q_2l: its limit is 2.094
     arm.run(0.3)
-    arm.dq[4] = 6.0
+    arm.dq[4] = speed
     arm.run(0.01)
-    level, words, _ = arm.engine.guiding.status()
+    level, message, _ = arm.engine.guiding.status()
     assert level == 'warning'
-    assert words.startswith('q_2l came to its stop at 6, stops.margin is ')
+    assert message.startswith(f'q_2l came to its stop at {speed:g}, {words}')
     assert arm.engine.guiding.status()[0] == 'ok'
+
+
+def sliding(model: Model, reach: float) -> tuple[Any, Stops]:
+    """Return the guiding of Krang with a q_2l that slides by `reach` (m), and its stops."""
+    arm = guided(model)
+    stops = arm.engine.guiding.terms.stops
+    stops.lower[4], stops.upper[4] = 0.0, reach
+    arm.engine.guiding._prismatic[4] = True
+    arm.set(stops__margin=0.2)
+    return arm.engine.guiding, stops
+
+
+def test_the_margin_of_a_sliding_joint_is_named_as_the_parameter(model: Model) -> None:
+    guiding, stops = sliding(model, 1.0)
+    assert stops.margins[4] == pytest.approx(0.02)
+    stops.too_fast[4] = 0.5, 0.05  # m/s, m
+    words = guiding.status()[1]
+    assert words.startswith('q_2l came to its stop at 0.5, stops.margin is 0.2, must be 0.5 for that speed')
+
+
+@pytest.mark.parametrize(('reach', 'needed'), [(0.08, 0.021), (9.0, 0.31), (9.0, np.inf)])
+def test_where_no_margin_is_enough_diagnostics_ask_for_a_lower_speed_alone(
+    model: Model, reach: float, needed: float
+) -> None:
+    guiding, stops = sliding(model, reach)
+    stops.too_fast[4] = 0.5, needed
+    words = guiding.status()[1]
+    assert words.startswith('q_2l came to its stop at 0.5, too fast for the largest stops.margin: move more slowly')
 
 
 @pytest.mark.parametrize('case', range(20))
