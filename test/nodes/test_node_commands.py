@@ -641,14 +641,29 @@ def test_a_node_that_ends_cannot_be_enabled_by_a_description_that_comes_again(ro
 
 UNSTARTABLE = """
 import sys
+from krang_dynamics_ros.nodes.dynamics import command_output
 from krang_dynamics_ros.nodes.dynamics_node import main
+command_output.START_TIMEOUT = 5.0  # less than the delay of another try
 sys.executable = PROGRAM
 sys.exit(main())
 """
 
 
-@pytest.mark.parametrize('program', slow_but(['/bin/false'], ['/bin/false', '/nowhere/python']))
-def test_a_sender_that_cannot_start_is_reported_and_the_node_continues(robot: Robot, program: str) -> None:
+STARTS = [
+    ('/bin/false', 'it has died; see its output'),
+    ('/nowhere/python', 'No such file'),
+    ('hangs', 'it sent no report for 5'),
+]
+
+
+@pytest.mark.parametrize(('program', 'why'), slow_but(STARTS[:1], STARTS))
+def test_a_sender_that_cannot_start_is_reported_and_the_node_continues(
+    robot: Robot, program: str, why: str, tmp_path: Path
+) -> None:
+    if program == 'hangs':
+        (tmp_path / program).write_text('#!/bin/sh\nexec sleep 100\n')
+        (tmp_path / program).chmod(0o755)
+        program = str(tmp_path / program)
     with domain() as number:
         code = UNSTARTABLE.replace('PROGRAM', repr(program))
         process, client = Process(number, *given(*WORDS), code=code), Client(number)
@@ -659,6 +674,7 @@ def test_a_sender_that_cannot_start_is_reported_and_the_node_continues(robot: Ro
         words = 'the sender process cannot be started'
         client.until(lambda: words in client.call('/effort_commands/enable', SetBool, request, say).message, say)
         client.until(lambda: words in getattr(client.diagnostics.get('effort commands'), 'message', ''), say)
+        assert why in client.diagnostics['effort commands'].message
         client.until(lambda: len(client.received['torque/gravity']) > 3, say)
         assert process.output.count(words + ':') <= 2, process.output  # the log, and what diagnostics log
         client.close()

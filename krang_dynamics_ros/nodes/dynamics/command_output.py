@@ -64,7 +64,7 @@ class SenderLink:
         self.first_report = np.inf  # time at which it was ready
         self.subscribers: Sequence[Endpoint] = ()
         self.own: set[str] = set()  # GIDs of its publishers
-        self.acknowledged = 0  # start of which all subscribers have acknowledged a zero
+        self.acknowledged = 0  # number of the latest start of which all subscribers have acknowledged a zero
         self.falls = ''  # why it reduces the commands to zero on its own
         self.sent: Array = np.zeros(config.joints)  # its last command in that fall (k)
         self.ended = False
@@ -95,7 +95,7 @@ class SenderLink:
             return  # the process has ended; `poll` reads the reason
 
     def poll(self, now: float, sending: bool) -> None:
-        """Read its reports; kill it if it hangs: no report while commands are sent."""
+        """Read its reports; kill it if it hangs: no report for too long, at its start or while commands are sent."""
         if self.ended:
             return
         with suppress(BlockingIOError):
@@ -140,13 +140,13 @@ TOPIC = 'effort_commands'
 TICK = 0.01  # s, period of commands without joint states
 PUBLISHERS_PERIOD = 1.0  # s, of the check for other publishers
 REACH_TIMEOUT = 5.0  # s in which a replacement process must find the controller, after its first report
-RESTART_AFTER, RETRY_AFTER = 1.0, 10.0  # s, delay after a process died, and after one that could not start
+RESTART_AFTER, RETRY_AFTER = 1.0, 10.0  # s, from the start of a process that died, or could not start, to the next
 UNSTARTED = 'the sender process cannot be started'
 LEVELS = {'ok': OK, 'warning': WARN, 'error': ERROR}
 
 
 class CommandOutput:
-    """Passes events to the supervisor, and its commands to the sender process; makes no decisions."""
+    """Passes events to the supervisor, and its commands to the sender process, which it replaces when that ends."""
 
     def __init__(self, node: Node, supervisor: CommandSupervisor) -> None:
         self._node, self._supervisor, self._commands = node, supervisor, supervisor.commands
@@ -258,7 +258,7 @@ class CommandOutput:
             self._commands.sender_lost(f'the sender process {link.end}')
             self._replacing = True
         if not link.was_ready:
-            self._note_unstarted('it ended at once; see its output')
+            self._note_unstarted(f'it {link.end}; see its output')
         self._start_again(now)
 
     def _start_again(self, now: float) -> None:
