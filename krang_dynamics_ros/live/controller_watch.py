@@ -41,7 +41,7 @@ class ControllerWatch:
         self.name = name
         self.endpoints: dict[str, Endpoint] = {}
         self.bound: Endpoint | None = None  # the endpoint of the present commands, or of the last ones
-        self.joints: dict[str, tuple[str, ...] | None] = {}  # parameter `joints` by node; None: it has none
+        self.joints: dict[str, tuple[str, ...] | None] = {}  # parameter `joints` by node that answered; None: none
         self._seen: dict[str, float] = {}  # time at which each endpoint appeared
         self._allowed: frozenset[str] = frozenset()  # GIDs that were present when commands were enabled
         self._present = False  # whether the bound endpoint is present
@@ -92,8 +92,10 @@ class ControllerWatch:
 
     def joints_note(self, endpoint: Endpoint) -> str:
         """Return a note if the order of the joints of an endpoint is not known, or ''."""
-        known = self.joints.get(endpoint.node) is not None
-        return '' if known else 'the order of its joints could not be checked: it has no parameter `joints`'
+        if self.joints.get(endpoint.node) is not None:
+            return ''
+        why = 'it has no parameter `joints`' if endpoint.node in self.joints else 'its node has not answered'
+        return f'the order of its joints could not be checked: {why}'
 
     def _choose(self, now: float) -> Endpoint:
         """Return the only controller, or raise `ArgumentError` with the names of the subscribers."""

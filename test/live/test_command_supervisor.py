@@ -441,12 +441,18 @@ def test_a_turn_of_a_joint_without_ends_is_no_travel(model: Model, endless: bool
     assert joints.moved(q, far)[0] == pytest.approx(-way)
 
 
+def test_joints_of_a_controller_that_has_not_answered_are_not_called_missing(model: Model) -> None:
+    answer = Arm(model).run(0.1).supervisor.enable()
+    assert 'could not be checked: its node has not answered' in answer
+    assert 'no parameter' not in answer
+
+
 def test_its_joints_must_be_ours_in_our_order(model: Model) -> None:
     arm = Arm(model).run(0.1)
     arm.supervisor.on_controller_joints(CONTROLLER.node, tuple(reversed(JOINTS)))
     refused(arm, r'has joints \[q_7l, .*same order')
     arm.supervisor.on_controller_joints(CONTROLLER.node, None)
-    assert 'could not be checked' in arm.supervisor.enable()
+    assert 'could not be checked: it has no parameter `joints`' in arm.supervisor.enable()
     arm.supervisor.on_controller_joints(CONTROLLER.node, ('q_1l',))
     assert 'must be equal to command_joints' in arm.commands.fault
 
