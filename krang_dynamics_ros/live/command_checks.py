@@ -197,25 +197,28 @@ def unacknowledged(seconds: float, subscribers: Sequence[str]) -> str:
 
 
 class Obedience:
-    """Compares commands with measured efforts, for each joint (k) whose effort has followed its command once."""
+    """Compares measured efforts with expected ones, for each joint (k) whose effort has followed once."""
 
     def __init__(self, names: Sequence[str], limits: Array) -> None:
         self._names, self._limits = names, limits
         self._followed = np.zeros(len(names), dtype=bool)
         self._since = np.full(len(names), np.inf)  # s, time of the first disobedience; inf: it obeys
 
-    def fault(self, measured: Array, sent: Array, now: float) -> str:
-        """Compare efforts (k; NaN: unknown) with commands (k); return a message if a joint does not obey, or ''."""
-        off = np.abs(measured - sent)  # NaN if unknown: both comparisons are then false
-        self._followed |= (np.abs(sent) > MIN_SIGNED_SHARE * self._limits) & (off < FOLLOW_TOLERANCE * np.abs(sent))
+    def fault(self, measured: Array, expected: Array, now: float) -> str:
+        """Compare efforts (k; NaN: unknown) with the expected ones (k): command and firmware torque together.
+
+        Return a message if a joint does not obey, or ''.
+        """
+        off, size = np.abs(measured - expected), np.abs(expected)  # NaN if unknown: both comparisons are then false
+        self._followed |= (size > MIN_SIGNED_SHARE * self._limits) & (off < FOLLOW_TOLERANCE * size)
         disobeys = self._followed & (off > OBEY_TOLERANCE * self._limits)
         self._since = np.where(disobeys, np.minimum(self._since, now), np.inf)
         k = int(np.argmin(self._since))
         if not now - self._since[k] >= OBEY_TIMEOUT:
             return ''
         return (
-            f'{self._names[k]} does not obey: {sent[k]:.4g} is sent and {measured[k]:.4g} is measured for '
-            f'{OBEY_TIMEOUT:g} s (an emergency stop, a controller that is not active)'
+            f'{self._names[k]} does not obey: an effort of {expected[k]:.4g} is expected, {measured[k]:.4g} is '
+            f'measured for {OBEY_TIMEOUT:g} s (an emergency stop, a controller that is not active)'
         )
 
 
@@ -281,11 +284,11 @@ class StartChecks:
         if why := conflict(values['total_terms']):
             raise ArgumentError(why)
 
-    def check_state(self, state: State, stamp: int) -> None:
-        """Check positions, clocks and payloads; `stamp` is the present time (ns) by the clock of this machine."""
+    def check_state(self, state: State, clock: int) -> None:
+        """Check positions, clocks and payloads; `clock` is the present time (ns) by the clock of stamps."""
         if why := self.outside_limits(state):
             raise ArgumentError(why)
-        why = self._inputs.checks.clock_fault(stamp)
+        why = self._inputs.checks.clock_fault(clock)
         if why and self._settings['state_clock'] == 'same':
             raise ArgumentError(why)
         for hand in self._inputs.hands:

@@ -75,7 +75,7 @@ def obedience(shares: list[tuple[float, float]]) -> float:
     for k, (measured, sent) in enumerate(shares):
         ours = np.array([np.nan, 0.0, measured]) * LIMITS
         if words := watch.fault(ours, np.array([1.0, 0.0, sent]) * LIMITS, 100 + 0.01 * k):
-            assert words.startswith('c does not obey')
+            assert words.startswith(f'c does not obey: an effort of {10 * sent:.4g} is expected')
             return 0.01 * k
     return np.inf
 
