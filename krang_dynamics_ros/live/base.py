@@ -21,8 +21,8 @@ from .timeline import NEVER, Delay
 MODES = ('fixed', 'orientation', 'full')
 SPECS = (
     ParameterSpec(
-        'base_motion', MODES[0], 'how the base moves: not at all, tilted as the IMU on topic `imu` says, or by its '
-        'acceleration and turning too', choices=MODES,
+        'base_motion', MODES[0], 'how the base moves: not at all; tilted, by the orientation of the IMU on topic '
+        '`imu`; or in any way, by its specific force and angular velocity', choices=MODES,
     ),
     ParameterSpec(
         'imu.link', '', "link whose frame the IMU's readings are in, fixed to the base; empty: the frame of the "
@@ -41,7 +41,8 @@ SPECS = (
 TOLERANCE = 0.01  # of a quaternion's length
 MAX_ROLL = math.radians(5.0)  # allows for a sensor that is mounted slightly askew on a level axle
 AGREEMENT = 10.0  # degrees between gravity by the orientation and by the specific force, at rest
-# Part of gravity: a horizontal acceleration that turns the specific force by more than AGREEMENT lengthens it by more.
+# Part of gravity by which a horizontal acceleration lengthens the specific force if it turns it by AGREEMENT. So a
+# reading whose size is nearer to gravity and that is turned further has another cause.
 NEAR = 1 / math.cos(math.radians(AGREEMENT)) - 1
 REST_RATE = 0.1  # rad/s
 MAX_RATE = 50.0  # rad/s: more than any gyroscope on a robot reads
@@ -104,12 +105,12 @@ class TurningRate:
     def follow(self, w: Array, time: int) -> Array | None:
         """Store a reading at a time (ns); return dw (3, rad/s^2), or None until the low pass has settled.
 
-        A gap of more than `MAX_GAP` restarts the low pass.
+        A gap of more than `MAX_GAP`, or a step back, restarts the low pass. At the same time there is no difference.
         """
         dt, rate = (time - self._time) * 1e-9, 2 * math.pi * self.cutoff
-        if not 0 < dt <= MAX_GAP:
+        if not 0 <= dt <= MAX_GAP:
             self._dw, self._begun = np.zeros(3), time
-        else:
+        elif dt > 0:
             self._dw = self._dw - math.expm1(-rate * dt) * ((w - self._w) / dt - self._dw)
         self._w, self._time = w, time
         return self._dw if (time - self._begun) * 1e-9 >= SETTLED / rate else None
@@ -230,7 +231,7 @@ class BaseInput:
         return found[0], found[1]
 
     def _refuse_contradiction(self, up: Array, w: Array, f: Array) -> None:
-        """Raise `ArgumentError` if a base at rest feels gravity elsewhere than its orientation says.
+        """Raise `ArgumentError` if a base at rest feels gravity elsewhere than its orientation says, or far too little.
 
         From then on all readings are refused, also of a base that moves, until one at rest agrees.
         """

@@ -321,6 +321,17 @@ def test_an_imu_without_stamps_counts_by_its_arrival() -> None:
     assert torques is not None
 
 
+def test_readings_without_stamps_may_arrive_at_the_same_time() -> None:
+    """As by a simulated clock that is slower than the IMU."""
+    heard = Heard(base_motion='full')
+    for k in range(100):
+        now = S + k * MS
+        for _ in range(2):
+            heard.imu(reading('base', LEVEL)._replace(stamp=0, arrival=now))
+        torques = heard.state(now)
+    assert torques is not None
+
+
 def test_time_that_goes_back_is_a_new_time() -> None:
     heard = Heard(base_motion='full')
     for start in (9 * S, 5 * S):
