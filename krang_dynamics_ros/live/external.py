@@ -42,7 +42,8 @@ SPECS = (
         settable=True, least=1e-6, most=1.0,
     ),
     ParameterSpec(
-        'contact.factor', 1.5, 'learned threshold / largest torque of the free run (`contact/learn`)',
+        'contact.factor', 1.5,
+        'factor on the largest torque of the free run (`contact/learn`), for the learned threshold',
         settable=True, least=1.0, most=10.0,
     ),
     ParameterSpec(
@@ -208,7 +209,7 @@ class ExternalTorques:
         }
 
     def measured(self, state: State) -> Array | None:
-        """Return the measured drive torques (n; N m, N), NaN if unknown; None if there are no efforts."""
+        """Return the measured drive torques (n; N m, N), NaN if unknown; None if efforts are missing or external."""
         return None if state.effort is None else self.efforts.torque(state)
 
     def without_effort(self, state: State) -> list[str]:
