@@ -1,4 +1,4 @@
-"""Wrench on the support and zero moment point of each state, as the parameters and the observer have it."""
+"""Wrench on the support of each state, by the observer's accelerations, and zero moment point on the floor."""
 
 from __future__ import annotations
 

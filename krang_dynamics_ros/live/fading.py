@@ -22,7 +22,7 @@ class Remainder:
             self._added, self._since = np.vstack([self._added, jump]), np.append(self._since, now)
 
     def at(self, now: float) -> Array:
-        """Return the sum of all faded jumps (k)."""
+        """Return the sum of what is left of the jumps (k)."""
         if not len(self._since):
             return np.zeros(self._added.shape[1])
         left = 1 - (now - self._since) / self._ramp if self._ramp > 0 else np.zeros(len(self._since))

@@ -266,7 +266,7 @@ def of_tool(name: str) -> list[ParameterSpec]:
 
 
 def of_payload(name: str) -> list[ParameterSpec]:
-    """Return the specs of the parameters of the payload of a hand; they must be changed together."""
+    """Return the specs of the parameters of the payload of a hand; set them in one call: each call begins a ramp."""
     return [
         ParameterSpec(
             f'{name}.payload.mass', 0.0, 'mass that the hand holds, kg, in addition to the model; 0: nothing',
@@ -285,7 +285,7 @@ def of_payload(name: str) -> list[ParameterSpec]:
 def command_scale_of(name: str) -> ParameterSpec:
     """Return the parameter of the unit in which a joint is commanded."""
     return ParameterSpec(
-        f'joints.{name}.command_scale', 1.0, "unit of `effort_commands` per N m (N), such as A per N m: the last "
+        f'joints.{name}.command_scale', 1.0, "units of `effort_commands` per N m (N), such as A per N m: the last "
         'factor on what is sent; negative inverts the sign; not 0; fixed while commands are sent',
         settable=True, least=-MAX_QUANTITY, most=MAX_QUANTITY,
     )  # fmt: skip

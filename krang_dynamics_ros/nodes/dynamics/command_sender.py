@@ -39,9 +39,9 @@ from .real_time import SENDER_PRIORITY, set_real_time
 
 SILENCE = 0.2  # s without a command while commands are sent: the node hangs
 LOOK = 0.02  # s between two checks of the subscribers while commands are sent; ten times as long otherwise
-REPORT = 0.1  # s between two reports, if nothing has changed
+REPORT = 0.1  # s between two reports while commands are sent, if nothing has changed
 STEP = 0.01  # s between two commands of a fall
-ZERO_PERIOD = 0.1  # s between zeros until one is acknowledged: at 1 kHz, there is always one on its way
+ZERO_PERIOD = 0.1  # s between zeros until one is acknowledged: more often, there would always be one on its way
 LAST_MESSAGE_TIMEOUT = 10.0  # s for the last message to arrive, even on a very busy machine
 MAX_ENDPOINTS = 100  # reported at most: the first ones
 HEAD = struct.Struct('<BIdd')  # whether commands are sent; number of the start; seconds of a fall, and their minimum

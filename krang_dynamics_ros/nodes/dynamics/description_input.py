@@ -1,4 +1,4 @@
-"""Robot descriptions from a topic, as published for robot_state_publisher and ros2_control."""
+"""Robot descriptions from a topic, as robot_state_publisher publishes them for ros2_control."""
 
 from __future__ import annotations
 

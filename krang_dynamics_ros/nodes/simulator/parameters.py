@@ -129,7 +129,7 @@ def gravity_of(robot: Robot) -> ParameterSpec:
 
 def command_scale(name: str) -> ParameterSpec:
     """Return the parameter of the unit in which a joint of `command_joints` is commanded."""
-    meaning = 'unit of `effort_commands` per N m (N), as in the dynamics node; not 0'
+    meaning = 'units of `effort_commands` per N m (N), as in the dynamics node; not 0'
     return replace(command_scale_of(name), meaning=meaning, settable=False)
 
 
