@@ -83,7 +83,7 @@ def documented() -> list[ParameterSpec]:
 
 
 def joint_defaults(model: Model) -> list[JointDefaults]:
-    """Return the defaults of all joints, from effort limits, velocity limits, and inertias at rest."""
+    """Return the defaults of all joints, from effort limits, velocity limits, and inertias at the zero pose."""
     found = []
     try:
         own = inertias(model.dynamics.A(zero_pose(model.robot))).own
