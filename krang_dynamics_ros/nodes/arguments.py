@@ -51,7 +51,7 @@ def node_arguments(
         sys.stdout.write(f'{parser.format_help()}\nParameters:\n\n' + '\n'.join(_listed(listed)) + '\n')
         parser.exit(0)
     if rest:
-        parser.error(_refusal(node, rest))
+        parser.error(_refusal(node, rest, specs))
     try:
         return [*(arm_arguments(known.arm, shared) if known.arm else ()), *of_ros]
     except KrangDynamicsError as error:
@@ -103,13 +103,13 @@ def _split(words: Sequence[str]) -> tuple[list[str], list[str]]:
     return own, of_ros
 
 
-def _refusal(node: str, rest: Sequence[str]) -> str:
+def _refusal(node: str, rest: Sequence[str], specs: Callable[[], Sequence[ParameterSpec]]) -> str:
     word, all_ = rest[0], ' '.join(rest)
     if word.startswith('-') or ':=' in word:
         return f"unknown argument {all_}; ROS's arguments come behind --ros-args: krang {node} --ros-args {all_}"
     if word.endswith(('.yaml', '.yml')):
         return f'unknown argument {all_}; an arm file: --arm {word}; a parameter file: --ros-args --params-file {word}'
-    if word.endswith(('.urdf', '.xacro', '.xml')):
+    if word.endswith(('.urdf', '.xacro', '.xml')) and ROBOT_FILE in specs():
         return f'unknown argument {all_}; a robot: --ros-args -p robot_file:={word}'
     return f'unknown argument {all_}; parameters: --ros-args -p NAME:=VALUE'
 

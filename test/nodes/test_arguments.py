@@ -31,6 +31,18 @@ def test_help_has_examples_only_of_what_a_node_has(
         assert (words in examples) == has_robot, words
 
 
+@pytest.mark.parametrize(('main', 'has_robot'), [(trajectory_node.main, True), (hold_switch_node.main, False)])
+def test_a_refused_urdf_is_a_hint_at_robot_file_only_where_there_is_one(
+    main: Callable[[list[str]], int], has_robot: bool, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(['arm.urdf'])
+    error = capsys.readouterr().err
+    assert ended.value.code == 2
+    assert error.startswith('unknown argument arm.urdf; ')
+    assert ('robot_file:=arm.urdf' in error) == has_robot
+
+
 def warnings(given: dict[str, Any]) -> list[str]:
     """Return the warnings of a node without parameters that is started with these."""
     found: list[str] = []
