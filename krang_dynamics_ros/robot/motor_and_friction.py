@@ -45,7 +45,7 @@ class Friction:
 
     @property
     def beyond_report(self) -> bool:
-        """Whether Coulomb friction is smooth, or presliding is given: exports leave both out."""
+        """Whether Coulomb friction is smooth, or presliding is given: exports have eq. (17) alone."""
         return bool(self.coulomb_velocity or self.presliding)
 
 

@@ -301,7 +301,7 @@ class Robot:
 
     @property
     def friction_beyond_report(self) -> tuple[str, ...]:
-        """Names of the joints with smooth Coulomb friction or presliding: exports leave both out."""
+        """Names of the joints with smooth Coulomb friction or presliding: exports have eq. (17) alone."""
         return tuple(joint.name for joint in self.moving_joints if joint.friction.beyond_report)
 
     @property
