@@ -29,7 +29,7 @@ class Remainder:
         if not (left > 0).all():
             keep = left > 0
             self._added, self._since, left = self._added[keep], self._since[keep], left[keep]
-        return np.asarray(np.minimum(left, 1.0) @ self._added)
+        return np.asarray(left @ self._added)
 
 
 class WeightedGuiding:

@@ -107,3 +107,4 @@ def test_a_payload_is_too_heavy_for_a_joint_with_a_limit(sign: int) -> None:
     limits = np.array([100.0, 0.0, 10.0])
     assert not checks.too_heavy(NAMES, sign * np.array([99.0, 9e9, 9.9]), limits)
     assert checks.too_heavy(NAMES, sign * np.array([99.0, 9e9, 10.1]), limits).startswith('c needs 10.1')
+    assert checks.too_heavy(('wrist',), sign * np.array([0.6]), np.array([0.5])).startswith('wrist needs 0.6')

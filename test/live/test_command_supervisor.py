@@ -278,6 +278,42 @@ def test_a_joint_without_effort_begins_at_zero(model: Model) -> None:
     np.testing.assert_allclose(arm.last[0], arm.gravity[0])
 
 
+# When the pose is not known -------------------------------------------------------------------------------------------
+
+
+def test_after_a_reset_nothing_is_known(model: Model) -> None:
+    arm = Arm(model).run(0.1)
+    arm.supervisor.on_reset()
+    refused(arm, 'publish joint states first')
+    arm.run(0.1).supervisor.enable()
+    assert arm.commands.enabled
+
+
+def test_the_joints_that_are_silent_are_named(model: Model) -> None:
+    arm = Arm(model).run(0.1)
+    for _ in range(100):
+        arm.time += 0.01
+        arm.engine.on_joint_state(arm.names[:-1], arm.q[:-1], arm.dq[:-1], np.empty(0), arm.now, arm.now)
+    refused(arm, f's, must be at most [0-9.]+ s: {arm.names[-1]}$')
+
+
+@pytest.mark.parametrize(('ahead', 'age'), [(0.0, 0.03), (100.0, 0.0), (-100.0, 0.0)])
+def test_the_age_of_a_state_is_by_its_stamp_or_if_the_clocks_differ_by_its_excess_delay(
+    model: Model, ahead: float, age: float
+) -> None:
+    arm = Arm(model)
+    arm.supervisor.stamps = lambda: arm.time + ahead
+
+    def received(delay: float) -> float:
+        arm.time += 0.01
+        stamp = arm.now - round(delay * 1e9)
+        torques = arm.engine.on_joint_state(arm.names, arm.q, arm.dq, np.empty(0), stamp, arm.now)
+        return arm.engine.guiding.loop.delay(torques.state)
+
+    assert [received(0.03) for _ in range(3)] == pytest.approx([age] * 3, abs=1e-6)
+    assert received(0.035) == pytest.approx(age + 0.005, abs=1e-4)
+
+
 # Whom for -------------------------------------------------------------------------------------------------------------
 
 
