@@ -308,7 +308,7 @@ def test_the_age_of_a_state_is_by_its_stamp_or_if_the_clocks_differ_by_its_exces
         arm.time += 0.01
         stamp = arm.now - round(delay * 1e9)
         torques = arm.engine.on_joint_state(arm.names, arm.q, arm.dq, np.empty(0), stamp, arm.now)
-        return arm.engine.guiding.loop.delay(torques.state)
+        return arm.engine.guiding.loop.age_of(torques.state)
 
     assert [received(0.03) for _ in range(3)] == pytest.approx([age] * 3, abs=1e-6)
     assert received(0.035) == pytest.approx(age + 0.005, abs=1e-4)
