@@ -62,6 +62,32 @@ def test_a_node_that_waits_for_ever_ends_and_says_where_it_waited(where: str, wh
     assert 'Traceback' not in errors
 
 
+SENDER = """
+import ctypes, json, sys
+from rclpy.node import Node
+from krang_dynamics_ros.nodes.dynamics import command_sender
+
+def stuck(node):
+    while True:
+        ctypes.CDLL(None).sleep(1000)
+
+Node.destroy_node = stuck
+command_sender.END_TIMEOUT = 1
+config = command_sender.Config('sender', '/', '/effort_commands', 2, 1, 1, 1, 2, [])
+sys.exit(command_sender.main([json.dumps(config)]))
+"""
+
+
+def test_a_sender_of_commands_that_waits_for_ever_at_its_end_is_ended() -> None:
+    """It holds the terminal of the node, so honcho and launch would wait for it."""
+    with domain() as number:
+        command = [sys.executable, '-c', SENDER]
+        ended = subprocess.run(
+            command, env=environment(number), cwd=ROOT, stdin=subprocess.DEVNULL, timeout=PATIENCE, check=False
+        )
+    assert ended.returncode == -signal.SIGALRM
+
+
 def catches(process: subprocess.Popen[bytes], which: int) -> bool:
     """Whether a process has a handler of its own for a signal."""
     status = Path(f'/proc/{process.pid}/status').read_text()

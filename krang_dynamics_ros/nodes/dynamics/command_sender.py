@@ -43,6 +43,7 @@ REPORT = 0.1  # s between two reports while commands are sent, if nothing has ch
 STEP = 0.01  # s between two commands of a fall
 ZERO_PERIOD = 0.1  # s between zeros until one is acknowledged: more often, there would always be one on its way
 LAST_MESSAGE_TIMEOUT = 10.0  # s for the last message to arrive, even on a very busy machine
+END_TIMEOUT = 12  # s from the last command to the end of the process; DDS may wait for a lock of its own for ever
 MAX_ENDPOINTS = 100  # reported at most: the first ones
 HEAD = struct.Struct('<BIdd')  # whether commands are sent; number of the start; seconds of a fall, and their minimum
 UNKNOWN = '_NODE_NAME_UNKNOWN_'
@@ -245,6 +246,9 @@ def main(arguments: list[str]) -> int:
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT):
         signal.signal(number, lambda *_: setattr(sender, 'stop_requested', True))
     sender.run()
+    set_real_time(0)
+    signal.signal(signal.SIGALRM, signal.SIG_DFL)
+    signal.alarm(END_TIMEOUT)  # then the system ends the process, wherever it waits
     sender.wait_until_received()
     node.destroy_node()
     rclpy.shutdown()
