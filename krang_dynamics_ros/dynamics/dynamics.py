@@ -177,12 +177,10 @@ class Dynamics(Kinematics):
 
     def mean_on_moving_base(self, step: Step, before: BaseMotion, after: BaseMotion) -> Array:
         """Return the mean over a step of A ddq + C dq + Q (n), with the base's motion before and after it."""
-        present, torques = self.base_motion, []
-        for share, point in zip(POINTS.tolist(), zip(*step.points(), strict=True), strict=True):
-            self.base_motion = before.towards(after, share)
-            torques.append(self.inverse_dynamics(*point))
-        self.base_motion = present
-        return np.asarray(WEIGHTS @ torques)
+        motions = [before.towards(after, share) for share in POINTS.tolist()]
+        return np.asarray(
+            WEIGHTS @ self._on_moving_base(self.inverse_dynamics, zip(*step.points(), strict=True), motions)
+        )
 
     def wrench_on_base(self, q: ArrayLike, dq: ArrayLike, ddq: ArrayLike) -> Array:
         """Return the wrench of the support on the base (minus `wrench_on_support`), without wrenches on the links.
@@ -370,17 +368,20 @@ class Dynamics(Kinematics):
         `base` has the motion of the base at each state (m); None: `base_motion` at all of them.
         """
         rows, compute = zip(q, *dq, strict=True), getattr(self, quantity)
-        values = [compute(*row) for row in rows] if base is None else self._batch_on_moving_base(compute, rows, base)
+        values = [compute(*row) for row in rows] if base is None else self._on_moving_base(compute, rows, base)
         return np.array(values).reshape(len(q), *[self.n] * (2 if quantity in ('A', 'C') else 1))
 
-    def _batch_on_moving_base(
-        self, compute: Callable[..., Array], rows: Iterable[tuple[Array, ...]], base: Sequence[BaseMotion]
+    def _on_moving_base(
+        self, compute: Callable[..., Array], rows: Iterable[tuple[Array, ...]], motions: Sequence[BaseMotion]
     ) -> list[Array]:
+        """Return `compute` of each row, with its motion of the base; afterwards the base moves as before."""
         present, values = self.base_motion, []
-        for motion, row in zip(base, rows, strict=True):
-            self.base_motion = motion
-            values.append(compute(*row))
-        self.base_motion = present
+        try:
+            for motion, row in zip(motions, rows, strict=True):
+                self.base_motion = motion
+                values.append(compute(*row))
+        finally:
+            self.base_motion = present
         return values
 
     def wrench_torques(self, q: Array, wrenches: WrenchRows) -> Array:

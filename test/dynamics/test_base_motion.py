@@ -159,6 +159,14 @@ def test_gravity_that_is_set_while_the_base_turns_stays(dynamics: Dynamics, rng:
     np.testing.assert_array_equal(dynamics.Q(q[0]), before)
 
 
+def test_a_state_that_is_refused_leaves_the_motion_of_the_base(dynamics: Dynamics, rng: np.random.Generator) -> None:
+    dynamics.base_motion = random_world(rng).motion
+    before = dynamics.base_motion
+    with pytest.raises(ArgumentError, match='a joint vector has shape'):
+        dynamics.batch('Q', rng.normal(size=(2, 16)), base=[random_world(rng).motion] * 2)
+    assert dynamics.base_motion == before
+
+
 def test_a_sensor_away_from_the_origin_tells_the_same_motion(rng: np.random.Generator) -> None:
     """What an accelerometer reads is the second derivative of its own path, less gravity."""
     for _ in range(20):
