@@ -58,6 +58,13 @@ def test_a_process_that_fell_by_itself_reports_in_its_own_units(model: Model) ->
     np.testing.assert_allclose(arm.commands.sent, torque / 2, rtol=1e-9)
 
 
+def test_what_a_sender_needs_for_its_own_fall_is_in_its_units(model: Model) -> None:
+    plain, scaled = (Arm(model, **given).on().supervisor.unguided_and_rates for given in ({}, SCALED))
+    np.testing.assert_allclose(scaled[0], SCALES * plain[0], rtol=1e-12)
+    np.testing.assert_allclose(scaled[1], np.abs(SCALES) * plain[1], rtol=1e-12)
+    assert (plain[1] > 0).all()
+
+
 def test_a_simulated_arm_of_the_same_units_holds_its_pose(model: Model) -> None:
     arm = Arm(model, **SCALED).on()
     robot = SimulatedRobot(

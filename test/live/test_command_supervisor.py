@@ -12,6 +12,8 @@ from krang_dynamics_ros.core.errors import ArgumentError
 from krang_dynamics_ros.core.parameters import Settings
 from krang_dynamics_ros.core.wrench import Wrench
 from krang_dynamics_ros.dynamics.factory import Model, load_model, model_of
+from krang_dynamics_ros.dynamics.state import State
+from krang_dynamics_ros.dynamics.terms import Torques
 from krang_dynamics_ros.live.commands import Stage
 from krang_dynamics_ros.live.controller_watch import NAME_TIMEOUT, Endpoint
 from krang_dynamics_ros.live.engine import Engine
@@ -312,6 +314,25 @@ def test_the_age_of_a_state_is_by_its_stamp_or_if_the_clocks_differ_by_its_exces
 
     assert [received(0.03) for _ in range(3)] == pytest.approx([age] * 3, abs=1e-6)
     assert received(0.035) == pytest.approx(age + 0.005, abs=1e-4)
+
+
+def test_with_clocks_that_differ_the_latest_of_several_messages_counts(model: Model) -> None:
+    arm = Arm(model)
+    arm.supervisor.stamps = lambda: arm.time + 100.0
+    for late in (0.0, 0.0, 0.005):  # s, of the second message
+        arm.time += 0.01
+        for part, delay in ((slice(0, 9), 0.0), (slice(9, None), late)):
+            names, q, dq = arm.names[part], arm.q[part], arm.dq[part]
+            stamp = arm.now - round(delay * 1e9)
+            torques = arm.engine.on_joint_state(names, q, dq, np.empty(0), stamp, arm.now)
+    assert arm.engine.guiding.loop.age_of(torques.state) == pytest.approx(0.005, abs=1e-4)
+
+
+def test_a_wrench_that_is_not_finite_is_no_part_of_commands(model: Model) -> None:
+    arm = Arm(model, total_terms=['gravity', 'wrench'])
+    state = State(arm.q, arm.dq, (Wrench.of('R10l', np.full(6, np.nan)), Wrench('R10r', (0.0, 0.0, 5.0))))
+    contributions, *_ = arm.supervisor.contributions.of(Torques(arm.engine.guiding.terms, state), arm.time)
+    assert {*contributions} == {'gravity', 'wrench 1'}
 
 
 # Whom for -------------------------------------------------------------------------------------------------------------
