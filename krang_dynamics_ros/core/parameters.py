@@ -45,6 +45,7 @@ class ParameterSpec:
     default: Any
     meaning: str
     settable: bool = False
+    fixed_while_on: bool = False  # whether it cannot be set while commands are sent
     least: float | None = None  # with `most`: a range; neither alone has an effect
     most: float | None = None
     choices: tuple[str, ...] = ()  # of a text, or of the entries of a list
@@ -62,6 +63,11 @@ class ParameterSpec:
         if isinstance(self.default, list):
             return f'{kinds[type(self.default[0])]}[]'
         return kinds[type(self.default)]
+
+    @property
+    def description(self) -> str:
+        """Meaning, with the times at which it cannot be set, for ROS, the documents and `--help`."""
+        return f'{self.meaning}; fixed while commands are sent' if self.fixed_while_on else self.meaning
 
     @property
     def allowed(self) -> str:
@@ -135,7 +141,9 @@ def markdown_table(specs: Sequence[ParameterSpec]) -> str:
     for spec in specs:
         default = spec.default_text or f'`{_yaml(spec.default)}`'
         settable = 'yes' if spec.settable else ''
-        rows.append(f'| `{spec.name}` | {spec.type_name} | {default} | {settable} | {spec.allowed} | {spec.meaning} |')
+        rows.append(
+            f'| `{spec.name}` | {spec.type_name} | {default} | {settable} | {spec.allowed} | {spec.description} |'
+        )
     return '\n'.join(rows)
 
 
@@ -171,6 +179,11 @@ class Settings:
 
     def __getitem__(self, name: str) -> Any:
         return self._values[name]
+
+    @property
+    def fixed_while_on(self) -> list[str]:
+        """Names of the parameters that cannot be set while commands are sent."""
+        return [name for name, spec in self._specs.items() if spec.fixed_while_on]
 
     def require(self, check: Callable[[Mapping[str, Any]], None]) -> None:
         """Register a check of all values together; it raises a `KrangDynamicsError`."""

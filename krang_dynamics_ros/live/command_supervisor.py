@@ -19,7 +19,7 @@ from .command_checks import JointData, StartChecks
 from .command_contributions import CommandContributions
 from .commands import Commands, Stage
 from .controller_watch import ControllerWatch, Endpoint
-from .firmware import FirmwareTorque, is_of_firmware
+from .firmware import FirmwareTorque
 from .guiding import Guiding, HoldSwitch
 from .payloads import PayloadSpec
 from .robot_inputs import RobotInputs, known_joint
@@ -97,7 +97,7 @@ class CommandSupervisor:
             raise ArgumentError(f'command_enabled: True, can only be set to false; the service {ENABLE} enables')
         if any(values['command_test']) and not self.commands.enabled:
             raise ArgumentError(f'command_test: {values["command_test"]}, must be zero until commands are enabled')
-        fixed = (name for name in values if parameters.is_fixed_while_on(name) or is_of_firmware(name))
+        fixed = self._settings.fixed_while_on
         changed = [name for name in fixed if values[name] != self._settings[name]]
         if changed and not self.commands.idle:
             raise ArgumentError(f'{changed[0]} cannot change while commands are sent; disable first')

@@ -32,13 +32,13 @@ SPECS = (
         'robot.description', '', "the vendor's URDF or robot file that the firmware computes with; empty: ours",
     ),
     ParameterSpec(
-        'robot.gravity', list(EARTH), 'gravity that the firmware assumes, m/s^2, in base axes, pointing down; '
-        'fixed while commands are sent', settable=True, least=-100.0, most=100.0, count=3,
+        'robot.gravity', list(EARTH), 'gravity that the firmware assumes, m/s^2, in base axes, pointing down',
+        settable=True, fixed_while_on=True, least=-100.0, most=100.0, count=3,
     ),
     ParameterSpec(
         'robot.friction_share', [0.0, 0.0], 'shares of viscous and Coulomb friction that the firmware adds and '
-        'commands omit: a pair for all joints, or a pair for each joint; fixed while commands are sent',
-        settable=True, least=0.0, most=1.0,
+        'commands omit: a pair for all joints, or a pair for each joint',
+        settable=True, fixed_while_on=True, least=0.0, most=1.0,
     ),
 )  # fmt: skip
 
@@ -117,14 +117,13 @@ def of_hand(name: str) -> list[ParameterSpec]:
             f'{name}.robot_flange', '', "last link of the firmware's own model; empty: it has all links",
         ),
         ParameterSpec(
-            f'{name}.robot_payload.mass', 0.0, 'payload mass that is set in the firmware, kg; fixed while commands are '
-            'sent', settable=True, least=0.0, most=MAX_QUANTITY,
+            f'{name}.robot_payload.mass', 0.0, 'payload mass that is set in the firmware, kg',
+            settable=True, fixed_while_on=True, least=0.0, most=MAX_QUANTITY,
         ),
         ParameterSpec(
             f'{name}.robot_payload.com', [0.0] * 3,
-            "its centre of mass in the flange's frame (without a flange, in the hand's), m; fixed while commands are "
-            'sent',
-            settable=True, least=-MAX_QUANTITY, most=MAX_QUANTITY, count=3,
+            "its centre of mass in the flange's frame (without a flange, in the hand's), m",
+            settable=True, fixed_while_on=True, least=-MAX_QUANTITY, most=MAX_QUANTITY, count=3,
         ),
     ]  # fmt: skip
 
@@ -132,11 +131,6 @@ def of_hand(name: str) -> list[ParameterSpec]:
 def documented() -> list[ParameterSpec]:
     """Return every parameter once, as the documents list them."""
     return [*SPECS, *of_hand('<hand>')]
-
-
-def is_of_firmware(name: str) -> bool:
-    """Return whether a parameter describes the firmware: it is fixed while commands are sent."""
-    return name.startswith('robot.') or '.robot_payload.' in name
 
 
 def payload_of_hand(settings: Settings | Mapping[str, Any], name: str, link: str) -> tuple[str, Inertia]:

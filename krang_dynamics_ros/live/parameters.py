@@ -29,16 +29,6 @@ MIN_RATE = 0.5  # 1/s: the limit of a joint in 2 s; a slower fall would not reac
 GUIDING_RATE = 100.0  # 1/s: from zero to the limit of a joint in 0.01 s; a slower stop would come too late
 MAX_TEST = 0.5  # N m (N): moves a joint, and a person can stop it by hand
 MIN_SCALE = 1e-6  # units of a command per N m (N), in size
-FIXED_WHILE_ON = (
-    'command_limits', 'command_rate_limits', 'command_velocity_limits', 'command_ramp', 'command_limits_beyond_urdf',
-    *(x.name for x in VELOCITY),
-)  # fmt: skip
-FIXED_WHILE_ON_ENDS = ('.sensor.frame', '.sensor.compensated', '.command_scale')  # of names
-
-
-def is_fixed_while_on(name: str) -> bool:
-    """Return whether a parameter is fixed while commands are sent; `firmware.is_of_firmware` has more of them."""
-    return name in FIXED_WHILE_ON or name.endswith(FIXED_WHILE_ON_ENDS)
 
 
 def of_commands(joints: Sequence[str], limits: Array) -> list[ParameterSpec]:
@@ -55,29 +45,28 @@ def of_commands(joints: Sequence[str], limits: Array) -> list[ParameterSpec]:
             'empty: the only subscriber',
         ),
         ParameterSpec(
-            'command_ramp', 1.0, 'duration in which commands rise and fall, and jumps of the total fade, s; fixed '
-            'while commands are sent', settable=True, least=0.0, most=10.0,
+            'command_ramp', 1.0, 'duration in which commands rise and fall, and jumps of the total fade, s',
+            settable=True, fixed_while_on=True, least=0.0, most=10.0,
         ),
         ParameterSpec(
             'command_limits', [float(x) for x in limits] or [0.0], 'maximum effort of each of `command_joints`, N m; '
-            '0: not known, then commands cannot be enabled; fixed while commands are sent',
-            settable=True, count=count, default_text="the URDF's effort limits",
+            '0: not known, then commands cannot be enabled',
+            settable=True, fixed_while_on=True, count=count, default_text="the URDF's effort limits",
         ),
         ParameterSpec(
-            'command_limits_beyond_urdf', False, "whether `command_limits` may exceed the URDF's effort limits; fixed "
-            'while commands are sent',
-            settable=True,
+            'command_limits_beyond_urdf', False, "whether `command_limits` may exceed the URDF's effort limits",
+            settable=True, fixed_while_on=True,
         ),
         ParameterSpec(
             'command_rate_limits', [0.0] * max(1, len(joints)), 'maximum rate of each of `command_joints`, N m/s; the '
             'smallest allowed rate goes from zero to its limit in 2 s; 0: to its limit in 0.1 s, in 0.01 s for '
-            'damping, stops, friction and coupling; fixed while commands are sent',
-            settable=True, count=count, default_text='`[0, ...]`',
+            'damping, stops, friction and coupling',
+            settable=True, fixed_while_on=True, count=count, default_text='`[0, ...]`',
         ),
         ParameterSpec(
             'command_velocity_limits', [0.0] * max(1, len(joints)), 'maximum speed of each of `command_joints`, rad/s '
-            '(m/s); a higher one ends commands by a fault; 0: no maximum; fixed while commands are sent',
-            settable=True, count=count, default_text='`[0, ...]`',
+            '(m/s); a higher one ends commands by a fault; 0: no maximum',
+            settable=True, fixed_while_on=True, count=count, default_text='`[0, ...]`',
         ),
         ParameterSpec(
             'command_start', 'measured', 'start of the commands: the measured efforts if they are plausible, or '
@@ -240,11 +229,11 @@ def _of_sensor(name: str) -> list[ParameterSpec]:
         ),
         ParameterSpec(
             f'{name}.sensor.frame', '', 'frame (link) of the readings, if the headers name a frame that is no link; '
-            "empty: the header's; fixed while commands are sent", settable=True,
+            "empty: the header's", settable=True, fixed_while_on=True,
         ),
         ParameterSpec(
             f'{name}.sensor.compensated', False, "whether the robot's firmware subtracts the weight of "
-            '`<hand>.robot_payload` from the readings; fixed while commands are sent', settable=True,
+            '`<hand>.robot_payload` from the readings', settable=True, fixed_while_on=True,
         ),
         *of_tool(name),
     ]  # fmt: skip
@@ -286,8 +275,8 @@ def command_scale_of(name: str) -> ParameterSpec:
     """Return the parameter of the unit in which a joint is commanded."""
     return ParameterSpec(
         f'joints.{name}.command_scale', 1.0, "units of `effort_commands` per N m (N), such as A per N m: the last "
-        'factor on what is sent; negative inverts the sign; not 0; fixed while commands are sent',
-        settable=True, least=-MAX_QUANTITY, most=MAX_QUANTITY,
+        'factor on what is sent; negative inverts the sign; not 0',
+        settable=True, fixed_while_on=True, least=-MAX_QUANTITY, most=MAX_QUANTITY,
     )  # fmt: skip
 
 

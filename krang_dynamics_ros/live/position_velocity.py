@@ -13,12 +13,12 @@ SOURCES = ('message', 'position')
 SPECS = (
     ParameterSpec(
         'velocity_source', SOURCES[0], 'source of velocities: the joint states, or differences of their '
-        'positions after a low-pass, for drivers that publish none; fixed while commands are sent',
-        settable=True, choices=SOURCES,
+        'positions after a low-pass, for drivers that publish none',
+        settable=True, fixed_while_on=True, choices=SOURCES,
     ),
     ParameterSpec(
         'velocity_cutoff', 20.0, 'cut-off frequency f of that low-pass, Hz; its delay is 1 / (2 pi f), 8 ms at '
-        '20 Hz; fixed while commands are sent', settable=True, least=0.1, most=1000.0,
+        '20 Hz', settable=True, fixed_while_on=True, least=0.1, most=1000.0,
     ),
 )  # fmt: skip
 

@@ -118,5 +118,5 @@ def _listed(specs: Sequence[ParameterSpec]) -> Iterator[str]:
     for spec in specs:
         default = spec.default_text or repr(spec.default)
         yield f'  {spec.name}  ({spec.type_name}; default: {default.replace("`", "")})'
-        meaning = f'{spec.meaning}; {spec.allowed}' if spec.allowed else spec.meaning
+        meaning = f'{spec.description}; {spec.allowed}' if spec.allowed else spec.description
         yield textwrap.fill(meaning.replace('`', ''), WIDTH, initial_indent=INDENT, subsequent_indent=INDENT)

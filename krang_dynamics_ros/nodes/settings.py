@@ -18,7 +18,7 @@ from ..live.parameters import JOINT_STATES_TOPIC, MODEL
 
 def descriptor(spec: ParameterSpec) -> ParameterDescriptor:
     """Return the descriptor that `ros2 param describe` shows."""
-    described = ParameterDescriptor(description=spec.meaning, read_only=not spec.settable)
+    described = ParameterDescriptor(description=spec.description, read_only=not spec.settable)
     if spec.choices:
         described.additional_constraints = f'one of {", ".join(spec.choices)}'
     if spec.least is not None and spec.most is not None and isinstance(spec.default, float):

@@ -335,6 +335,34 @@ def test_a_wrench_that_is_not_finite_is_no_part_of_commands(model: Model) -> Non
     assert {*contributions} == {'gravity', 'wrench 1'}
 
 
+# Parameters that are fixed --------------------------------------------------------------------------------------------
+
+
+def other(name: str, value: Any) -> Any:
+    """Return another value of a parameter."""
+    if isinstance(value, (bool, str)):
+        return {'velocity_source': 'position'}.get(name, 'R10l') if isinstance(value, str) else not value
+    if name == 'command_rate_limits':
+        return [500.0] * len(value)
+    return [0.9 * x + 0.01 for x in value] if isinstance(value, list) else 0.9 * value + 0.01
+
+
+def test_parameters_that_are_fixed_while_commands_are_sent_are_refused_until_they_are_off(model: Model) -> None:
+    arm = Arm(model).on()
+    fixed = arm.settings.fixed_while_on
+    assert {'command_limits', 'velocity_cutoff', 'robot.gravity', 'left.sensor.frame', 'joints.q_1l.command_scale'} <= {
+        *fixed
+    }
+    for name in fixed:
+        change = {name: other(name, arm.settings[name])}
+        with pytest.raises(ArgumentError, match=f'^{name} cannot change while commands are sent; disable first'):
+            arm.settings.check(change)
+    arm.supervisor.disable()
+    arm.run(3.0)
+    for name in fixed:
+        arm.settings.check({name: other(name, arm.settings[name])})
+
+
 # Whom for -------------------------------------------------------------------------------------------------------------
 
 

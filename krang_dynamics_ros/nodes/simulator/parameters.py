@@ -94,7 +94,7 @@ def of_hand(name: str, link: str) -> list[ParameterSpec]:
         ),
         *of_tool(name),
         *of_payload(name),
-        *firmware.of_hand(name),
+        *(replace(spec, fixed_while_on=False) for spec in firmware.of_hand(name)),
     ]  # fmt: skip
 
 
@@ -130,7 +130,7 @@ def gravity_of(robot: Robot) -> ParameterSpec:
 def command_scale(name: str) -> ParameterSpec:
     """Return the parameter of the unit in which a joint of `command_joints` is commanded."""
     meaning = 'units of `effort_commands` per N m (N), as in the dynamics node; not 0'
-    return replace(command_scale_of(name), meaning=meaning, settable=False)
+    return replace(command_scale_of(name), meaning=meaning, settable=False, fixed_while_on=False)
 
 
 def documented() -> list[ParameterSpec]:
