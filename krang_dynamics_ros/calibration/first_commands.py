@@ -7,11 +7,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..core.errors import KrangDynamicsError
 from ..core.spatial import Array
 from .first_run import FRICTION_SHARE, STILL, ArmModel, Finding, MotionRow
 
 MOVED = 0.005  # rad (m): motion by a test torque that counts as a response
 ANSWERED = 0.3  # of a test torque: change of effort that counts as a response
+
+
+class RunawayError(KrangDynamicsError):
+    """An arm that moved too far or too fast while commands were sent."""
 
 
 def terms_of_zero(model: ArmModel) -> list[str]:
@@ -28,7 +33,7 @@ def judge_zero_command(model: ArmModel, rows: Sequence[MotionRow]) -> Finding:
         )
     moved = model.commanded * (rows[-1].q - rows[0].q)
     needed = model.commanded * model.gravity_torque(rows[0].q)
-    k, loaded = int(np.abs(moved).argmax()), int(np.abs(needed).argmax())
+    k = int(np.abs(moved).argmax())
     words = f'with zero commands {model.names[k]} moved by {moved[k]:.3g}: the arm '
     if abs(moved[k]) > STILL and moved @ needed < 0:
         words += 'sinks; its firmware adds no gravity torque, or that of another mounting or payload'
@@ -36,14 +41,23 @@ def judge_zero_command(model: ArmModel, rows: Sequence[MotionRow]) -> Finding:
     if abs(moved[k]) > STILL:
         words += 'rises; its firmware adds gravity for another mounting, payload or tool: correct the firmware first'
         return Finding(check, 'wrong', words)
-    if abs(needed[loaded]) < max(FRICTION_SHARE * model.limits[loaded], 0.5):
-        words = 'with zero commands the arm does not move, but gravity loads no joint; take another pose'
-        return Finding(check, 'unclear', words)
-    words = (
-        f'with zero commands the arm does not move, though {model.names[loaded]} needs {needed[loaded]:.3g} N m (N): '
-        'its firmware adds gravity, unless brakes or friction hold it'
-    )
-    return _adds_gravity(model, check, words, True)
+    return _judge_standing(model, check, rows[0].q, needed)
+
+
+def _judge_standing(model: ArmModel, check: str, q: Array, needed: Array) -> Finding:
+    """Judge an arm that stands at q (n) with commands of zero by its joints that no stop can hold.
+
+    `needed` (n) is the torque that holds the commanded joints.
+    """
+    free = np.where(model.on_stops(q), 0.0, needed)
+    loaded = int(np.abs(free).argmax())
+    words = 'with zero commands the arm does not move, '
+    if abs(free[loaded]) >= max(FRICTION_SHARE * model.limits[loaded], 0.5):
+        words += f'though {model.names[loaded]} needs {free[loaded]:.3g} N m (N): its firmware adds gravity, '
+        return _adds_gravity(model, check, words + 'unless brakes, friction or an obstacle hold it', True)
+    stop = model.on_stops_text(q)
+    words += f'but {stop}; gravity loads no other joint' if stop else 'but gravity loads no joint'
+    return Finding(check, 'unclear', f'{words}; take another pose')
 
 
 def _adds_gravity(model: ArmModel, check: str, words: str, adds: bool) -> Finding:

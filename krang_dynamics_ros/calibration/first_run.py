@@ -11,6 +11,7 @@ from functools import cached_property
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..core.spatial import Array
 from ..live.engine import Engine
@@ -28,6 +29,7 @@ PUSH = 3.0  # N: a weaker push may be noise
 MIN_LEVER = 0.05  # m: with a shorter lever, a push causes too little torque
 SINGULAR = 0.05  # of the largest singular value: smaller values count as zero
 STILL = 0.01  # rad (m): an arm that moves less is at rest
+STOP_MARGIN = 0.02  # rad (m): a joint this near to a position limit may rest on its stop
 
 
 @dataclass(frozen=True)
@@ -68,6 +70,7 @@ class ArmModel:
         self.base = engine.model.robot.base
         self.gravity = np.array(engine.dynamics.gravity)  # (3) m/s^2 in the axes of the base
         self.limits = engine.supervisor.joints.effort  # (n) of the URDF; 0: unknown
+        self.bounds = engine.supervisor.joints.position  # (2, n) of the URDF, rad (m); infinite: none
         self.hands = {name: hand.link for name, hand in engine.inputs.hands.items()}
         efforts = engine.external.efforts
         self.scale, self.without, self.source = np.array(efforts.scale), tuple(efforts.without), efforts.source
@@ -89,6 +92,21 @@ class ArmModel:
     def gravity_torque(self, q: Array) -> Array:
         """Return the torque (n) that holds the arm at q."""
         return np.asarray(self._dynamics.Q(q))
+
+    def on_stops(self, q: Array) -> NDArray[np.bool_]:
+        """Return for each joint (n) whether gravity presses it against a position limit, whose stop may hold it."""
+        sinks = -self.gravity_torque(q)
+        lower, upper = q < self.bounds[0] + STOP_MARGIN, q > self.bounds[1] - STOP_MARGIN
+        return np.asarray((lower & (sinks < 0)) | (upper & (sinks > 0)))
+
+    def on_stops_text(self, q: Array) -> str:
+        """Return the joint whose stop may hold it, by the torque that it needs, as text; '' if there is none."""
+        needed = np.where(self.on_stops(q), np.abs(self.gravity_torque(q)), 0.0)
+        k = int(needed.argmax())
+        if not needed[k]:
+            return ''
+        lower, upper = self.bounds[:, k]
+        return f'{self.names[k]} is at {q[k]:.4g}, its limits are {lower:g} to {upper:g}, and its stop may hold it'
 
     def force_torque(self, q: Array, hand: str, force: Array, at: Sequence[float] = (0.0, 0.0, 0.0)) -> Array:
         """Return the joint torque (n) of a force (3; N, base axes) that the world applies at a point of a hand (m)."""

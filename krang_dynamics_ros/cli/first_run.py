@@ -15,13 +15,23 @@ import numpy as np
 
 from ..calibration.effort_at_rest import POSES, is_new_pose, judge_rest
 from ..calibration.first_commands import (
+    RunawayError,
     TorqueAnswer,
     judge_killed,
     judge_test_torque,
     judge_zero_command,
     terms_of_zero,
 )
-from ..calibration.first_run import ArmModel, Finding, HungMass, RestSample, judge_friction, judge_mass, judge_push
+from ..calibration.first_run import (
+    ArmModel,
+    Finding,
+    HungMass,
+    MotionRow,
+    RestSample,
+    judge_friction,
+    judge_mass,
+    judge_push,
+)
 from ..core.errors import ArgumentError, KrangDynamicsError, MissingError, did_you_mean, unknown_name
 from ..core.files import write_whole
 from ..core.spatial import Array
@@ -39,7 +49,7 @@ STEPS = {
     'friction': 'slow motion both ways',
     'mass': 'a known mass on the hand',
     'push': 'a push on the hand',
-    'zero': 'commands of zero: does the firmware hold the arm?',
+    'zero': 'commands of zero, to see whether the firmware holds the arm',
     'test': 'a small test torque on the last joint',
     'kill': 'the arm after the node is killed',
 }
@@ -210,7 +220,9 @@ class _FirstRun:
             if self._keys.closed:
                 return
             sample = self._client.rest()
-            if is_new_pose(sample, samples):
+            if text := self._model.on_stops_text(sample.q):
+                say(f'  {text}: take another pose')
+            elif is_new_pose(sample, samples):
                 samples.append(sample)
             else:
                 say('  this pose is too near to an earlier pose: move joints by 0.3 rad or more')
@@ -240,6 +252,8 @@ class _FirstRun:
             return
         self._keys.line('Nothing on the hand yet, arm stretched out: press Enter when it is at rest')
         before = self._client.rest()
+        if text := self._model.on_stops_text(before.q):
+            raise ArgumentError(f'{text}: take another pose')
         self._keys.line(
             f'Hang {hung.mass:g} kg on the hand, and press Enter when the mass is at rest; the arm must not move'
         )
@@ -287,15 +301,23 @@ class _FirstRun:
         self._client.rest()
         before = {name: self._model.values[name] for name in ('total_terms', 'command_start')}
         self._client.set({'total_terms': terms_of_zero(self._model), 'command_start': 'zero'})
-        rows: list[Any] = []
+        try:
+            rows = self._motion_at_zero()
+        finally:
+            self._client.set(before)
+        yield judge_zero_command(self._model, rows)
+
+    def _motion_at_zero(self) -> Sequence[MotionRow]:
+        """Return the joint states while commands are zero; those of an arm that falls too fast until they are off."""
         try:
             with self._client.enabled() as answer:
                 say(f'  {answer}')
                 rows = self._client.run(SECONDS['zero'], lambda rows: _moved(rows) > self._arguments.travel)
                 self._client.check_acknowledged()
-        finally:
-            self._client.set(before)
-        yield judge_zero_command(self._model, rows)
+        except RunawayError as error:
+            say(f'  {error}')
+            rows = self._client.rows
+        return list(rows)
 
     def _test(self) -> Iterator[Finding]:
         joints = self._commanded()

@@ -22,6 +22,7 @@ from sensor_msgs.msg import Imu, JointState
 from std_msgs.msg import Float64MultiArray
 from std_srvs.srv import SetBool
 
+from ..calibration.first_commands import RunawayError
 from ..calibration.first_run import ArmModel, MotionRow, PushRow, RestSample
 from ..core.errors import ArgumentError, KrangDynamicsError
 from ..core.spatial import Array
@@ -188,6 +189,11 @@ class FirstRunClient:
         self._spin(seconds, lambda: until is not None and until(self._rows))
         return list(self._rows)
 
+    @property
+    def rows(self) -> list[MotionRow]:
+        """The joint states since the last motion began, also those while commands ended."""
+        return list(self._rows)
+
     def motion_until_key(self, seconds: float) -> list[MotionRow]:
         """Return the joint states until a key is pressed, for `seconds` at most."""
         self._rows.clear()
@@ -281,11 +287,11 @@ class FirstRunClient:
         return time.monotonic() - max(last, since) > SILENCE
 
     def run(self, seconds: float, until: Callable[[Sequence[MotionRow]], bool] | None = None) -> list[MotionRow]:
-        """Return the joint states while commands are sent; raise `AbortedError` if the arm moves far or fast."""
+        """Return the joint states while commands are sent; raise `RunawayError` if the arm moves far or fast."""
 
         def ends(rows: Sequence[MotionRow]) -> bool:
             if rows and (why := self._runs_away(rows)):
-                raise AbortedError(why)
+                raise RunawayError(why)
             return until is not None and until(rows)
 
         if not (rows := self.motion(seconds, ends)):

@@ -40,7 +40,8 @@ class RemoteNode:
     def find(self) -> None:
         """Wait for discovery; raise `RemoteError` if the node is not there."""
         if not self._client.wait_for_services(DISCOVERY_TIMEOUT):
-            raise RemoteError(f'there is no node {self.target}, looked for {DISCOVERY_TIMEOUT:g} s')
+            looked = f'there is no node {self.target}, looked for {DISCOVERY_TIMEOUT:g} s'
+            raise RemoteError(f'{looked}: start it with `krang dynamics_node`, or name it with --node')
 
     @property
     def full_name(self) -> str:

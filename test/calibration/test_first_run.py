@@ -378,6 +378,33 @@ def test_a_firmware_that_is_declared_is_held_against_the_motion() -> None:
     assert first_commands.judge_zero_command(model, moving(-0.05)).parameters == {'robot.adds': ['coriolis']}
 
 
+def loaded_pose(q_1: float) -> np.ndarray:
+    """Return a pose with this position of joint 1, which bears a weight."""
+    return np.array([q_1, *POSES[0][1:]])
+
+
+def test_a_joint_that_gravity_presses_against_its_stop_shows_no_firmware() -> None:
+    judge, one = first_commands.judge_zero_command, model_of(command_joints=['joint1'])
+    for q_1 in (-2.0, -1.985, -2.01, 1.99, 2.0):
+        q = loaded_pose(q_1)
+        torque = one.gravity_torque(q)[0]
+        found = judge(one, moving(0.0, q))
+        if torque * q_1 < 0:  # it sinks away from zero, onto the stop
+            assert found.verdict == 'unclear', q_1
+            assert f'joint1 is at {q_1:g}, its limits are -2 to 2, and its stop may hold it' in found.text
+        else:  # no stop holds it
+            assert found.parameters == {'robot.adds': ['gravity']}, q_1
+    assert {np.sign(one.gravity_torque(loaded_pose(q_1))[0] * q_1) for q_1 in (-2.0, 2.0)} == {-1.0, 1.0}
+
+
+def test_a_joint_on_its_stop_does_not_hide_the_others() -> None:
+    model = model_of()
+    q = next(loaded_pose(x) for x in (-2.0, 2.0) if model.on_stops(loaded_pose(x))[0])
+    found = first_commands.judge_zero_command(model, moving(0.0, q))
+    assert found.parameters == {'robot.adds': ['gravity']}
+    assert 'joint1' not in found.text
+
+
 def answers(sign: float, joint: int = 6, moved: float = 0.02, effort: float = 0.0) -> list[TorqueAnswer]:
     unit, drift = np.eye(8)[joint], 0.01
     return [

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +13,8 @@ import yaml
 
 pytest.importorskip('rclpy', reason='rclpy is not installed: first_run has no client')
 
-from krang_dynamics_ros.calibration.first_run import ArmModel, RestSample
+from krang_dynamics_ros.calibration.first_commands import RunawayError
+from krang_dynamics_ros.calibration.first_run import ArmModel, MotionRow, RestSample
 from krang_dynamics_ros.cli import first_run
 from krang_dynamics_ros.cli.common import say
 from krang_dynamics_ros.core.errors import KrangDynamicsError
@@ -125,3 +128,38 @@ def test_parameters_that_a_running_node_refuses_name_the_file_to_start_it_with(
     monkeypatch.setattr('krang_dynamics_ros.nodes.first_run_client.FirstRunClient', ReadOnlyClient)
     assert first_run.main([*words, '--steps', 'rest']) == 0
     assert what in capsys.readouterr().out
+
+
+class FallingClient(Client):
+    """An arm that falls so fast that commands of zero end before it has moved by the travel of the check."""
+
+    rows: Sequence[MotionRow] = ()
+
+    def connect(self) -> ArmModel:
+        model = super().connect()
+        model.values |= {'total_terms': ['gravity'], 'command_start': 'measured'}
+        return model
+
+    @contextmanager
+    def enabled(self) -> Iterator[str]:
+        try:
+            yield 'enabled'
+        finally:
+            unknown, q = np.full(2, np.nan), np.array([0.2, 0.3])
+            step = -0.02 * np.sign(self._model.gravity_torque(q))
+            self.rows = [MotionRow(0.01 * k, q + k * step, unknown, unknown) for k in range(9)]
+
+    def run(self, *_: Any) -> None:
+        raise RunawayError('theta1 moved by 0.7 rad/s (m/s), must be below 0.6: commands off')
+
+
+def test_an_arm_that_falls_fast_under_zero_commands_has_a_verdict(
+    arm_file: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr('krang_dynamics_ros.nodes.first_run_client.FirstRunClient', FallingClient)
+    code = first_run.main(['--arm', str(arm_file), '--steps', 'zero'])
+    out = capsys.readouterr().out
+    assert 'must be below 0.6: commands off' in out
+    assert 'zero command: RIGHT: with zero commands theta' in out
+    assert 'the arm sinks; its firmware adds no gravity torque' in out
+    assert code == 0
