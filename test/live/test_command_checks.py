@@ -59,6 +59,15 @@ def test_a_position_may_be_outside_its_limits_by_the_margin(prismatic: bool, mar
         assert bool(words) == refused
 
 
+def test_a_joint_beyond_its_margin_is_found_beside_one_that_is_further_out_within_its_own() -> None:
+    bounds, prismatic = np.array([[-1.0, -1.0], [1.0, 1.0]]), np.array([False, True])
+    assert checks.outside_limits(NAMES[:2], np.array([1.09, 1.02]), bounds, prismatic).startswith('b is at 1.02')
+
+
+def test_small_efforts_of_the_same_sign_are_not_opposite() -> None:
+    assert not checks.implausible_effort(NAMES, 0.2 * LIMITS / 100, 0.3 * LIMITS / 100, LIMITS / 100)
+
+
 @pytest.mark.parametrize('direction', [1, -1])
 def test_a_joint_may_move_against_its_command_and_a_little_along(direction: int) -> None:
     travel, command = np.array([0.1, 0.1, 0.01]), np.array([5.0, 0.0, 5.0]) * direction

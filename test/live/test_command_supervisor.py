@@ -316,6 +316,14 @@ def test_the_age_of_a_state_is_by_its_stamp_or_if_the_clocks_differ_by_its_exces
     assert received(0.035) == pytest.approx(age + 0.005, abs=1e-4)
 
 
+def test_a_state_is_as_old_as_its_oldest_joint_and_the_low_pass_of_its_velocities(model: Model) -> None:
+    arm = Arm(model, velocity_source='position', velocity_cutoff=20.0).run(0.1)
+    arm.time += 0.01
+    torques = arm.engine.on_joint_state(arm.names[:9], arm.q[:9], arm.dq[:9], np.empty(0), arm.now, arm.now)
+    low_pass = 1 / (2 * np.pi * 20.0)
+    assert arm.engine.guiding.loop.age_of(torques.state) == pytest.approx(0.01 + low_pass, abs=1e-6)
+
+
 def test_with_clocks_that_differ_the_latest_of_several_messages_counts(model: Model) -> None:
     arm = Arm(model)
     arm.supervisor.stamps = lambda: arm.time + 100.0
