@@ -60,7 +60,7 @@ class CommandSupervisor:
         clock: Clock,
         firmware: FirmwareTorque | None = None,
     ) -> None:
-        """`measured` returns the measured drive torques (n; N m, N) of a state; None if efforts mean other torques."""
+        """`measured` returns the measured drive torques (n; N m, N) of a state; None if they are unknown."""
         self._settings, self._inputs, self._guiding, self._terms = settings, inputs, guiding, guiding.terms
         self._measured, self.clock = measured, clock
         self.arrivals: Clock = clock

@@ -11,8 +11,7 @@ import yaml
 from ..core.errors import ArgumentError
 from ..core.text import shown
 from ..robot.yaml_edits import Edit, applied, new_keys, new_value
-
-NODE = 'krang_dynamics'
+from .parameter_file import NODE
 
 
 def edited(text: str, values: Mapping[str, Any], remark: str, node: str = NODE) -> str:

@@ -100,9 +100,9 @@ class Standstill:
         readings = self._readings
         if not readings or now - readings[-1].arrival > (1 - MIN_COVERAGE) * self.seconds * 1e9:
             return 'no readings while all joints are known'
-        covered = (readings[-1].arrival - readings[0].arrival) / 1e9
-        if covered < MIN_COVERAGE * self.seconds or len(readings) < MIN_READINGS:
-            return f'{covered:.1f} s of readings, must be {self.seconds:g} s with at least {MIN_READINGS} readings'
+        covered, least = (readings[-1].arrival - readings[0].arrival) / 1e9, MIN_COVERAGE * self.seconds
+        if covered < least or len(readings) < MIN_READINGS:
+            return f'{covered:.1f} s of readings, must be {least:g} s with at least {MIN_READINGS} readings'
         if len(frames := {sample.reading[1:] for sample in readings}) > 1:
             return f'readings come in several frames: {sorted(axes or "the hand" for axes, _ in frames)}, must be one'
         return self._motion() or self._unsteady(self._numbers())

@@ -102,14 +102,14 @@ class _Row(NamedTuple):
 def _shares(torques: Mapping[str, float | None], terms: Collection[str]) -> dict[str, float]:
     """Return the share of each term in the total; nothing if a torque is unknown.
 
-    The share of friction is what remains of the total: it may contain only a part of `torque/friction`.
+    The share of friction, or else of coupling, is what remains of the total: it may contain only a part of these.
     """
     known = {term: value for term in ('total', *terms) if (value := torques.get(term)) is not None}
     if len(known) <= len(terms):
         return {}
     total = known.pop('total')
-    if 'friction' in known:
-        known['friction'] += total - sum(known.values())
+    if partly := next((name for name, term in TERMS.items() if term.is_friction and name in known), ''):
+        known[partly] += total - sum(known.values())
     return known
 
 

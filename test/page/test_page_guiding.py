@@ -57,6 +57,11 @@ def test_friction_has_the_share_that_is_given_back() -> None:
     assert stack(torques, ['gravity', 'friction']) == [('gravity', 50, 70), ('friction', 70, 80)]
 
 
+def test_without_friction_coupling_has_the_share_that_is_given_back() -> None:
+    torques = {'total': 6.0, 'gravity': 4.0, 'coupling': 5.0, 'friction': 9.0}
+    assert stack(torques, ['gravity', 'coupling']) == [('gravity', 50, 70), ('coupling', 70, 80)]
+
+
 def test_a_single_term_and_unknown_terms_have_no_stack() -> None:
     assert stack({'total': 4.0, 'gravity': 4.0, 'damping': 0.0}, ['gravity', 'damping']) == []
     assert stack({'total': 4.0, 'gravity': 4.0}, ['gravity', 'damping']) == []
