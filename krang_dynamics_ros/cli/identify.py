@@ -15,6 +15,7 @@ from ..identification.identified_file import robot_file_text, why_not_edited
 from ..identification.identify import Identified, identify
 from ..identification.payload import Payload, identify_payload, payload_parameters
 from ..identification.report import identification_report
+from ..identification.robot_file_edits import with_meshes_of
 from ..recordings.recording import Recording
 from ..robot.file_text import is_xml, text_of
 from ..robot.robot import Robot
@@ -87,7 +88,8 @@ def _identify(arguments: argparse.Namespace) -> int:
     with progress_bar(robot.name) as show:
         found = identify(robot, recordings, show)
     _print(found)
-    write_whole(output, robot_file_text(found, old, like))
+    new = robot_file_text(found, old, like)
+    write_whole(output, with_meshes_of(new, path.parent, output.parent))
     write_whole(page, identification_report(found))
     say(f'\nwritten: {output}, {page}  ({time.monotonic() - started:.0f} s)')
     return 0

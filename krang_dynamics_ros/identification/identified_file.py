@@ -135,7 +135,7 @@ def _head(found: Identified, like: Mapping[str, str], shared: Sequence[str], why
     if shared:
         lines.append(f'Shared by an alias with an identified link, hence changed as well: {", ".join(shared)}.')
     if why:
-        lines.append(f'New file, without shapes and comments: the old file could not be edited ({why}).')
+        lines.append(f'New file, without comments and names of lengths: the old file could not be edited ({why}).')
     return ''.join(f'# {line}\n' for line in lines)
 
 

@@ -6,8 +6,10 @@ motor get motors of their own; the anchor moves to the first joint that still us
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import os
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 import yaml
 
@@ -50,6 +52,28 @@ def edited(text: str, new: Numbers, cutoff: float) -> str:
             edits += [*_gear(text, node, new.joints[key.value]), *_note(text, key, new.notes.get(key.value, ()))]
     edits += _moved_anchors(text, edits)
     return applied(text, edits)
+
+
+def with_meshes_of(text: str, old: Path, new: Path) -> str:
+    """Return the text of a robot file for folder `new`: relative mesh files that are in folder `old` stay the same."""
+    edits: dict[int, Edit] = {}  # by position: aliases share a shape
+    for node in _mesh_nodes(yaml.compose(text, yaml.SafeLoader)):
+        name = str(node.value)
+        if '://' not in name and not Path(name).is_absolute() and (old / name).is_file():
+            path = flow_text([os.path.relpath((old / name).resolve(), new.resolve())])[1:-1]
+            edits[node.start_mark.index] = Edit(node.start_mark.index, node.end_mark.index, path)
+    return applied(text, edits.values())
+
+
+def _mesh_nodes(node: yaml.Node) -> Iterator[yaml.ScalarNode]:
+    """Yield the values of all keys `mesh` below a node."""
+    if isinstance(node, yaml.SequenceNode):
+        for item in node.value:
+            yield from _mesh_nodes(item)
+    for key, value in node.value if isinstance(node, yaml.MappingNode) else ():
+        if key.value == 'mesh' and isinstance(value, yaml.ScalarNode):
+            yield value
+        yield from _mesh_nodes(value)
 
 
 def _identified(text: str, root: yaml.MappingNode, cutoff: float) -> Edit:

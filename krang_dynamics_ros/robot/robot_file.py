@@ -30,7 +30,9 @@ from .urdf_writer import urdf_text
 from .yaml_reading import MISSING, UNREADABLE, Section, parse
 
 KINDS = ('revolute', 'prismatic', 'fixed')
-SHAPES = {'box': 3, 'cylinder': 2, 'sphere': 1}
+SOLIDS = {'box': 3, 'cylinder': 2, 'capsule': 2, 'sphere': 1}  # with their numbers
+SHAPES = (*SOLIDS, 'mesh')
+GREY = [0.7, 0.7, 0.7, 1.0]
 FOLLOWS = 'must not be beside mimic; give it to the joint that is followed'
 
 
@@ -323,12 +325,24 @@ def _shape(section: Section) -> Shape:
     if len(given) != 1:
         section.refuse(None, given, f'must have exactly one of {", ".join(SHAPES)}')
     kind = given[0] if given else 'sphere'
-    size = section.vector(kind, [1.0] if not given else None, count=SHAPES[kind])
-    if (size <= 0).any():
-        section.faults.append(fault(f'{section.path}.{kind}', size.tolist(), 'must be positive'))
+    mesh, size = ('', _size(section, kind, not given)) if kind != 'mesh' else _mesh(section)
     position, rotation = section.vector('xyz', [0.0, 0.0, 0.0]), _rotation(section)
-    rgba = section.vector('rgba', [0.7, 0.7, 0.7, 1.0], count=4)
-    if ((rgba < 0) | (rgba > 1)).any():
+    rgba = None if kind == 'mesh' and not section.has('rgba') else section.vector('rgba', GREY, count=4)
+    if rgba is not None and ((rgba < 0) | (rgba > 1)).any():
         section.refuse('rgba', rgba.tolist(), 'must be between 0 and 1')
     section.close()
-    return Shape(cast(Any, kind), tuple(size.tolist()), frozen(position), frozen(rotation), tuple(rgba.tolist()))
+    color = None if rgba is None else tuple(rgba.tolist())
+    return Shape(cast(Any, kind), tuple(size.tolist()), frozen(position), frozen(rotation), color, mesh)
+
+
+def _size(section: Section, kind: str, optional: bool) -> Array:
+    """Read the numbers of a solid. Zero is a plate, a line or a point, as a URDF may have it."""
+    size = section.vector(kind, [1.0] if optional else None, count=SOLIDS[kind])
+    if (size < 0).any():
+        section.refuse(kind, size.tolist(), 'must not be negative')
+    return size
+
+
+def _mesh(section: Section) -> tuple[str, Array]:
+    """Read the file of a mesh, as in a URDF, and its scale; negative numbers mirror it."""
+    return section.file('mesh'), section.vector('scale', [1.0, 1.0, 1.0])

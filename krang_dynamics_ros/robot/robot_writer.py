@@ -15,7 +15,7 @@ from ..core.spatial import upper_triangle
 from ..effects.coupling import Coupling
 from ..effects.effect import JointEffect
 from .motor_and_friction import Friction, Motor
-from .robot import Joint, Limits, Link, Robot
+from .robot import Joint, Limits, Link, Robot, Shape
 from .yaml_reading import MAX_NUMBER, plain_value
 
 WIDTH = 120  # characters of a line, about
@@ -26,7 +26,7 @@ Data = Mapping[str, Any]
 def robot_text(robot: Robot, note: str = '') -> str:
     """Return the robot as a robot file, which `read_robot` reads back as the same numbers.
 
-    Shapes and the names of lengths are left out. Limits above `MAX_NUMBER`, as simulators write them for no limit,
+    The names of lengths are left out. Limits above `MAX_NUMBER`, as simulators write them for no limit,
     become `MAX_NUMBER`.
 
     Raises:
@@ -62,10 +62,21 @@ def _sections(robot: Robot) -> Data:
 
 
 def _link(link: Link) -> Data:
-    body = link.inertia
-    if not body.parameters.any():
-        return {}
-    return {'mass': body.m, 'com': body.com.tolist(), 'inertia': upper_triangle(body.I_G).tolist()}
+    body, shapes = link.inertia, {'visual': link.visual, 'collision': link.collision}
+    numbers = {'mass': body.m, 'com': body.com.tolist(), 'inertia': upper_triangle(body.I_G).tolist()}
+    drawn = {kind: _Lines(_Flow(_shape(shape)) for shape in given) for kind, given in shapes.items() if given}
+    return {**(numbers if body.parameters.any() else {}), **drawn}
+
+
+def _shape(shape: Shape) -> Data:
+    if shape.kind == 'mesh':
+        data: dict[str, Any] = {'mesh': shape.mesh}
+        data |= {'scale': [*shape.size]} if shape.size != (1.0, 1.0, 1.0) else {}
+    else:
+        data = {shape.kind: [*shape.size]}
+    data |= {'xyz': shape.position.tolist()} if shape.position.any() else {}
+    data |= {'rotation': shape.rotation.tolist()} if not np.array_equal(shape.rotation, np.eye(3)) else {}
+    return data | ({'rgba': [*shape.rgba]} if shape.rgba else {})
 
 
 def _joint(joint: Joint) -> Data:
@@ -165,6 +176,14 @@ def number(value: float, digits: int | None = None) -> str:
     return min(texts, key=len)
 
 
+class _Lines(list[object]):
+    """A list with an entry per line."""
+
+
+class _Flow(dict[str, object]):
+    """A mapping in braces."""
+
+
 class _Dumper(yaml.SafeDumper):
     """Writes lists in brackets, and quotes texts that `yaml_reading` would read as another type."""
 
@@ -177,12 +196,17 @@ class _Dumper(yaml.SafeDumper):
         return self.represent_scalar(f'tag:yaml.org,2002:{"float" if "." in text else "int"}', text)
 
     def _list(self, values: list[object]) -> yaml.SequenceNode:
-        return self.represent_sequence('tag:yaml.org,2002:seq', values, flow_style=True)
+        return self.represent_sequence('tag:yaml.org,2002:seq', values, flow_style=not isinstance(values, _Lines))
+
+    def _flow(self, values: _Flow) -> yaml.MappingNode:
+        return self.represent_mapping('tag:yaml.org,2002:map', values, flow_style=True)
 
 
 _Dumper.add_representer(str, _Dumper._text)
 _Dumper.add_representer(float, _Dumper._number)
 _Dumper.add_representer(list, _Dumper._list)
+_Dumper.add_representer(_Lines, _Dumper._list)
+_Dumper.add_representer(_Flow, _Dumper._flow)
 
 
 def _dump(data: object, flow: bool | None, width: float = WIDTH) -> str:

@@ -315,6 +315,14 @@ class Section:
             self.refuse(key, value, NAME)
         return value
 
+    def file(self, key: str) -> str:
+        """Return the name of a file."""
+        value = self._value(key)
+        if not isinstance(value, str) or not value.strip():
+            self.refuse(key, value, 'must be a file (text)')
+            return ''
+        return value
+
     def texts(self, key: str) -> tuple[str, ...]:
         """Return a list of names with at least one entry."""
         value = self._value(key)

@@ -9,13 +9,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from krang_dynamics_ros import Robot
+from krang_dynamics_ros import Robot, load_robot, urdf_text
 from krang_dynamics_ros.core.inertia import Inertia
+from krang_dynamics_ros.identification.collision_shapes import Shapes
 from krang_dynamics_ros.identification.identified_file import robot_file_text, why_not_edited
 from krang_dynamics_ros.identification.identify import Identified, identify
 from krang_dynamics_ros.identification.robot_file_edits import Numbers, edited
 from krang_dynamics_ros.recordings.table import write_csv
+from krang_dynamics_ros.robot.mesh_files import MeshFiles
 from krang_dynamics_ros.robot.motor_and_friction import Friction
+from krang_dynamics_ros.robot.robot import Shape
 from krang_dynamics_ros.robot.robot_file import read_robot
 
 from ..commands import run as command
@@ -130,6 +133,35 @@ def test_identify_edits_a_file_of_blocks(tmp_path: Path) -> None:
     assert 'New file' not in (tmp_path / 'out.yaml').read_text()
 
 
+def test_the_robot_of_a_urdf_keeps_its_shapes(tmp_path: Path) -> None:
+    """Clearance is computed with the identified robot too, also in another folder."""
+    box, mesh = (Shape('box', (0.1, 0.2, 0.3), np.zeros(3), np.eye(3)), _cube(tmp_path / 'arm' / 'meshes' / 'cube.obj'))
+    robot = read_robot(BLOCKS)
+    links = [replace(link, collision=(box, mesh) if link.name == 'fore' else ()) for link in robot.links]
+    (tmp_path / 'arm' / 'arm.urdf').write_text(urdf_text(replace(robot, links=tuple(links))))
+    (tmp_path / 'out').mkdir()
+    write_csv(made(), tmp_path / 'motion.csv')
+    found = [('arm/arm.urdf', 'out/1.yaml'), ('out/1.yaml', '2.yaml')]  # a new file, and an edited one
+    for old, new in found:
+        done = command('identify', 'motion.csv', '--robot', old, '-o', new, cwd=tmp_path)
+        assert done.returncode == 0, done.stderr
+        again = load_robot(tmp_path / new)
+        shapes = Shapes(again, MeshFiles([str((tmp_path / new).parent)]))
+        assert [shape.name for shape in shapes.links] == ['fore', 'fore']
+    planned = command('excite', '2.yaml', '--duration', '6', '--run', 'run.csv', cwd=tmp_path)
+    assert planned.returncode == 0, planned.stderr
+    assert 'clearance: ' in planned.stdout
+
+
+def _cube(file: Path) -> Shape:
+    """Write a cube of 0.2 m, in mm."""
+    corners = [f'v {100 * (k & 4) / 4:g} {100 * (k & 2) / 2:g} {100 * (k & 1):g}' for k in range(8)]
+    faces = [(1, 2, 4), (5, 6, 8), (1, 2, 6), (3, 4, 8), (1, 3, 7), (2, 4, 8)]
+    file.parent.mkdir(parents=True)
+    file.write_text('\n'.join([*corners, *(f'f {a} {b} {c}' for a, b, c in faces), '']))
+    return Shape('mesh', (0.002, 0.002, 0.002), np.array([0.3, 0.0, 0.0]), np.eye(3), None, 'meshes/cube.obj')
+
+
 MERGED = BLOCKS.replace('  fore:\n    mass: 1.0\n', '  fore:\n    <<: {mass: 1.0}\n')
 
 
@@ -140,7 +172,7 @@ def test_a_file_that_cannot_be_edited_is_said_before_the_fit_and_written_anew() 
     assert not why_not_edited(read_robot(BLOCKS), BLOCKS, NAMES, {})
     found = replace(found_in_made(), robot=other_body(replace(robot, cutoff=2.0)))
     text = robot_file_text(found, MERGED)
-    assert f'New file, without shapes and comments: the old file could not be edited ({why}' in text
+    assert f'New file, without comments and names of lengths: the old file could not be edited ({why}' in text
     back = read_robot(text)
     assert [joint.friction for joint in back.joints] == [Friction(3.0, 1.0)] * 2
     assert [joint.motor for joint in back.joints] == [joint.motor for joint in robot.joints]

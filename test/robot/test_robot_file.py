@@ -117,7 +117,7 @@ FAULTS = {
         'joints.shoulder.rpy: ',
     ),
     'no such shape': ('base: {}', 'base: {visual: [{cone: [1, 2]}]}', 'links.base.visual[0]: [], must have exactly one of box'),
-    'no size': ('base: {}', 'base: {visual: [{sphere: [0]}]}', 'links.base.visual[0].sphere: [0.0], must be positive'),
+    'no size': ('base: {}', 'base: {visual: [{sphere: [-1]}]}', 'links.base.visual[0].sphere: [-1.0], must not be negative'),
     'repeated key': ('mass: 2.0', 'mass: 2.0, mass: 3.0', 'links.upper.mass: given on lines 7 and 7, must be given only once'),
     'repeated link': ('  fore:', '  upper:', 'links.upper: given on lines 7 and 8, must be given only once'),
     'no joints': ('joints:', 'joints: {}\nlinks2:', 'joints: {}, must be a mapping'),

@@ -12,13 +12,14 @@ from hypothesis import given
 from krang_dynamics_ros import Robot, load_robot
 from krang_dynamics_ros.core.errors import RobotError
 from krang_dynamics_ros.core.inertia import Inertia
+from krang_dynamics_ros.core.spatial import frozen, rotation_from_rpy
 from krang_dynamics_ros.effects.coupling import Coupling
 from krang_dynamics_ros.effects.load import LoadFriction, LoadShare
 from krang_dynamics_ros.effects.presliding import Presliding
 from krang_dynamics_ros.effects.spring import Spring
 from krang_dynamics_ros.robot.mimic import Mimic
 from krang_dynamics_ros.robot.motor_and_friction import Friction, Motor
-from krang_dynamics_ros.robot.robot import Joint, Limits
+from krang_dynamics_ros.robot.robot import Joint, Limits, Shape
 from krang_dynamics_ros.robot.robot_file import read_robot
 from krang_dynamics_ros.robot.robot_writer import robot_text
 
@@ -33,6 +34,8 @@ def assert_same(robot: Robot) -> None:
     assert [link.name for link in back.links] == [link.name for link in robot.links]
     for link, was in zip(back.links, robot.links, strict=True):
         np.testing.assert_allclose(link.inertia.parameters, was.inertia.parameters, rtol=1e-9, atol=1e-12)
+        for shapes, before in ((link.visual, was.visual), (link.collision, was.collision)):
+            assert [_numbers(shape) for shape in shapes] == [_numbers(shape) for shape in before]
     for joint, before in zip(back.joints, robot.joints, strict=True):
         names = (
             'name',
@@ -46,6 +49,12 @@ def assert_same(robot: Robot) -> None:
         np.testing.assert_array_equal(joint.rotation, before.rotation)
         if before.moves:
             np.testing.assert_allclose(joint.axis, before.axis, rtol=1e-14)
+
+
+def _numbers(shape: Shape) -> tuple[object, ...]:
+    """Return all of a shape; solids without a colour are grey."""
+    color = shape.rgba or (None if shape.kind == 'mesh' else (0.7, 0.7, 0.7, 1.0))
+    return shape.kind, shape.size, shape.mesh, shape.position.tolist(), shape.rotation.tolist(), color
 
 
 @pytest.mark.parametrize('path', [*FILES.values(), IDENTIFIED], ids=lambda path: path.stem)
@@ -109,6 +118,44 @@ def test_a_rotor_without_mass_comes_back() -> None:
     robot = load_robot('arm_2r')
     moments = Inertia.about_com(0.0, np.zeros(3), np.diag([0.1, 0.2, 0.25]))
     assert_same(replace(robot, links=(*robot.links[:-1], replace(robot.links[-1], inertia=moments))))
+
+
+TURNED, AT = frozen(rotation_from_rpy(np.array([0.1, -2.0, 3.0]))), frozen(np.array([0.1, 0.0, -0.25]))
+SHAPES = (
+    Shape('mesh', (1.0, 1.0, 1.0), AT, TURNED, None, 'package://arm/meshes/upper arm.dae'),
+    Shape('mesh', (0.001, -0.001, 0.001), AT, TURNED, (0.1, 0.2, 0.3, 0.5), 'off'),
+    Shape('box', (0.1, 0.2, 0.0), AT, TURNED, (1.0, 0.0, 0.0, 1.0)),
+    Shape('cylinder', (0.1, 0.2), AT, TURNED),
+    Shape('capsule', (0.1, 0.2), AT, TURNED),
+    Shape('sphere', (0.1,), frozen(np.zeros(3)), frozen(np.eye(3))),
+)
+
+
+def test_shapes_come_back() -> None:
+    robot = changed()
+    links = [replace(robot.links[1], visual=SHAPES, collision=SHAPES[::-1]), *robot.links[2:]]
+    shown = replace(robot, links=(robot.links[0], *links))
+    assert_same(shown)
+    lines = robot_text(shown).splitlines()
+    assert max(map(len, lines)) <= 150  # a shape is a line
+    assert sum('package://' in line and line.lstrip().startswith('- {') for line in lines) == 2
+
+
+@pytest.mark.parametrize(
+    ('shape', 'fault'),
+    [
+        ('{mesh: 3}', 'mesh: 3, must be a file (text)'),
+        ('{mesh: " "}', "mesh: ' ', must be a file (text)"),
+        ('{mesh: a.stl, scale: 2}', 'scale: 2, must be a list of 3 numbers'),
+        ('{mesh: a.stl, box: [1, 1, 1]}', 'must have exactly one of box, cylinder, capsule, sphere, mesh'),
+        ('{box: [1, 1, 1], scale: [1, 1, 1]}', 'scale: [1, 1, 1], is not a known key'),
+    ],
+)
+def test_a_wrong_mesh_is_refused(shape: str, fault: str) -> None:
+    text = robot_text(changed()).replace('  link1:\n', f'  link1:\n    collision: [{shape}]\n')
+    with pytest.raises(RobotError) as caught:
+        read_robot(text)
+    assert fault in str(caught.value)
 
 
 def test_limits_that_stand_for_none_are_written_so_that_they_can_be_read() -> None:
