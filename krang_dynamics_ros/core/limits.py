@@ -11,6 +11,7 @@ from .errors import listed
 from .text import shown
 
 MAX_QUANTITY = 1e6  # in its SI unit, of any position, rate, torque, force, mass; a larger number is a fault
+MAX_GRAVITY = 100.0  # m/s^2, along an axis; 981 is in cm/s^2
 
 MAX_NAMES = 2000  # in a message: ten times the joints of the largest robots; checked within a millisecond
 MAX_NAME_CHARS = 256  # of a joint, link or frame in a message; files of robots have at most 200

@@ -96,8 +96,10 @@ class ParameterSpec:
                 raise ArgumentError(f"{self.name}: '{item}', must be {allowed}")
 
     def _items(self, value: Any) -> list[Any]:
-        """Return the entries of a list, or a single value; refuse a text instead of a list."""
+        """Return the entries of a list, or a single value; refuse one in place of the other."""
         if not isinstance(self.default, list):
+            if isinstance(value, (list, dict)):
+                raise ArgumentError(f'{self.name}: {short_repr(value)}, must be {self._kind.single}')
             return [value]
         if isinstance(value, (str, bytes, Mapping)) or not hasattr(value, '__len__'):
             raise ArgumentError(f'{self.name}: {short_repr(value)}, must be a list of {self._kind.several}')
@@ -149,7 +151,7 @@ def markdown_table(specs: Sequence[ParameterSpec]) -> str:
 
 def _yaml(value: Any) -> str:
     if isinstance(value, list):
-        return f'[{", ".join(_yaml(item) for item in value)}]'
+        return f'[{", ".join(str(x) if isinstance(x, float) else _yaml(x) for x in value)}]'  # ROS: one type in a list
     return f'{value:g}' if isinstance(value, float) else str(value) or "''"
 
 
@@ -164,7 +166,7 @@ class Settings:
         self._initial = initial or (lambda spec: values.get(spec.name, spec.default))
         self._specs: dict[str, ParameterSpec] = {}
         self._values: dict[str, Any] = {}
-        self._checks: list[Callable[[Mapping[str, Any]], None]] = []
+        self._checks: list[Callable[[Mapping[str, Any]], object]] = []
         self._callbacks: list[Callable[[], None]] = []
 
     def declare(self, specs: Sequence[ParameterSpec]) -> dict[str, Any]:
@@ -185,7 +187,7 @@ class Settings:
         """Names of the parameters that cannot be set while commands are sent."""
         return [name for name, spec in self._specs.items() if spec.fixed_while_on]
 
-    def require(self, check: Callable[[Mapping[str, Any]], None]) -> None:
+    def require(self, check: Callable[[Mapping[str, Any]], object]) -> None:
         """Register a check of all values together; it raises a `KrangDynamicsError`."""
         check(self._values)
         self._checks.append(check)

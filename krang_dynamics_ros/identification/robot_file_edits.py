@@ -57,7 +57,8 @@ def edited(text: str, new: Numbers, cutoff: float) -> str:
 def with_meshes_of(text: str, old: Path, new: Path) -> str:
     """Return the text of a robot file for folder `new`: relative mesh files that are in folder `old` stay the same."""
     edits: dict[int, Edit] = {}  # by position: aliases share a shape
-    for node in _mesh_nodes(yaml.compose(text, yaml.SafeLoader)):
+    root = yaml.compose(text, yaml.SafeLoader)
+    for node in _mesh_nodes(root) if root else ():
         name = str(node.value)
         if '://' not in name and not Path(name).is_absolute() and (old / name).is_file():
             path = flow_text([os.path.relpath((old / name).resolve(), new.resolve())])[1:-1]

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
-from ..core.errors import ArgumentError
+from ..core.errors import ArgumentError, listed
 from ..core.limits import MAX_QUANTITY
 from ..core.parameters import NONE, ParameterSpec, Settings, named
 from ..core.spatial import Array
@@ -73,7 +74,7 @@ def of_joint(name: str) -> list[ParameterSpec]:
     return [
         ParameterSpec(
             f'joints.{name}.effort_scale', 1.0,
-            'N m (N) per unit of `effort`, for example per ampere; negative: the sign is reversed',
+            'N m (N) per unit of `effort`, for example per ampere; negative: the sign is reversed; not 0',
             settable=True, least=-MAX_QUANTITY, most=MAX_QUANTITY,
         ),
         ParameterSpec(
@@ -86,6 +87,14 @@ def of_joint(name: str) -> list[ParameterSpec]:
             settable=True, least=0.0, most=MAX_QUANTITY,
         ),
     ]  # fmt: skip
+
+
+def effort_scales(values: Mapping[str, Any] | Settings, joints: Sequence[str]) -> Array:
+    """Return N m (N) per unit of `effort` (k) of joints; raise `ArgumentError` if one is zero."""
+    scales = {name: float(values[f'joints.{name}.effort_scale']) for name in joints}
+    if zero := [f'joints.{name}.effort_scale' for name, scale in scales.items() if not scale]:
+        raise ArgumentError(f'{listed(zero)}: 0, must not be 0')
+    return np.array([*scales.values()])
 
 
 def documented() -> list[ParameterSpec]:
@@ -105,6 +114,7 @@ class ExternalTorques:
         settings.require(lambda values: check_without(named(values['effort_without']), values['effort_source']))
         settings.declare([spec for name in hands for spec in of_hand(name)])
         settings.declare([spec for name in dynamics.joint_names for spec in of_joint(name)])
+        settings.require(lambda values: effort_scales(values, dynamics.joint_names))
         links = {name: hand.link for name, hand in hands.items()}
         self._wrenches = HandWrenches(dynamics, links)
         self.detector = ContactDetector(dynamics.joint_names, own_joints(dynamics, links))
@@ -117,7 +127,7 @@ class ExternalTorques:
 
     def _apply(self) -> None:
         observer, settings, detector = self.observer, self._settings, self.detector
-        scale, efforts = self._of_all('effort_scale'), self.efforts
+        scale, efforts = effort_scales(settings, self._dynamics.joint_names), self.efforts
         source, without = settings['effort_source'], tuple(named(settings['effort_without']))
         if (source, without) != (efforts.source, efforts.without) or (scale != efforts.scale).any():
             observer.forget()

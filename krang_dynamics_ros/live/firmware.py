@@ -10,7 +10,7 @@ import numpy as np
 
 from ..core.errors import ArgumentError, unknown_name
 from ..core.inertia import Inertia
-from ..core.limits import MAX_QUANTITY
+from ..core.limits import MAX_GRAVITY, MAX_QUANTITY
 from ..core.parameters import NONE, ParameterSpec, Settings, named
 from ..core.spatial import Array
 from ..dynamics.factory import dynamics_of
@@ -33,7 +33,7 @@ SPECS = (
     ),
     ParameterSpec(
         'robot.gravity', list(EARTH), 'gravity that the firmware assumes, m/s^2, in base axes, pointing down',
-        settable=True, fixed_while_on=True, least=-100.0, most=100.0, count=3,
+        settable=True, fixed_while_on=True, least=-MAX_GRAVITY, most=MAX_GRAVITY, count=3,
     ),
     ParameterSpec(
         'robot.friction_share', [0.0, 0.0], 'shares of viscous and Coulomb friction that the firmware adds and '

@@ -36,6 +36,8 @@ def read_parameters(path: Path, node: str = NODE) -> dict[str, Any]:
     """Return the values by parameter name that a file sets for a node of this name, in any namespace."""
     faults: list[Fault] = []
     sections = dict(_sections(_data(path), '', faults))
+    for name, parameters in sections.items():
+        faults += _not_of_ros(parameters, name)
     ours = [name for name in sections if name.split('/')[-1] in (node, '**', '*')]
     if not faults and not ours:
         must = f'must have one of the node, as /{node} or /**, with ros__parameters in it'
@@ -50,8 +52,24 @@ def read_parameters(path: Path, node: str = NODE) -> dict[str, Any]:
     return found
 
 
+def _not_of_ros(value: Any, path: str) -> Iterator[Fault]:
+    """Yield the values with which rcl refuses a whole file: missing ones, and lists that are not of one type."""
+    if isinstance(value, dict):
+        for name, inner in value.items():
+            yield from _not_of_ros(inner, f'{path}.{name}')
+    elif value is None:
+        yield Fault(path, 'no value', "must have one; write '' for an empty text")
+    elif isinstance(value, list) and any(isinstance(item, (dict, list)) or item is None for item in value):
+        yield fault(path, value, 'must be a list of single values')
+    elif isinstance(value, list) and len(types := {type(item) for item in value}) > 1:
+        how = 'write 0.0 for 0' if types == {int, float} else 'put texts into quotes'
+        yield fault(path, value, f'must be of one type, because ROS refuses the file otherwise; {how}')
+
+
 def scalar_of_ros(text: str) -> Any:
-    """Return the value of an unquoted text as rcl reads it: `no` is false, `010` is 8, `~` is a string."""
+    """Return the value of an unquoted text as rcl reads it: `no` is false, `010` is 8, `~` is a string; None: none."""
+    if not text:
+        return None
     if text in TRUE or text in FALSE:
         return text in TRUE
     if (whole := _WHOLE.fullmatch(text)) and -(2**63) <= (integer := _whole(*whole.groups())) < 2**63:

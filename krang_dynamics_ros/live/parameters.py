@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..core.errors import ArgumentError
-from ..core.limits import MAX_PRESLIDING, MAX_QUANTITY
+from ..core.limits import MAX_GRAVITY, MAX_PRESLIDING, MAX_QUANTITY
 from ..core.parameters import BASE_LINK, NONE, ROBOT_FILE, ParameterSpec, Settings
 from ..core.spatial import Array
 from ..dynamics.dynamics import Dynamics
@@ -143,8 +143,8 @@ def node_specs(model: Model) -> list[ParameterSpec]:
     return [
         ParameterSpec(
             'gravity', dynamics.gravity.tolist(), 'gravity in the axes of the base, m/s^2: three numbers',
-            settable=True, least=-MAX_QUANTITY, most=MAX_QUANTITY, count=3,
-            default_text="the robot file's; `[0, 0, -9.81]` for a URDF",
+            settable=True, least=-MAX_GRAVITY, most=MAX_GRAVITY, count=3,
+            default_text="the robot file's; `[0.0, 0.0, -9.81]` for a URDF",
         ),
         ParameterSpec(
             'total_terms', ['gravity'], 'terms that are added up in `torque/total`; an empty list gives zero torque',

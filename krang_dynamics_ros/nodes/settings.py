@@ -10,7 +10,7 @@ from rclpy.node import Node
 from rclpy.parameter import Parameter
 
 from ..core.errors import KrangDynamicsError, did_you_mean
-from ..core.parameters import ParameterSpec, Settings
+from ..core.parameters import NONE, ParameterSpec, Settings
 from ..core.text import shown
 from ..live.parameter_file import OF_PROGRAMS
 from ..live.parameters import JOINT_STATES_TOPIC, MODEL
@@ -32,9 +32,28 @@ def declare(node: Node, specs: Iterable[ParameterSpec]) -> dict[str, Any]:
     """Declare parameters and return their values, overridden or default, checked."""
     values = {}
     for spec in specs:
-        values[spec.name] = node.declare_parameter(spec.name, spec.default, descriptor(spec)).value
+        values[spec.name] = _declared(node, spec)
         spec.check(values[spec.name])
     return values
+
+
+def _declared(node: Node, spec: ParameterSpec) -> Any:
+    """Declare a parameter and return its value, overridden or default."""
+    if spec.name in node._parameter_overrides:
+        node._parameter_overrides[spec.name] = _of_type(spec, node._parameter_overrides[spec.name])
+    return node.declare_parameter(spec.name, spec.default, descriptor(spec)).value
+
+
+def _of_type(spec: ParameterSpec, given: Parameter) -> Parameter:
+    """Return a given value with the type of the parameter: 1 may stand for 1.0, and [] for no text."""
+    wanted, types = Parameter.Type.from_parameter_value(spec.default), Parameter.Type
+    if (given.type_, wanted) == (types.INTEGER, types.DOUBLE):
+        return Parameter(spec.name, wanted, float(given.value))
+    if (given.type_, wanted) == (types.INTEGER_ARRAY, types.DOUBLE_ARRAY):
+        return Parameter(spec.name, wanted, [float(item) for item in given.value])
+    if (given.type_, wanted) == (types.NOT_SET, types.STRING_ARRAY):
+        return Parameter(spec.name, wanted, NONE)
+    return given
 
 
 def given_to(node: Node) -> dict[str, Any]:
@@ -66,11 +85,8 @@ class NodeSettings(Settings):
     """Settings that are ROS parameters of a node."""
 
     def __init__(self, node: Node) -> None:
-        super().__init__(initial=self._declared)
+        super().__init__(initial=lambda spec: _declared(node, spec))
         self._node = node
-
-    def _declared(self, spec: ParameterSpec) -> Any:
-        return self._node.declare_parameter(spec.name, spec.default, descriptor(spec)).value
 
     def follow(self) -> None:
         """Accept changes of parameters from now on; call it at the end of the construction."""

@@ -26,6 +26,7 @@ from ..core.parameters import named
 from ..core.spatial import Array, frozen
 from ..core.text import shown_lines
 from ..core.wrench import Wrench
+from ..live.external import effort_scales
 from ..live.firmware import FirmwareTorque, track_removed_weights
 from ..live.messages import SECOND, stamp_of
 from ..live.parameters import command_scales
@@ -142,10 +143,8 @@ class SimulatorNode(Node):
     def _declared_effort_units(self) -> Array:
         """Return N m (N) per unit of the published effort (n)."""
         names = self.robot.simulation.robot.joint_names
-        units = self._values.declare([effort_scale(name) for name in names])
-        if zero := [name for name, unit in units.items() if not unit]:
-            raise ArgumentError(f'{listed(zero)}: 0, must not be 0')
-        return np.array([*units.values()])
+        self._values.declare([effort_scale(name) for name in names])
+        return effort_scales(self._values, names)
 
     def _friction(self) -> str:
         units = {'viscous': 'N m s/rad', 'coulomb': 'N m', 'coulomb_share': 'of the effort limit'}

@@ -13,7 +13,7 @@ import numpy as np
 from ..core.errors import ArgumentError, Fault, RobotError, fault, listed
 from ..core.files import krang_file, robot_named
 from ..core.inertia import Inertia
-from ..core.limits import MAX_PRESLIDING
+from ..core.limits import MAX_GRAVITY, MAX_PRESLIDING
 from ..core.spatial import Array, frozen, is_rotation, rotation_from_rpy, symmetric
 from ..effects.coupling import Coupling
 from ..effects.effect import JointEffect
@@ -96,6 +96,8 @@ def _robot(data: Any, faults: list[Fault]) -> Robot | None:
     root.lengths = root.numbers('lengths')
     name = root.text('name')
     gravity = root.vector('gravity')
+    if (np.abs(gravity) > MAX_GRAVITY).any():
+        root.refuse('gravity', gravity.tolist(), f'must be at most {MAX_GRAVITY:g} m/s^2 along each axis')
     links = [_link(link, section) for link, section in root.sections('links')]
     joints = [_joint(joint, section) for joint, section in root.sections('joints')]
     hands = root.section('end_effectors')

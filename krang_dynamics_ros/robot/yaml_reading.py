@@ -42,7 +42,8 @@ def parse(
 ) -> tuple[Any, list[Fault]]:
     """Return the data of a YAML text (or UNREADABLE), and the faults of its form.
 
-    `scalar` converts texts without quotes into values, by default `plain_value`. With `scalar`, keys are always texts.
+    `scalar` converts texts without quotes into values, by default `plain_value`. With `scalar`, keys are always texts
+    and aliases are refused, as by ROS.
     """
     if len(text) > max_chars:
         return UNREADABLE, [Fault('size', f'{len(text)} characters', f'must be at most {max_chars}')]
@@ -96,7 +97,7 @@ class _Builder:
 
     def __init__(self, scalar: Callable[[str], Any] | None, max_entries: int) -> None:
         self._max_entries = max_entries
-        self._value, self._keys_are_texts = scalar or plain_value, scalar is not None
+        self._value, self._is_of_ros = scalar or plain_value, scalar is not None
         self.data: Any = None
         self.faults: list[Fault] = []
         self._open: list[_Node] = []
@@ -114,6 +115,8 @@ class _Builder:
         elif isinstance(event, yaml.CollectionEndEvent):
             self._end()
         elif isinstance(event, yaml.AliasEvent):
+            if self._is_of_ros:
+                self._refuse(Fault(self._path() or 'yaml', f'*{event.anchor}', 'must be the value: ROS has no aliases'))
             self._put(self._known(str(event.anchor)), event)
         elif isinstance(event, yaml.ScalarEvent):
             self._put(self._anchored(event, _Node(self._scalar(event))), event)
@@ -170,7 +173,7 @@ class _Builder:
     def _scalar(self, event: Any) -> Any:
         self._check_tag(event)
         text = event.value
-        if event.style not in (None, '') or (self._keys_are_texts and self._at_key()):  # quoted, or a block
+        if event.style not in (None, '') or (self._is_of_ros and self._at_key()):  # quoted, or a block
             return text
         return self._value(text)
 

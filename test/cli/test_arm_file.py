@@ -286,7 +286,7 @@ class TestCommands:
     @pytest.mark.parametrize(
         ('box', 'message'),
         [
-            ('{centre: [0, 0, 1], size: [1.0, 1.0]}', 'keep_out.table.size: .*, must be three positive numbers, m'),
+            ('{centre: [0, 0, 1], size: [1, 1]}', 'keep_out.table.size: .*, must be three positive numbers, m'),
             ('{centre: [0, 0, 1], size: [1, 1, -1]}', 'keep_out.table.size: .*, must be three positive numbers, m'),
             ('{size: [1, 1, 1]}', 'keep_out.table.centre: None, must be three numbers, m'),
         ],
@@ -301,7 +301,7 @@ class TestCommands:
     def test_boxes_are_read(self) -> None:
         made(ARM)
         with Path('my_arm.yaml').open('a') as file:
-            file.write('    keep_out:\n      table: {centre: [0, 0, -0.5], size: [2, 2, 1]}\n')
+            file.write('    keep_out:\n      table: {centre: [0.0, 0.0, -0.5], size: [2, 2, 1]}\n')
         arm = read_arm_file(Path('my_arm.yaml'))
         assert arm
         assert {name: (box.centre.tolist(), box.size.tolist()) for name, box in arm.keep_out.items()} == {

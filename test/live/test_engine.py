@@ -185,7 +185,7 @@ def test_readings_are_kept_for_their_longest_timeout(model: Model) -> None:
 @pytest.mark.parametrize(
     ('change', 'allowed'),
     [
-        ({'gravity': [0.0, 0.0, -1e200]}, '-1e+06 to 1e+06'),
+        ({'gravity': [0.0, 0.0, -1e200]}, '-100 to 100'),
         ({'left__tool__com': [1e308, 0.0, 0.0]}, '-1e+06 to 1e+06'),
         ({'right__sensor__bias': [0.0] * 5 + [2e6]}, '-1e+06 to 1e+06'),
         ({'left__sensor__deadband': [0.0, -0.1]}, '0 to 1e+06'),

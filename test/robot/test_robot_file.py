@@ -43,6 +43,7 @@ FAULTS = {
     'infinity': ('[0, 0, -9.81]', '[0, 0, -.inf]', 'gravity[2]: -inf, must be a finite number'),
     'unknown key': ('mass: 2.0', 'mass: 2.0, weight: 3', "links.upper.weight: 3, is not a known key; known: collision"),
     'misspelt key': ('gravity:', 'gravty:', "gravty: [0, 0, -9.81], is not a known key; did you mean 'gravity'?"),
+    'gravity in cm/s^2': ('gravity: [0, 0, -9.81]', 'gravity: [0, 0, -981]', 'gravity: [0.0, 0.0, -981.0], must be at most 100 m/s^2'),
     'no gravity': ('gravity: [0, 0, -9.81]\n', '', 'gravity: missing, must be a list of 3 numbers'),
     'no name': ('name: arm\n', '', 'name: missing, must be a name'),
     'too short': ('com: [0, 0, 0.1]', 'com: [0, 0.1]', 'links.fore.com: [0, 0.1], must be a list of 3 numbers'),

@@ -8,7 +8,7 @@ from typing import Any, get_args
 
 from ...core.errors import ArgumentError
 from ...core.inertia import Inertia
-from ...core.limits import MAX_QUANTITY
+from ...core.limits import MAX_GRAVITY, MAX_QUANTITY
 from ...core.parameters import BASE_LINK, NONE, ROBOT_FILE, ParameterSpec, Settings, named
 from ...live import firmware
 from ...live.parameters import JOINT_STATES_TOPIC, command_scale_of, of_payload, of_tool
@@ -122,8 +122,8 @@ def shared(arm: Mapping[str, Any]) -> dict[str, Any]:
 def gravity_of(robot: Robot) -> ParameterSpec:
     """Return the parameter of gravity, by default the robot's."""
     return ParameterSpec(
-        'gravity', robot.gravity.tolist(), 'gravity in the axes of the base, m/s^2: three numbers', least=-MAX_QUANTITY,
-        most=MAX_QUANTITY, count=3, default_text="the robot file's; `[0, 0, -9.81]` for a URDF",
+        'gravity', robot.gravity.tolist(), 'gravity in the axes of the base, m/s^2: three numbers', least=-MAX_GRAVITY,
+        most=MAX_GRAVITY, count=3, default_text="the robot file's; `[0.0, 0.0, -9.81]` for a URDF",
     )  # fmt: skip
 
 
