@@ -60,6 +60,14 @@ class Engine:
         """Values of the parameters, by name."""
         return self._settings
 
+    @property
+    def torque_frame(self) -> str:
+        """The `frame_id` of the torques: where it is not set, a link that moves, if possible that of the last hand."""
+        robot, links = self.model.robot, self.dynamics.link_names
+        likely = [*links, *(hand.link for hand in self.inputs.hands.values())]
+        moving = [link for link in likely if any(joint.moves for joint in robot.chain(link))]
+        return str(self._settings['frame_id']) or (moving or likely)[-1]
+
     def _apply(self) -> None:
         """Apply the values of the parameters to the dynamics."""
         self.summed = named(self._settings['total_terms'])

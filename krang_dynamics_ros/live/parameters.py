@@ -162,8 +162,8 @@ def node_specs(model: Model) -> list[ParameterSpec]:
             'payload_ramp', 0.5, 'duration of a change of payload, s; 0: at once', settable=True, least=0.0, most=10.0,
         ),
         ParameterSpec(
-            'frame_id', next(reversed([*hands.values()]), dynamics.link_names[-1]),
-            '`frame_id` of the torques; RViz needs a link that moves', default_text='link of the last hand, `R10r`',
+            'frame_id', '', '`frame_id` of the torques, for RViz a link that moves; empty: the link of the last hand, '
+            'or the last link that moves',
         ),
         ParameterSpec(
             'end_effectors', [*hands] or NONE, 'names of the hands; each has a topic `wrench/<name>`. While the node '

@@ -132,7 +132,7 @@ class _Work:
         files: list[Table | TorqueBag] = []
         for kind in self._job.formats:
             if kind == 'bag':
-                space, frame_id = self._topics.joint_states.rpartition('/')[0], dynamics.link_names[-1]
+                space, frame_id = self._topics.joint_states.rpartition('/')[0], self._engine.torque_frame
                 terms = (*self._job.terms, 'model')
                 files.append(TorqueBag(folder / 'torques', space, frame_id, dynamics.joint_names, terms))
             else:

@@ -50,6 +50,21 @@ class Played:
         return torques
 
 
+@pytest.mark.parametrize(
+    ('given', 'frame'),
+    [
+        ({}, 'R10r'),
+        ({'end_effectors': ['left']}, 'R10l'),
+        ({'left__link': 'R8l', 'right__link': 'R8r'}, 'R8r'),
+        ({'right__link': 'R0'}, 'R10l'),
+        ({'end_effectors': ['']}, 'R10r'),
+        ({'frame_id': 'R0'}, 'R0'),
+    ],
+)
+def test_torques_have_the_frame_of_the_last_hand_that_moves(given: dict[str, Any], frame: str, model: Model) -> None:
+    assert Played(model, **given).engine.torque_frame == frame
+
+
 @pytest.mark.parametrize('limits', [[-0.5, 1.0], [1e7, 1.0], [np.nan, 1.0], [1.0]])
 def test_limits_that_cannot_be_are_refused_while_nothing_goes_out_too(limits: list[float], model: Model) -> None:
     robot = Played(model, command_joints=JOINTS)

@@ -199,7 +199,7 @@ class DynamicsOutputs:
 
     def __init__(self, node: Node, settings: Settings, engine: Engine) -> None:
         self._engine, self._dynamics, model = engine, engine.dynamics, engine.model
-        names, frame_id = self._dynamics.joint_names, settings['frame_id']
+        names, frame_id = self._dynamics.joint_names, engine.torque_frame
         torques = {term: TorqueTopic(node, f'torque/{term}', names, frame_id) for term in TERMS}
         self._torques = tuple(torques.items())
         self.external = ExternalTopics(node, engine, torques['external'])
