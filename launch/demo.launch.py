@@ -75,8 +75,8 @@ def _simulator(context: LaunchContext) -> list[LaunchDescriptionEntity]:
             executable='simulator_node',
             namespace=LaunchConfiguration('namespace'),
             parameters=[
+                shared(dict(flat(parameters_in(asked['params_file'], dynamics)))),  # first: the file may say otherwise
                 LaunchConfiguration('params_file'),
-                shared(dict(flat(parameters_in(asked['params_file'], dynamics)))),
                 *[asked[name] for name in DYNAMICS['MORE'] if asked.get(name)],
                 own,
                 {'publish_clock': LaunchConfiguration('use_sim_time')},

@@ -164,5 +164,8 @@ def test_the_demo_under_launch_is_that_of_make_run() -> None:
         assert LaunchConfiguration('params_file') in node.parameters or '--params-file' not in line, executable
         commands = str(ROOT / 'config' / 'demo_commands.yaml')
         assert ('$KRANG_COMMANDS' in line) == (commands in node.parameters), executable
+    of_simulator = nodes['simulator_node'].parameters
+    shared = next(place for place, given in enumerate(of_simulator) if isinstance(given, dict))
+    assert shared < of_simulator.index(LaunchConfiguration('params_file')), 'a section for the simulator overrides'
     files = {file for line in run.values() for file in re.findall(r'--params-file (\S+)', line)}
     assert files == {'config/demo.yaml'}

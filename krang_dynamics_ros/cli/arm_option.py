@@ -17,7 +17,7 @@ from ..core.files import write_whole
 from ..core.spatial import Array, frozen
 from ..live.assumptions import assumptions
 from ..live.engine import Engine, engine_of
-from ..live.parameter_file import read_arm, read_parameters, unknown_parameters
+from ..live.parameter_file import MESH_FOLDERS, read_arm, read_parameters, unknown_parameters
 from ..recordings.recording import Recording
 from ..robot.file_text import is_xml, text_of
 from ..robot.robot import Robot
@@ -118,6 +118,14 @@ class ArmFile:
         names = dict.fromkeys(key.split('.')[1] for key in self.values if key.startswith('keep_out.'))
         return {name: Box(self._vector(name, 'centre'), self._vector(name, 'size', positive=True)) for name in names}
 
+    @property
+    def mesh_folders(self) -> list[str]:
+        """Folders with meshes, or with packages of meshes."""
+        folders = self.values.get(MESH_FOLDERS, [])
+        if not isinstance(folders, list) or not all(isinstance(folder, str) for folder in folders):
+            raise ArgumentError(f'{self.path}: {MESH_FOLDERS}: {folders}, must be a list of folders')
+        return [folder for folder in folders if folder]
+
     def _vector(self, box: str, quantity: str, positive: bool = False) -> Array:
         value = self.values.get(f'keep_out.{box}.{quantity}')
         try:
@@ -150,7 +158,7 @@ def read_arm_file(path: Path | None, **replacements: Any) -> ArmFile | None:
     arm = ArmFile(path, read_arm(path) | {name: value for name, value in replacements.items() if value})
     note(*(f'{path}: {line}' for line in unknown_parameters(arm.values)))
     engine = arm.engine
-    _ = arm.keep_out  # checked before the work begins
+    _ = arm.keep_out, arm.mesh_folders  # checked before the work begins
     say_error(f'assumed, by {path}:', *(f'  {x}' for x in assumptions(engine.settings, engine.model)))
     return arm
 
@@ -173,7 +181,8 @@ def write_arm_beside(folder: Path, arm: ArmFile) -> None:
     """Write an arm file and its robot to the folder of a recording, so that commands need no other file."""
     robot = text_of(located(arm.values.get('robot_file', '')))
     name = 'robot.urdf' if is_xml(robot) else 'robot.yaml'
-    parameters = {'/**': {'ros__parameters': arm.values | {'robot_file': name}}}
+    own = {key: value for key, value in arm.values.items() if key != MESH_FOLDERS}  # they are outside of the folder
+    parameters = {'/**': {'ros__parameters': own | {'robot_file': name}}}
     head = f'# {arm.path.name} as it was during the recording; the robot is in the same folder.\n'
     write_whole(folder / name, robot)
     write_whole(folder / OWN, head + yaml.safe_dump(parameters, sort_keys=False, allow_unicode=True))

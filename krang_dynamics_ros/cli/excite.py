@@ -180,6 +180,7 @@ def _excite(arguments: argparse.Namespace, ros_arguments: Sequence[str]) -> int:
         check_new_folder(arguments.record)
     arm_file = read_arm_file(arguments.arm, robot_file=arguments.robot)
     robot = arm_file.robot if arm_file else load_robot(arguments.robot)
+    arguments.mesh_folders = arm_file.mesh_folders if arm_file else []
     arguments.robot_beside = arguments.robot or (str(arm_file.values.get('robot_file', '')) if arm_file else '')
     if arm_file:
         arguments.keep_out += [(name, np.ravel(box)) for name, box in arm_file.keep_out.items()]
@@ -257,11 +258,11 @@ def _clearance_of(robot: Robot, arguments: argparse.Namespace) -> tuple[Shapes, 
     """Return the shapes of a robot, and the check of their clearance."""
     boxes = [Box(name, values[:3], values[3:]) for name, values in arguments.keep_out]
     boxes += [Box(f'tool of {link}', values[:3], values[3:], link) for link, values in arguments.tool]
-    folders = [*arguments.meshes, str(located(arguments.robot_beside).parent)]
     height = arguments.floor if isinstance(arguments.floor, float) else None
     shapes = Shapes(
-        robot, MeshFiles(folders), boxes, height, arguments.floor != 'none', without_missing=arguments.without_missing
-    )
+        robot, MeshFiles([*arguments.meshes, *arguments.mesh_folders], located(arguments.robot_beside)), boxes, height,
+        arguments.floor != 'none', without_missing=arguments.without_missing,
+    )  # fmt: skip
     for name in (name for pair in arguments.touching for name in pair):
         if name not in shapes.names:
             raise unknown_name('link', name, shapes.names)

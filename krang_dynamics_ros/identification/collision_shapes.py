@@ -142,7 +142,8 @@ class Shapes:
             faults = '; '.join(f'{link}: {", ".join(why)}' for link, why in self.missing.items())
             raise KrangDynamicsError(
                 f'{robot.name}: the shape of {len(self.missing)} link(s) is unknown: {faults}. Name the folder of the '
-                'meshes or of their package (--meshes), or continue without them (--without-missing)'
+                'meshes or of their package (--meshes, or mesh_folders in the arm file), or continue without them '
+                '(--without-missing)'
             )
         if not any(shape.body for shape in self.links):
             raise KrangDynamicsError(

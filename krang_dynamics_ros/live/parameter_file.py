@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import re
+from collections import ChainMap
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -23,9 +25,11 @@ FALSE = {'N', 'n', 'no', 'No', 'NO', 'false', 'False', 'FALSE', 'off', 'Off', 'O
 _WHOLE = re.compile(r'([-+]?)(0[xX][0-9a-fA-F]+|0[0-7]*|[1-9][0-9]{0,18})')  # as C writes it: 010 is 8
 _REAL = re.compile(r'[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?')
 _NO_NUMBER = re.compile(r'([-+]?)\.?(inf|nan)', re.IGNORECASE)
+ANY_NODE = ('**', '*')  # last parts of the names of sections for every node
 _SECTION = re.compile(r'(/(\w+|\*\*?))+', re.ASCII)
 OF_ROS = ('use_sim_time', 'start_type_description_service', 'qos_overrides.')  # parameters of every node
-OF_PROGRAMS = ('keep_out.',)  # sections of an arm file that only `krang` programs read
+MESH_FOLDERS = 'mesh_folders'
+OF_PROGRAMS = ('keep_out.', MESH_FOLDERS)  # in an arm file, for `krang` programs and the page
 
 
 class ParameterFileError(FaultsError):
@@ -34,22 +38,31 @@ class ParameterFileError(FaultsError):
 
 def read_parameters(path: Path, node: str = NODE) -> dict[str, Any]:
     """Return the values by parameter name that a file sets for a node of this name, in any namespace."""
+    found: dict[str, Any] = {}
+    for section in _sections_of(path, node).values():
+        found |= dict(flat(section))
+    return found
+
+
+def _sections_of(path: Path, node: str, *, required: bool = True) -> dict[str, dict[str, Any]]:
+    """Return the sections of a file that are for a node of this name, in any namespace, by section.
+
+    Raise `ParameterFileError` if they are of several nodes; if there is none, only where one is `required`.
+    """
     faults: list[Fault] = []
     sections = dict(_sections(_data(path), '', faults))
     for name, parameters in sections.items():
         faults += _not_of_ros(parameters, name)
-    ours = [name for name in sections if name.split('/')[-1] in (node, '**', '*')]
-    if not faults and not ours:
+    ours = [name for name in sections if name.split('/')[-1] in (node, *ANY_NODE)]
+    if not faults and not ours and required:
         must = f'must have one of the node, as /{node} or /**, with ros__parameters in it'
         faults.append(Fault('sections', listed([*sections]) or 'none', must))
-    if not faults and not any(all(_matches(name, _example_name(section, node)) for name in ours) for section in ours):
+    one_node = any(all(_matches(name, _example_name(section, node)) for name in ours) for section in ours)
+    if not faults and ours and not one_node:
         faults.append(Fault('sections', listed(ours), 'must be of a single node; put other nodes into other files'))
     if faults:
         raise ParameterFileError(str(path), faults)
-    found: dict[str, Any] = {}
-    for name in ours:
-        found |= dict(flat(sections[name]))
-    return found
+    return {name: sections[name] for name in ours}
 
 
 def _not_of_ros(value: Any, path: str) -> Iterator[Fault]:
@@ -158,11 +171,17 @@ def flat(section: Mapping[str, Any], above: str = '') -> Iterator[tuple[str, Any
 
 
 def read_arm(path: Path) -> dict[str, Any]:
-    """Return the values of an arm file. A relative `robot_file` is in the arm file's folder."""
-    values = read_parameters(path)
-    robot_file = values.get('robot_file', '')
-    if isinstance(robot_file, str) and (beside := path.parent / robot_file).is_file() and robot_file:
+    """Return the values of an arm file. A relative `robot_file` or mesh folder is in the arm file's folder."""
+    return _with_paths(read_parameters(path), path.parent)
+
+
+def _with_paths(values: dict[str, Any], folder: Path) -> dict[str, Any]:
+    """Return values with absolute paths where a file or folder of this name is in a folder."""
+    robot_file, meshes = values.get('robot_file', ''), values.get(MESH_FOLDERS, ())
+    if isinstance(robot_file, str) and robot_file and (beside := folder / robot_file).is_file():
         values['robot_file'] = str(beside.absolute())
+    if isinstance(meshes, list):
+        values[MESH_FOLDERS] = [str((folder / Path(name).expanduser()).absolute()) if name else '' for name in meshes]
     return values
 
 
@@ -170,13 +189,39 @@ Shared = Callable[[Mapping[str, Any]], Mapping[str, Any]]
 """Returns those parameters of the dynamics node that another node has too."""
 
 
-def arm_arguments(path: Path, shared: Shared | None = None) -> list[str]:
-    """Return the command-line arguments that give an arm file to a ROS node, with what it shares with `NODE`."""
+def arm_arguments(path: Path, node: str = NODE, shared: Shared | None = None) -> list[str]:
+    """Return the command-line arguments that give a ROS node the values that an arm file has for it.
+
+    A value for every node is overridden by one that is `shared` with the dynamics node, and this by one for the node
+    itself. What comes later on the command line overrides them all: in the file itself, ROS prefers a section for one
+    node to anything without one.
+    """
     values = read_arm(path)
-    own = {'robot_file': values['robot_file']} if values.get('robot_file') else {}
-    given = own | dict(shared(values) if shared else {})
-    words = [word for name, value in given.items() for word in ('-p', f'{name}:={json.dumps(value)}')]
-    return ['--ros-args', '--params-file', str(path), *words, '--']
+    if node != NODE:
+        sections = _sections_of(path, node, required=False)
+        general = {name for name in sections if name.split('/')[-1] in ANY_NODE}
+        parts = [dict(flat(section)) for name, section in sections.items() if name in general]
+        parts += [dict(shared(values))] if shared else []
+        parts += [dict(flat(section)) for name, section in sections.items() if name not in general]
+        values = _with_paths(dict(ChainMap(*reversed(parts))), path.parent)
+    return ['--ros-args', '--params-file', _file_of(values), '--'] if values else []
+
+
+def _file_of(values: Mapping[str, Any]) -> str:
+    """Return the path of a parameter file with values for any node; it is in memory while this process runs."""
+    lines = [f'    {json.dumps(name, ensure_ascii=False)}: {_ros_text(value)}\n' for name, value in values.items()]
+    file = os.memfd_create('arm')
+    os.write(file, ''.join(['/**:\n  ros__parameters:\n', *lines]).encode())
+    return f'/proc/self/fd/{file}'
+
+
+def _ros_text(value: Any) -> str:
+    """Return a value as rcl reads it from a file."""
+    if isinstance(value, list):
+        return f'[{", ".join(map(_ros_text, value))}]'
+    if isinstance(value, float) and not math.isfinite(value):
+        return str(value).replace('inf', '.inf').replace('nan', '.nan')
+    return json.dumps(value, ensure_ascii=False)
 
 
 def unknown_parameters(given: Mapping[str, Any]) -> list[str]:

@@ -15,7 +15,7 @@ from ..core.text import shown_lines
 from ..live.parameter_file import Shared, arm_arguments
 from ..live.parameters import JOINT_STATES_TOPIC
 
-ROS, END = '--ros-args', '--'
+ROS, END, ARM = '--ros-args', '--', '--arm'
 WIDTH = 110  # characters of a line of help
 INDENT = ' ' * 4
 
@@ -32,17 +32,17 @@ def node_arguments(
     node: str, description: str, specs: Callable[[], Sequence[ParameterSpec]], words: Sequence[str] | None = None,
     shared: Shared | None = None,
 ) -> list[str]:  # fmt: skip
-    """Return the arguments for ROS; end with help or with exit code 2.
+    """Return the arguments for ROS, in the order of the command line; end with help or with exit code 2.
 
     Args:
-        node: name of the executable, such as `dynamics_node`.
+        node: name of the executable, such as `dynamics_node`; its ROS name is then `krang_dynamics`.
         description: what the node does.
         specs: returns the parameters that help lists.
         words: the command line without the program's name; None: that of this process.
         shared: returns what the node uses of an arm file's parameters of the dynamics node.
     """
     given = list(sys.argv[1:] if words is None else words)
-    own, of_ros = _split(given)
+    own, before, after = _split(given)
     parser = _parser(node)
     known, rest = parser.parse_known_args(own)
     if known.help:
@@ -53,7 +53,8 @@ def node_arguments(
     if rest:
         parser.error(_refusal(node, rest, specs))
     try:
-        return [*(arm_arguments(known.arm, shared) if known.arm else ()), *of_ros]
+        of_arm = arm_arguments(known.arm, f'krang_{node.removesuffix("_node")}', shared) if known.arm else ()
+        return [*before, *of_arm, *after]
     except KrangDynamicsError as error:
         parser.error(str(error))
     except OSError as error:
@@ -70,7 +71,7 @@ def _parser(node: str) -> argparse.ArgumentParser:
         allow_abbrev=False,
     )
     parser.add_argument('-h', '--help', action='store_true', help='show this, and all parameters')
-    parser.add_argument('--arm', type=Path, metavar='FILE', help='arm file, by `krang new_arm` (docs/my_arm.md)')
+    parser.add_argument(ARM, type=Path, metavar='FILE', help='arm file, by `krang new_arm` (docs/my_arm.md)')
     parser.add_argument(
         ROS, action='store_true', help="before ROS's arguments: -p NAME:=VALUE, --params-file FILE, -r FROM:=TO"
     )
@@ -89,18 +90,26 @@ def _examples(prog: str, specs: Sequence[ParameterSpec]) -> Iterator[str]:
     yield f'  {prog} --ros-args --params-file my_parameters.yaml{remapped}'
 
 
-def _split(words: Sequence[str]) -> tuple[list[str], list[str]]:
-    """Return the arguments of the node itself, and those of ROS: each from `--ros-args` to `--`."""
+def _split(words: Sequence[str]) -> tuple[list[str], list[str], list[str]]:
+    """Return the arguments of the node itself, and those of ROS before and after the last `--arm`.
+
+    Those of ROS are each from `--ros-args` to `--`.
+    """
     own: list[str] = []
-    of_ros: list[str] = []
+    before: list[str] = []
+    after: list[str] = []
     inside = False
     for word in words:
         if word == ROS or (inside and word == END):
             inside = word == ROS
-            of_ros.append(word)
+            after.append(word)
+        elif inside:
+            after.append(word)
         else:
-            (of_ros if inside else own).append(word)
-    return own, of_ros
+            own.append(word)
+            if word.partition('=')[0] == ARM:
+                before, after = [*before, *after], []
+    return own, before, after
 
 
 def _refusal(node: str, rest: Sequence[str], specs: Callable[[], Sequence[ParameterSpec]]) -> str:

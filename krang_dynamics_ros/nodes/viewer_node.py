@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,6 +15,7 @@ from ..core.errors import KrangDynamicsError, MissingError
 from ..core.parameters import NONE, ParameterSpec, named
 from ..dynamics.dynamics import Dynamics
 from ..dynamics.terms import COMMON
+from ..live.parameter_file import MESH_FOLDERS
 from ..live.parameters import JOINT_STATES_TOPIC
 from ..page.panel import limits_of
 from ..page.server import VISER, Access
@@ -45,7 +45,12 @@ PARAMETERS = (
     ParameterSpec(
         'allowed_hosts', NONE, 'further names of this machine that browsers may use, for example that of a proxy'
     ),
-    ParameterSpec('mesh_folders', NONE, 'folders with meshes, or with packages of meshes, in addition to those of ROS'),
+    ParameterSpec(
+        MESH_FOLDERS,
+        NONE,
+        'folders with meshes, or with packages of meshes, in addition to those of ROS and that of '
+        '`robot_file`; those of an arm file count',
+    ),
     JOINT_STATES_TOPIC,
     ParameterSpec('dynamics_node', 'krang_dynamics', 'name of the dynamics node that the page shows and changes'),
     ParameterSpec(
@@ -54,6 +59,11 @@ PARAMETERS = (
 )
 
 _DESCRIPTION = 'Shows the robot and its torques as a page in the browser (docs/demo.md).'
+
+
+def shared(arm: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the page's parameters from an arm's parameters of the dynamics node."""
+    return {MESH_FOLDERS: arm[MESH_FOLDERS]} if MESH_FOLDERS in arm else {}
 
 
 class ViewerNode(Node):
@@ -92,8 +102,7 @@ class ViewerNode(Node):
         except ModuleNotFoundError as error:
             raise MissingError(str(error.name), 'the page', f'pip install viser=={VISER}') from None
         robot_file = str(given_to(self).get('robot_file') or '')  # of an arm file: meshes may be in its folder
-        near = [str(Path(robot_file).absolute().parent)] if robot_file else []
-        meshes = MeshFiles([*named(values['mesh_folders']), *near])
+        meshes = MeshFiles(named(values[MESH_FOLDERS]), robot_file)
         return Page(values['host'], values['port'], access, self._on_refused, meshes)
 
     def _on_refused(self, reason: str) -> None:
@@ -189,7 +198,7 @@ def _up(gravity: Sequence[float]) -> tuple[float, ...]:
 
 def main(args: Sequence[str] | None = None) -> int:
     """Run the node; `args` are the command-line arguments, by default those of this process."""
-    return run(ViewerNode, node_arguments('viewer_node', _DESCRIPTION, lambda: PARAMETERS, args))
+    return run(ViewerNode, node_arguments('viewer_node', _DESCRIPTION, lambda: PARAMETERS, args, shared))
 
 
 if __name__ == '__main__':

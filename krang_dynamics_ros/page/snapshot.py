@@ -100,7 +100,8 @@ def not_drawn(reasons: Sequence[str]) -> str:
         return ''
     first = to_html(reasons[0])
     more = f' ({len(reasons) - 1} more)' if len(reasons) > 1 else ''
-    return f'<p class="note">Not drawn: {first}{more}. Name the folder of its package by <code>mesh_folders</code>.</p>'
+    remedy = 'by <code>mesh_folders</code> in the arm file, or by <code>make run MESHES=folder</code>'
+    return f'<p class="note">Not drawn: {first}{more}. Name the folder of its package {remedy}.</p>'
 
 
 def intro(robot: str, now: Snapshot) -> str:

@@ -11,6 +11,7 @@ from typing import Any
 from .adapted import Adaptation
 from .hands import hand_links, hands_of
 from .known_arms import UNKNOWN, KnownArm, known_arm
+from .mesh_files import MeshFiles, missing_meshes
 from .robot import Robot
 
 GUESS = 'GUESS'
@@ -66,6 +67,7 @@ def arm_file_text(arm: NewArm, name: str) -> str:
         *_hands(arm),
         *_terms(arm),
         *_keep_out(),
+        *_meshes(arm),
     ]
     guesses = sum(f'{GUESS}:' in line for line in body)
     return '\n'.join([*_head(arm, name, guesses), *body]) + '\n'
@@ -230,6 +232,18 @@ def _keep_out() -> list[str]:
         '    #   table: {centre: [0.0, 0.0, -0.05], size: [2.0, 2.0, 0.1]}',
         '    #   wall: {centre: [-0.6, 0.0, 0.5], size: [0.1, 3.0, 3.0]}',
     ]
+
+
+def _meshes(arm: NewArm) -> list[str]:
+    missing = missing_meshes(arm.robot, MeshFiles(near=arm.robot_file))
+    if not missing:
+        return []
+    more = f' and {len(missing) - 1} more' if len(missing) > 1 else ''
+    words = (
+        'Folders of meshes, or of packages of meshes, for `krang excite` and the page. Not found without them: '
+        f'{missing[0]}{more}.'
+    )
+    return ['', *_comment(words), '    # mesh_folders: [/folder/of/the/package]']
 
 
 def _comment(words: str) -> list[str]:

@@ -171,9 +171,17 @@ UNIT = re.compile(rb'<unit\b[^>]*\bmeter\s*=\s*["\']([0-9.eE+-]+)["\']')
 class MeshFiles:
     """Search of mesh files in package folders."""
 
-    def __init__(self, folders: Sequence[str] = ()) -> None:
-        """Search the package paths of ROS first, then these folders and their parents."""
-        self._near = [Path(folder).expanduser().resolve() for folder in folders]
+    def __init__(self, folders: Sequence[str] = (), near: str | Path = '') -> None:
+        """Search the package paths of ROS first, then these folders and their parents, then those of a robot file.
+
+        Raises:
+            ArgumentError: one of `folders` is no folder.
+        """
+        given = [Path(folder).expanduser() for folder in folders if folder]
+        for folder in given:
+            if not folder.is_dir():
+                raise ArgumentError(f'folder of meshes: {folder}, must be a folder that exists')
+        self._near = [folder.resolve() for folder in (*given, *([Path(near).expanduser().parent] if near else []))]
         self._ros = [Path(part) for part in os.environ.get('ROS_PACKAGE_PATH', '').split(os.pathsep) if part]
         self._share = [
             Path(part, 'share') for part in os.environ.get('AMENT_PREFIX_PATH', '').split(os.pathsep) if part
@@ -190,6 +198,13 @@ class MeshFiles:
                 return _allowed(file, name)
         raise ArgumentError(f'{name[:200]!r} is not found')
 
+    def has(self, name: str) -> bool:
+        """Return whether the file of a mesh name of a URDF is found, and may be read."""
+        try:
+            return self.find(name).is_file()
+        except ArgumentError:
+            return False
+
     def _candidates(self, name: str) -> Iterator[Path]:
         if name.startswith(('package://', 'model://')):
             package, _, inside = name.split('://', 1)[1].partition('/')
@@ -204,6 +219,12 @@ class MeshFiles:
             yield Path(unquote(urlsplit(name).path))
         elif '://' not in name:
             yield from (folder / name for folder in (*self._near, Path('/')) if folder != Path('/') or name[:1] == '/')
+
+
+def missing_meshes(robot: Robot, files: MeshFiles) -> list[str]:
+    """Return the names of the meshes of a robot that are not found, each once."""
+    shapes = [shape for link in robot.links for shape in (*link.visual, *link.collision) if shape.kind == 'mesh']
+    return [name for name in dict.fromkeys(shape.mesh for shape in shapes) if not files.has(name)]
 
 
 def _allowed(file: Path, name: str) -> Path:

@@ -309,6 +309,59 @@ class TestCommands:
         }
 
 
+MESH = '<visual><geometry><mesh filename="package://my_arm/meshes/box.stl"/></geometry></visual>'
+
+
+class TestMeshes:
+    """An arm file says once where the meshes are, for `excite` and the page."""
+
+    @pytest.fixture
+    def arm(self, folder: Path) -> Path:
+        """Write an arm of one joint with a mesh that is not near its URDF; return its arm file."""
+        mesh = folder / 'far' / 'my_arm' / 'meshes' / 'box.stl'
+        mesh.parent.mkdir(parents=True)
+        pytest.importorskip('trimesh').creation.box(extents=(0.1, 0.1, 0.3)).export(mesh)
+        (folder / 'near').mkdir()
+        inertia = '<inertia ixx="0.1" ixy="0" ixz="0" iyy="0.1" iyz="0" izz="0.1"/>'
+        (folder / 'near' / 'my.urdf').write_text(
+            f'<robot name="my"><link name="a"/><link name="b">{MESH}<inertial><mass value="1"/>{inertia}</inertial>'
+            '</link><joint name="j" type="revolute"><parent link="a"/><child link="b"/><axis xyz="1 0 0"/>'
+            '<origin xyz="0 0 1"/><limit lower="-1" upper="1" effort="10" velocity="1"/></joint></robot>'
+        )
+        assert new_arm.main(['near/my.urdf', '-o', 'near/my_arm.yaml']) == 0
+        return folder / 'near' / 'my_arm.yaml'
+
+    def test_one_that_is_not_found_is_named_in_a_new_arm_file(self, arm: Path) -> None:
+        assert '# mesh_folders: [' in arm.read_text()
+        assert 'package://my_arm/meshes/box.stl.' in arm.read_text()
+        assert 'mesh_folders' not in made(ARM).path.read_text()
+
+    def test_excite_finds_them_in_the_folders_of_the_arm_file(
+        self, arm: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        words = ['--arm', str(arm), '--floor', 'none', '--duration', '4', '--period', '4']
+        assert excite.main([*words, '-o', 'motion.yaml']) == 2
+        assert '(--meshes, or mesh_folders in the arm file)' in capsys.readouterr().err
+        text = arm.read_text()
+        arm.write_text(f'{text}    mesh_folders: [../far]\n')
+        assert unknown_parameters(read_arm(arm)) == []
+        assert excite.main([*words, '-o', 'motion.yaml']) == 0
+        arm.write_text(f'{text}    mesh_folders: [../fra]\n')
+        assert excite.main([*words, '-o', 'motion_2.yaml']) == 2
+        assert 'fra, must be a folder that exists' in capsys.readouterr().err
+        arm.write_text(f'{text}    mesh_folders: 3\n')
+        with pytest.raises(ArgumentError, match='mesh_folders: 3, must be a list of folders'):
+            read_arm_file(arm)
+
+    def test_a_recording_refers_to_none(self, arm: Path) -> None:
+        arm.write_text(f'{arm.read_text()}    mesh_folders: [../far]\n')
+        found = read_arm_file(arm)
+        assert found
+        assert found.mesh_folders == [str(arm.parent / '../far')]
+        write_arm_beside(arm.parent, found)
+        assert 'mesh_folders' not in read_arm(arm.parent / 'arm.yaml')
+
+
 class TestBeside:
     """A recording with its arm file needs no other word, and names no file outside its folder."""
 

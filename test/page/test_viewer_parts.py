@@ -91,6 +91,16 @@ def test_meshes_are_found_where_packages_are(tmp_path: Path, monkeypatch: pytest
             files.find(name)
 
 
+def test_folders_of_meshes_must_exist_but_for_that_of_the_robot(tmp_path: Path) -> None:
+    mesh = box_file(tmp_path / 'robots' / 'meshes' / 'a.stl')
+    robot = tmp_path / 'robots' / 'urdf' / 'none.urdf'
+    assert MeshFiles(near=robot).has('package://meshes/a.stl')
+    assert MeshFiles([''], robot).find('package://robots/meshes/a.stl') == mesh
+    assert not MeshFiles().has('package://robots/meshes/a.stl')
+    with pytest.raises(ArgumentError, match=f'{robot.parent}, must be a folder that exists'):
+        MeshFiles([str(robot.parent)])
+
+
 def test_a_description_gets_no_other_file_than_a_mesh(tmp_path: Path) -> None:
     secret = tmp_path / 'secret.txt'
     secret.write_text('secret')

@@ -110,11 +110,15 @@ def effort_scale(name: str) -> ParameterSpec:
 
 
 def shared(arm: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the simulator's parameters from an arm's parameters of the dynamics node: hands, firmware, efforts."""
+    """Return the simulator's parameters from an arm's parameters of the dynamics node.
+
+    They are hands, firmware, and efforts and commands with their units.
+    """
     names = named(arm.get('end_effectors', ()))
     specs = [*firmware.SPECS, *(spec for name in names for spec in of_hand(name, ''))]
-    ours = {'end_effectors', *(spec.name for spec in specs)}
-    found = {name: value for name, value in arm.items() if name in ours or name.endswith('.effort_scale')}
+    ours = {'end_effectors', 'command_joints', *(spec.name for spec in specs)}
+    of_joints = tuple(f'.{spec("").name.rpartition(".")[2]}' for spec in (effort_scale, command_scale))
+    found = {name: value for name, value in arm.items() if name in ours or name.endswith(of_joints)}
     source = arm.get('effort_source')
     return found | ({'effort': source} if source in EFFORTS else {})
 
