@@ -18,6 +18,7 @@ venv: $(RUNS)  ## make .venv with all that the package runs on, pinned (the defa
 PORT ?= 8080
 ROBOT ?=
 ARM ?=
+MESHES ?=
 HAND ?=
 hands = $(if $(findstring =,$(HAND)),$(HAND),$(HAND:%=hand=%))
 comma := ,
@@ -30,13 +31,13 @@ REASON := '$$2 == "system" && /stopped \(rc=-?[1-9]/ && !ended {ended = $$4} \
     for (k = count[ended] - 4; k <= count[ended]; ++k) if (k > 0) print "  " line[ended, k]}}'
 run: export ROS_AUTOMATIC_DISCOVERY_RANGE ?= LOCALHOST
 run: export KRANG_PORT = $(PORT)
-run: export KRANG_ROBOT = $(if $(ROBOT),-p robot_file:=$(ROBOT))
-run: export KRANG_ARM = $(if $(ARM),--arm $(ARM))
+run: export KRANG_ROBOT = $(subst ','',$(ROBOT))
+run: export KRANG_ARM = $(ARM)
+run: export KRANG_MESHES = $(subst ','',$(MESHES))
 run: export KRANG_COMMANDS = $(if $(ROBOT)$(ARM),,--params-file config/demo_commands.yaml)
 run: export KRANG_HANDS = $(if $(HAND),-p end_effectors:=[$(subst $(space),$(comma),$(foreach hand,$(hands),$(firstword \
   $(subst =, ,$(hand)))))] $(foreach hand,$(hands),-p $(subst =,.link:=,$(hand))))
-run: export KRANG_MESHES = $(if $(ROBOT),-p mesh_folders:=[$(abspath $(dir $(ROBOT)))])
-run: $(RUNS)  ## a simulated Krang in the browser; PORT=8081 for another port, ROBOT=my_robot.yaml for another robot, HAND=tool0 for its hand, ARM=my_arm.yaml for your arm
+run: $(RUNS)  ## a simulated Krang in the browser; PORT=8081 for another port, ROBOT=my_robot.yaml for another robot, HAND=tool0 for its hand, MESHES=folder for its meshes, ARM=my_arm.yaml for your arm
 	@log=$$(mktemp); trap 'rm -f "$$log"' EXIT; PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/honcho start 2>&1 | tee -i "$$log"; code=$$?; \
 	  (( code == 0 || code == 130 )) || { awk $(REASON) "$$log"; exit $$code; }  # 130: Ctrl-C, which is how it ends
 

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import yaml
 
 pytest.importorskip('rclpy', reason='rclpy is not installed: the nodes cannot run')
 
@@ -93,6 +94,36 @@ def test_it_runs_prints_its_address_and_ends(robot: str, tmp_path: Path) -> None
     output = tmp_path / 'output'
     with domain() as number, run(number, output, *robot.split()) as process:
         use_and_end(process, output, number)
+
+
+NAMES = """#!/bin/sh
+sed 's/^[a-z]*: //' Procfile | while read -r line; do PATH="$(dirname "$0"):$PATH" sh -c "$line"; done
+"""
+WORDS = """#!/bin/sh
+printf '%s\\n' "$@" END
+"""
+
+
+def test_files_and_folders_may_have_spaces_and_quotes_in_their_names(tmp_path: Path) -> None:
+    """The processes get the names as they were typed, as single words."""
+    for name, text in (('honcho', NAMES), ('setpriv', WORDS)):
+        (tmp_path / name).write_text(text)
+        (tmp_path / name).chmod(0o700)
+    robot, arm, meshes = "../w/Bob's arm/ur5 new.urdf", 'my arm/x.yaml', '/m m'
+    words = ('make', '-s', '-o', '.venv/runs', 'run', f'BIN={tmp_path}', f'ROBOT={robot}', f'ARM={arm}')
+    run = subprocess.run(
+        [*words, f'MESHES={meshes}'], cwd=ROOT, capture_output=True, text=True, check=True,
+        env=os.environ | {'PATH': f'{os.environ["PATH"]}:{tmp_path}'},
+    )  # fmt: skip
+    *processes, rest = run.stdout.split('END\n')
+    assert (len(processes), rest) == (3, '')
+    for process in processes:
+        given = process.splitlines()
+        assert given[given.index('--arm') + 1] == arm
+        (file,) = (word.partition(':=')[2] for word in given if word.startswith('robot_file:='))
+        assert yaml.safe_load(file) == robot
+    (folders,) = (word.partition(':=')[2] for word in processes[2].splitlines() if word.startswith('mesh_folders:='))
+    assert yaml.safe_load(folders) == [meshes]
 
 
 HANDS = (
