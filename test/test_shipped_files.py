@@ -104,7 +104,7 @@ def test_a_push_on_a_hand_is_held_in_the_demo_and_not_doubled(hand: str, rng: np
     names, none = simulation.robot.joint_names, np.empty(0)
     torques = engine.on_joint_state(names, simulation.q, none, none, 10**9, 10**9)
     assert torques is not None
-    total = torques.total(engine.summed)
+    total = torques.total(engine.total_terms)
     assert total is not None
     by_world = simulation.dynamics.wrench_torque(simulation.q, [push])
     assert np.abs(by_world).max() > 1

@@ -173,7 +173,7 @@ class StandSampler:
 
     def _commanded(self, torques: Torques, q: Array, effort: Array, measured: NDArray[np.bool_]) -> str:
         """Return a message if the efforts equal the total of the model, or ''."""
-        total = torques.total(self._engine.summed)
+        total = torques.total(self._engine.total_terms)
         if total is None or self.holding.efforts.source == 'external':
             return ''
         difference = np.abs(self.holding.measured(q, effort) - total)[measured].max()

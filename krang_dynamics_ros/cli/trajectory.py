@@ -70,7 +70,7 @@ def _run(arguments: argparse.Namespace) -> int:
     robot, fixed = engine.model.robot, dict(arguments.fixed)
     if both := sorted(set(fixed) & set(trajectory.joint_names)):
         raise ArgumentError(f'--fixed: {listed(both)}, must not be joints of the trajectory')
-    feed_forward = FeedForward(robot, engine.dynamics, fixed, engine.firmware, engine.summed)
+    feed_forward = FeedForward(robot, engine.dynamics, fixed, engine.firmware, engine.total_terms)
     try:
         plan = feed_forward.plan(trajectory, arguments.every, arguments.retime)
         say(*_summary(plan, robot))

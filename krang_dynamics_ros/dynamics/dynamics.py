@@ -183,7 +183,7 @@ class Dynamics(Kinematics):
         )
 
     def wrench_on_base(self, q: ArrayLike, dq: ArrayLike, ddq: ArrayLike) -> Array:
-        """Return the wrench of the support on the base (minus `wrench_on_support`), without wrenches on the links.
+        """Return the wrench of the support on the base: the negative of `wrench_on_support` without its `wrenches`.
 
         Args:
             q: joint positions (n,), rad or m.

@@ -1,8 +1,9 @@
 """The torque terms: name, meaning and computation of each, in one list.
 
 A term in `ALL` gets its topic `torque/<name>`, and a column and colour on the page. Unless its fields say otherwise, it
-can be part of `total_terms`, and is part of `model` and `residual` of `krang process`. Two modules handle some of the
-terms and list these by name: `efforts.py` those that efforts may lack, `live/firmware.py` those that firmware may add.
+can be part of `total_terms`, and is part of `model` and `residual` of `krang process`. Some modules name terms:
+`efforts.py` those that efforts may lack, `live/firmware.py` those that firmware may add, `live/guiding.py` and
+`live/command_contributions.py` the wrench and friction.
 """
 
 from __future__ import annotations

@@ -1,11 +1,13 @@
 """State machine of the effort commands, without ROS. docs/commands.md has its table and the reasons.
 
 An effort controller applies the last command until it receives another. So commands are enabled only by an explicit
-service call, never by a file or a parameter; they follow the pose at all times, and they end at zero, also when the
-node dies.
+service call, never by a file or a parameter; they follow the pose, except after a fault, and they end at zero, also
+when the node dies.
 
     unguided = rate_limit( f * clip( clip_urdf( total + r ) - robot ), rates )
     u = rate_limit( clip( clip_urdf( unguided + w * guiding + robot ) - robot ), all_rates )
+
+Without guiding torques, u = rate_limit( unguided, all_rates ).
 
 `clip_urdf` limits command and `robot` together to the URDF's effort limits, `clip` the command to `command_limits`.
 `f`, the ramp fraction, rises from 0 to 1 over the ramp, and falls back. Before it rises from 0, zeros are sent until
@@ -78,7 +80,7 @@ class Commands:
         self.ramp = 1.0
         self.stage = Stage.OFF
         self.fault = ''  # reason of the last fault, until commands are enabled again
-        self.closing = False  # the node shuts down or restarts with another robot: enabling is refused
+        self.closing = False  # the node shuts down or is replaced: enabling is refused
         self.cut: dict[str, Cut] = {}  # by name of the joint, since `forget_cuts`
         self.slowed: dict[str, str] = {}  # joints slowed by a rate limit since then, with the cause
         self.ramp_fraction = 0.0  # f
@@ -89,7 +91,7 @@ class Commands:
         self._remainder = Remainder(len(self.joint_names), self.ramp)
         self.sent: Array = np.zeros(len(self.joint_names))
         self.unguided: Array = self.sent  # the same without guiding torques
-        self._last = self._enabled_at = 0.0
+        self._ticked_at = self._enabled_at = 0.0
         self._on_from = 0.0  # s, the earliest time of stage ON
         self._fall_ramp = 1.0  # s, duration of f from 1 to 0
         self._zero_at = np.inf
@@ -140,7 +142,7 @@ class Commands:
         After `disable`, commands that have not reached zero rise from their present value instead.
         """
         if self.closing:
-            raise ArgumentError('the node shuts down or restarts with another robot; enable afterwards')
+            raise ArgumentError('the node shuts down, or restarts with another robot or hands; enable afterwards')
         if self.stage is Stage.FAULT:
             raise ArgumentError(f'commands fall by a fault: {self.fault}; enable them when they are off')
         if self.enabled:
@@ -153,7 +155,7 @@ class Commands:
         self._known, self._changed = dict(total), {}
         self.guiding.clear()
         self._remainder = Remainder(len(self.joint_names), self.ramp)
-        self.ramp_fraction, self._last, self._still_applied, self._on_from = 0.0, now, None, now
+        self.ramp_fraction, self._ticked_at, self._still_applied, self._on_from = 0.0, now, None, now
         self.starts, self._acknowledged = self.starts + 1, measured is not None
         self.sent = self.unguided = np.zeros(len(self.joint_names))
         if measured is not None:
@@ -276,7 +278,7 @@ class Commands:
             return None
         if self.stage is Stage.FAULT:
             return self._falling(now)
-        passed, self._last = now - self._last, now
+        passed, self._ticked_at = now - self._ticked_at, now
         self._move_ramp(passed, now)
         total = self._sum + self._remainder.at(now)
         command = self._within_limits(total)

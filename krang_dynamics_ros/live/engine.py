@@ -15,13 +15,13 @@ from ..core.wrench import WrenchRows
 from ..dynamics.factory import Model, load_model
 from ..dynamics.terms import Terms, Torques
 from . import parameters
-from .base_wrench import BaseWrench
 from .command_supervisor import Clock, CommandSupervisor
 from .external import ExternalTorques
 from .firmware import FirmwareTorque, track_removed_weights
 from .guiding import Guiding
 from .payloads import Payloads, PayloadSpec
 from .robot_inputs import RobotInputs
+from .support_wrench import SupportWrench
 from .wrenches import RowTimes, Times
 
 
@@ -43,7 +43,7 @@ class Engine:
         self.faults = self._terms.faults  # reasons, by term that was not finite; diagnostics clear them
         self.external = ExternalTorques(settings, model.dynamics, self._terms.observer, self.inputs.hands)
         topics = self.inputs.topics.wrenches
-        self.base_wrench = BaseWrench(settings, model.dynamics, self._terms.observer, topics)
+        self.support_wrench = SupportWrench(settings, model.dynamics, self._terms.observer, topics)
         self.inputs.states.timeline.on_reset(self._forget)
         settings.on_change(self._apply)  # calls it now too
         links = {name: hand.link for name, hand in self.inputs.hands.items()}
@@ -70,7 +70,7 @@ class Engine:
 
     def _apply(self) -> None:
         """Apply the values of the parameters to the dynamics."""
-        self.summed = named(self._settings['total_terms'])
+        self.total_terms = named(self._settings['total_terms'])
         if self.inputs.base is None or self.inputs.base.motion is None:
             self.dynamics.gravity = np.array(self._settings['gravity'])
         parameters.set_joints(self.dynamics, self._settings)
@@ -97,14 +97,14 @@ class Engine:
         now: Times,
         wrenches: Sequence[tuple[int, Any]],
     ) -> tuple[Array, WrenchRows] | None:
-        """Store many joint states at once, as `RobotInputs.on_rows`; None if they must be passed one by one."""
+        """Store the first of many joint states at once, as `RobotInputs.on_rows`; None if the first must come alone."""
         one_by_one = not self.payloads.steady or self.inputs.base is not None
         return None if one_by_one else self.inputs.on_rows(names, columns, RowTimes(stamp, now), wrenches)
 
     def on_payload(self, hand: str, frame: str, payload: PayloadSpec, now: int) -> None:
         """Set the payload of a hand, given in the frame of a link, or of the hand if `frame` is ''.
 
-        If a joint that is needed for the transformation is unknown, the payload waits for `attach_payloads`.
+        If any joint is unknown and the frame moves relative to the hand, the payload waits for `attach_payloads`.
         Recordings come here; in the node, `PayloadInput` sets parameters.
         """
         states = self.inputs.states

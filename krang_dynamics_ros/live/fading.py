@@ -33,13 +33,16 @@ class Remainder:
 
 
 class WeightedGuiding:
-    """Guiding torques (k) by name, each times a weight w: it rises from 0 to 1 over the ramp, and falls if it fades."""
+    """Guiding torques (k) by name, each times a weight w from 0 to 1.
+
+    It rises over the ramp, and falls for a torque that left `total_terms`, or while commands fall.
+    """
 
     def __init__(self) -> None:
         self.max_age = np.inf  # s, of the state whose guiding torques are sent
         self.weights: dict[str, float] = {}  # w of each
         self._torques: Mapping[str, Array] = {}
-        self._fading: frozenset[str] = frozenset()  # removed from the total
+        self._fading: frozenset[str] = frozenset()  # names that left `total_terms`
         self._state_at = -np.inf
 
     def clear(self) -> None:

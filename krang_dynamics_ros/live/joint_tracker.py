@@ -165,7 +165,7 @@ class JointTracker(JointStates):
         """Store many messages of all joints at once: positions, velocities, efforts (m, k), as `update` would.
 
         Return the numbers (3, rows, n) after each of the first `rows` messages, which have no fault and are in order of
-        time. The message after them must be passed to `update`. Return None if that is already the first of these.
+        time. The message after them must be passed to `update`; None if this is the first message of all.
         """
         joints = self._joints_of_names.get(tuple(names))
         if joints is None or not joints.whole or self.alignment.active:
@@ -225,7 +225,7 @@ class JointTracker(JointStates):
     # One instant ------------------------------------------------------------------------------------------------------
 
     def aligned(self) -> list[Aligned]:
-        """Advance to the newest instant at which all joints are known; see `Alignment.next`."""
+        """Advance to the newest instant with all joints known; return the instants up to it, the newest last."""
         return self.alignment.next(self.timeout)
 
     @property

@@ -193,7 +193,7 @@ class RobotInputs:
 
     @property
     def max_age(self) -> float:
-        """Maximum age of any input, s."""
+        """Maximum age of a message that still influences a state, s."""
         of_base = 0.0 if self.base is None else self.base.max_age
         return max([self.states.timeout, of_base, *(hand.timeout for hand in self.hands.values())])
 

@@ -30,11 +30,12 @@ class WristSensor:
 
         reading = bias + weight of tool and payload + contact
 
-    All are [force; moment] (6; N, N m) in the axes, about the point and in the sense of the published reading. Only the
-    argument `weight` of `contact` has the world's sense: a robot applies the opposite to the bodies that it carries, so
-    `contact` adds it. `tool` is the part of the hand's link beyond the sensor. The model contains its mass already, so
-    it only corrects readings. A payload is not in the link: it corrects readings, and the dynamics add it. A weight
-    that the robot's firmware subtracts from readings is added back first: `WrenchInput.removed`.
+    All terms of this equation are [force; moment] (6; N, N m) in the axes, about the point and in the sense of the
+    reading. `contact` returns the contact wrench in the robot's sense. Its argument `weight` has the world's sense: a
+    robot applies the opposite to the bodies that it carries, so `contact` adds it. `tool` is the part of the hand's
+    link beyond the sensor. The model contains its mass already, so it only corrects readings. A payload is not in the
+    link: it corrects readings, and the dynamics add it. A weight that the robot's firmware subtracts from readings is
+    added back first: `WrenchInput.removed`.
     """
 
     bias: Array = field(default_factory=lambda: _NONE)  # (6), in the axes and sense of the reading

@@ -80,12 +80,12 @@ class DynamicsNode(Node):
             ensure_only_publisher(self, 'torque/total')
         inputs = DynamicsInputs(self, engine, self._on_torques)
         settings.on_change(partial(self._restart_with_hands, settings, settings['end_effectors']))
-        self._outputs, self._health = outputs, DynamicsHealth(engine, inputs.now, inputs.clock)
+        self._outputs, self._health = outputs, DynamicsHealth(engine, inputs.arrival_clock, inputs.stamp_clock)
         reporter = Reporter(self, model.dynamics.name)
         reporter.add(self._health.statuses)
         reporter.add(outputs.commands.statuses)
         reporter.add(outputs.external.statuses)
-        reporter.add(lambda: [outputs.base_wrench.status()])
+        reporter.add(lambda: [outputs.support_wrench.status()])
         self.get_logger().info(f'{model.dynamics.name}: {model.dynamics.n} joints; waiting for {inputs.topic}')
         for line in assumptions(settings, model):
             self.get_logger().info(f'assumed: {line}')
@@ -100,7 +100,7 @@ class DynamicsNode(Node):
 
     @property
     def stopped(self) -> bool:
-        """Whether commands are off."""
+        """Whether commands are off, or the sender process takes them to zero on its own during a shutdown."""
         return self._outputs is None or self._outputs.commands.stopped
 
     def resume_commands(self) -> None:
@@ -112,11 +112,11 @@ class DynamicsNode(Node):
         """Replace this node by a new one, so that no state of the old robot is used for the new robot."""
         self.replacement = partial(DynamicsNode, described)
 
-    def _restart_with_hands(self, settings: NodeSettings, hands: list[str]) -> None:
-        """Replace this node by one with other hands and the same values; commands must be enabled again."""
-        if settings['end_effectors'] != hands:
+    def _restart_with_hands(self, settings: NodeSettings, present: list[str]) -> None:
+        """Replace this node by one with the same values if its hands are no longer the present ones."""
+        if settings['end_effectors'] != present:
             values = {name: parameter.value for name, parameter in self._parameters.items()}
-            removed = tuple(f'{name}.' for name in hands if name not in settings['end_effectors'])
+            removed = tuple(f'{name}.' for name in present if name not in settings['end_effectors'])
             kept = {
                 name: value
                 for name, value in values.items()

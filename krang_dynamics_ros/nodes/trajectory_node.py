@@ -97,7 +97,7 @@ class TrajectoryNode(Node):
         """Do nothing: this node sends no commands."""
 
     def _advance_payloads(self) -> None:
-        self._engine.payloads.advance(self._inputs.now())
+        self._engine.payloads.advance(self._inputs.arrival_clock())
 
     def _on_trajectory(self, raw: bytes) -> None:
         """Publish a trajectory with efforts, or refuse it."""
@@ -120,7 +120,7 @@ class TrajectoryNode(Node):
         engine = self._engine
         self._set_base()
         fixed, robot = self._fixed(trajectory), engine.model.robot
-        feed_forward = FeedForward(robot, engine.dynamics, fixed, engine.firmware, engine.summed)
+        feed_forward = FeedForward(robot, engine.dynamics, fixed, engine.firmware, engine.total_terms)
         return feed_forward.plan(trajectory, self._settings['every'], self._settings['retime'])
 
     def _set_base(self) -> None:
@@ -130,7 +130,7 @@ class TrajectoryNode(Node):
             return
         if base.mode == 'full':
             raise ArgumentError('base_motion: full, must be fixed or orientation: how the base will move is not known')
-        if why := engine.inputs.base_fault(self._inputs.now()):
+        if why := engine.inputs.base_fault(self._inputs.arrival_clock()):
             raise ArgumentError(f'the motion of the base is not known: {why}')
         if base.motion is not None:
             engine.dynamics.base_motion = base.motion
@@ -139,7 +139,7 @@ class TrajectoryNode(Node):
         """Return the positions of the joints that a trajectory does not name."""
         states = self._engine.inputs.states
         named = {states.joint_names[k] for k in trajectory.columns_in(states.joint_names)}
-        missing = [name for name in states.missing(self._inputs.now()) if name not in named]
+        missing = [name for name in states.missing(self._inputs.arrival_clock()) if name not in named]
         if missing:
             raise ArgumentError(f'positions of {listed(missing)} are not known: name them, or publish joint_states')
         positions = zip(states.joint_names, states.position.tolist(), strict=True)

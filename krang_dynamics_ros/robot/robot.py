@@ -72,7 +72,7 @@ class Joint:
     motor: Motor = field(default_factory=Motor)
     friction: Friction = field(default_factory=Friction)
     other_effects: tuple[JointEffect, ...] = ()  # of `JOINT_EFFECTS`, besides eq. (17)
-    # For each of x, y, z of `position`, what the robot file has: a name in `Robot.lengths`, '-name', or '': a number.
+    # By x, y, z of `position`: the name in `Robot.lengths` that the robot file has, or '-name'; '' if it has a number.
     position_lengths: tuple[str, ...] = ('', '', '')
     mimic: Mimic | None = None  # relation to the joint that it follows; None: it has a coordinate
 

@@ -93,7 +93,7 @@ def steered(robot: Robot, push: Wrench | None, seconds: float) -> np.ndarray:
         now, read = k * 2_000_000, wrist.reading(sim, [push] if push else [], np.random.default_rng(k)).tolist()
         engine.inputs.on_wrench('left', 'R10l', read[:3], read[3:], now, now)
         torques = engine.on_joint_state(robot.joint_names, sim.q, sim.dq, np.empty(0), now, now)
-        total = torques and torques.total(engine.summed)
+        total = torques and torques.total(engine.total_terms)
         assert total is not None
         for _ in range(2):
             sim.step(total, [push] if push else [])

@@ -195,7 +195,7 @@ def test_joint_states_must_come_first_and_be_fresh(model: Model) -> None:
 def test_stamps_of_another_clock_are_refused_unless_the_user_says_so(model: Model) -> None:
     for given in ({}, {'state_clock': 'other'}):
         arm = Arm(model, **given)
-        arm.supervisor.stamps = lambda arm=arm: arm.time + 5.0
+        arm.supervisor.stamp_clock = lambda arm=arm: arm.time + 5.0
         arm.run(0.1)
         if given:
             assert 'enabled' in arm.supervisor.enable()
@@ -304,7 +304,7 @@ def test_the_age_of_a_state_is_by_its_stamp_or_if_the_clocks_differ_by_its_exces
     model: Model, ahead: float, age: float
 ) -> None:
     arm = Arm(model)
-    arm.supervisor.stamps = lambda: arm.time + ahead
+    arm.supervisor.stamp_clock = lambda: arm.time + ahead
 
     def received(delay: float) -> float:
         arm.time += 0.01
@@ -326,7 +326,7 @@ def test_a_state_is_as_old_as_its_oldest_joint_and_the_low_pass_of_its_velocitie
 
 def test_with_clocks_that_differ_the_latest_of_several_messages_counts(model: Model) -> None:
     arm = Arm(model)
-    arm.supervisor.stamps = lambda: arm.time + 100.0
+    arm.supervisor.stamp_clock = lambda: arm.time + 100.0
     for late in (0.0, 0.0, 0.005):  # s, of the second message
         arm.time += 0.01
         for part, delay in ((slice(0, 9), 0.0), (slice(9, None), late)):
@@ -616,7 +616,7 @@ def test_a_term_that_becomes_unknown_is_kept_for_the_timeout_and_then_a_fault(mo
 def test_simulated_time_that_stands_still_is_a_silence(model: Model) -> None:
     arm = Arm(model)
     simulated = 5.0
-    arm.supervisor.arrivals = lambda: simulated
+    arm.supervisor.arrival_clock = lambda: simulated
     arm.on()
     arm.run(0.9, states=False)
     assert arm.commands.stage is Stage.ON

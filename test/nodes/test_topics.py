@@ -77,9 +77,9 @@ def test_has_subscriber_follows_the_subscribers(node: Node) -> None:
 
 def test_ages_use_a_monotonic_clock_or_simulated_time(node: Node, monkeypatch: pytest.MonkeyPatch) -> None:
     inputs = DynamicsInputs(node, engine_of({}), lambda torques, stamp: None)
-    before = inputs.now()
+    before = inputs.arrival_clock()
     monkeypatch.setattr(time, 'time_ns', lambda: 5)
-    assert inputs.now() >= before > 5
-    assert inputs.clock() == 5
+    assert inputs.arrival_clock() >= before > 5
+    assert inputs.stamp_clock() == 5
     node.set_parameters([Parameter('use_sim_time', value=True)])
-    assert inputs.now() == inputs.clock() == 0  # no clock message yet
+    assert inputs.arrival_clock() == inputs.stamp_clock() == 0  # no clock message yet

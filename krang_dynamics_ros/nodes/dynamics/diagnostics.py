@@ -20,9 +20,10 @@ OTHER_CLOCK = 10.0  # s: an older stamp is of another clock, for example of a re
 class DynamicsHealth:
     """The statuses of a node, with counters since the last report."""
 
-    def __init__(self, engine: Engine, now: Callable[[], int], clock: Callable[[], int]) -> None:
-        """`now` is the clock of arrivals, `clock` that of stamps, ns."""
-        self._engine, self._inputs, self._now, self._clock = engine, engine.inputs, now, clock
+    def __init__(self, engine: Engine, arrival_clock: Callable[[], int], stamp_clock: Callable[[], int]) -> None:
+        """The clocks of arrivals and of stamps return ns."""
+        self._engine, self._inputs = engine, engine.inputs
+        self._arrival_clock, self._stamp_clock = arrival_clock, stamp_clock
         self._refused: dict[str, int] = {}  # totals at the last report
         self._received = self._repeated = 0  # joint states at the last report; those with a repeated stamp
         self._begin()
@@ -34,7 +35,7 @@ class DynamicsHealth:
     def computed(self, stamp: int, seconds: float) -> None:
         """Count published torques of a state with this stamp (ns), computed in `seconds`."""
         self._computed += 1
-        self._delay += (self._clock() - stamp) / 1e9
+        self._delay += (self._stamp_clock() - stamp) / 1e9
         self._seconds += seconds
         self._longest = max(self._longest, seconds)
 
@@ -62,7 +63,7 @@ class DynamicsHealth:
             yield Status('robot description', WARN, message, {fault.path: fault for fault in odd})
 
     def _joint_states(self, elapsed: float) -> Status:
-        states, now = self._inputs.states, self._now()
+        states, now = self._inputs.states, self._arrival_clock()
         missing = states.missing(now)
         count = self._inputs.joint_state_count
         rate, self._received = (count - self._received) / elapsed, count
@@ -96,7 +97,8 @@ class DynamicsHealth:
         return OK, 'all joints are known'
 
     def _base(self, base: BaseInput) -> Status:
-        refused, why = self._newly_refused('base motion', base.refusals.count), self._inputs.base_fault(self._now())
+        refused = self._newly_refused('base motion', base.refusals.count)
+        why = self._inputs.base_fault(self._arrival_clock())
         level, words = OK, f'by the IMU: {base.mode}'
         if why:
             level, words = ERROR, f'no torque: {why}'
@@ -104,7 +106,7 @@ class DynamicsHealth:
             level, words = WARN, f'{refused} messages refused: {base.refusals.reason}'
         motion = base.motion
         return Status('base motion', level, words, {
-            'age (s)': age(self._now(), base.arrival),
+            'age (s)': age(self._arrival_clock(), base.arrival),
             'effective gravity (m/s^2)': '' if motion is None else _three(motion.gravity),
             'angular velocity (rad/s)': '' if motion is None else _three(motion.angular_velocity),
             'angular acceleration (rad/s^2)': '' if motion is None else _three(motion.angular_acceleration),
@@ -113,7 +115,7 @@ class DynamicsHealth:
         })  # fmt: skip
 
     def _wrench(self, hand: WrenchInput) -> Status:
-        name, now, needed = f'wrench {hand.name}', self._now(), 'wrench' in self._engine.summed
+        name, now, needed = f'wrench {hand.name}', self._arrival_clock(), 'wrench' in self._engine.total_terms
         refused = self._newly_refused(name, hand.refusals.count)
         level, message = OK, 'fresh'
         if refused:
@@ -151,7 +153,7 @@ class DynamicsHealth:
         })  # fmt: skip
 
     def _torques(self) -> Status:
-        faults, summed = self._engine.faults, self._engine.summed
+        faults, summed = self._engine.faults, self._engine.total_terms
         missing = [f'torque/{term}' for term in faults] + ['torque/total'] * any(term in summed for term in faults)
         why = '; '.join(f'{term} is {fault}' for term, fault in faults.items())
         level, message = (ERROR, f'no {", ".join(missing)}: {why}') if faults else (OK, 'finite')

@@ -146,9 +146,9 @@ class DynamicsInputs:
         self.topic: str = subscribe(JointState, names.joint_states, self._on_joint_state, raw=True).topic_name
         engine.inputs.checks.publishers = partial(publishers, node, self.topic)
         for hand in engine.inputs.hands if wrists else ():
-            wrist = WristTopics(node, engine, hand, self.now)
+            wrist = WristTopics(node, engine, hand, self.arrival_clock)
             subscribe(WrenchStamped, names.wrenches[hand], partial(self._on_wrench, hand, wrist), raw=True)
-        PayloadInput(node, engine.payloads, engine.inputs, self.now)  # its callbacks keep it
+        PayloadInput(node, engine.payloads, engine.inputs, self.arrival_clock)  # its callbacks keep it
         if engine.supervisor.hold.required:
             subscribe(Bool, HOLD_TOPIC, self._on_hold)
         if engine.inputs.uses_imu:
@@ -156,25 +156,26 @@ class DynamicsInputs:
         self._clock = cast(ROSClock, node.get_clock())
         self._simulated = self._clock.ros_time_is_active
         supervisor = engine.supervisor
-        supervisor.arrivals, supervisor.stamps = lambda: self.now() / 1e9, lambda: self.clock() / 1e9
+        supervisor.arrival_clock = lambda: self.arrival_clock() / 1e9
+        supervisor.stamp_clock = lambda: self.stamp_clock() / 1e9
         back = JumpThreshold(min_forward=None, min_backward=Duration(nanoseconds=-1), on_clock_change=True)
         self._jump_handle = self._clock.create_jump_callback(back, post_callback=self._on_jump)
 
-    def now(self) -> int:
+    def arrival_clock(self) -> int:
         """Return the clock of arrivals, ns: simulated time, or the steady clock, which cannot be set back."""
         return int(self._clock.now().nanoseconds) if self._simulated else time.monotonic_ns()
 
-    def clock(self) -> int:
+    def stamp_clock(self) -> int:
         """Return the clock of stamps, ns; the system clock is read without rclpy, in a tenth of the time."""
         return int(self._clock.now().nanoseconds) if self._simulated else time.time_ns()
 
     def _on_jump(self, _: TimeJump) -> None:
         self._simulated = self._clock.ros_time_is_active
-        self._engine.inputs.forget(self.now())
+        self._engine.inputs.forget(self.arrival_clock())
 
     def _on_joint_state(self, raw: bytes) -> None:
         try:
-            message = self._joint_states.read(raw, self.now())
+            message = self._joint_states.read(raw, self.arrival_clock())
         except (RuntimeError, ArgumentError) as error:
             self._engine.count_refused('joint_states', '', why_refused(error))
             return
@@ -185,7 +186,7 @@ class DynamicsInputs:
     def _on_wrench(self, hand: str, wrist: WristTopics, raw: bytes) -> None:
         try:
             check_size(raw, MAX_BYTES)
-            message = read_wrench(_wrench, hand, raw, self.now())
+            message = read_wrench(_wrench, hand, raw, self.arrival_clock())
         except (RuntimeError, ArgumentError) as error:
             self._engine.count_refused('wrench', hand, why_refused(error))
             return
@@ -203,4 +204,4 @@ class DynamicsInputs:
         except (RuntimeError, ArgumentError) as error:
             self._engine.count_refused('imu', '', why_refused(error))
             return
-        self._engine.inputs.on_imu(ImuMessage(*imu_of(message), stamp, self.now()))
+        self._engine.inputs.on_imu(ImuMessage(*imu_of(message), stamp, self.arrival_clock()))

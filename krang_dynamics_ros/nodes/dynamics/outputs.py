@@ -14,19 +14,19 @@ from ...core.parameters import Settings
 from ...dynamics.contact import Contact
 from ...dynamics.hand_wrenches import HandWrenchEstimate
 from ...dynamics.terms import TERMS, Torques
-from ...live.base_wrench import TOPIC, BaseWrench
 from ...live.engine import Engine
+from ...live.support_wrench import TOPIC, SupportWrench
 from ..diagnostics import OK, WARN, Status
 from ..topics import LATCHED, NumbersTopic, PointTopic, Topic, TorqueTopic, WrenchTopic
 from .command_output import CommandOutput
 
 
-class BaseWrenchTopics:
+class SupportWrenchTopics:
     """Publishes what the robot applies to its support. Without a subscriber it computes nothing."""
 
-    def __init__(self, node: Node, base_wrench: BaseWrench, base: str) -> None:
+    def __init__(self, node: Node, support_wrench: SupportWrench, base: str) -> None:
         """`base` is the base link, in whose frame wrench and point are given."""
-        self._base_wrench, self._base = base_wrench, base
+        self._base_wrench, self._base = support_wrench, base
         self.has_subscriber = False  # whether a topic has a subscriber
         self._wrench = WrenchTopic(node, TOPIC, self._on_subscribers)
         self._point = PointTopic(node, 'zero_moment_point', base, self._on_subscribers)
@@ -209,7 +209,7 @@ class DynamicsOutputs:
         self._inertia = NumbersTopic(node, 'dynamics/inertia', self._dynamics.n)
         self._coriolis = NumbersTopic(node, 'dynamics/coriolis', self._dynamics.n)
         self._com = PointTopic(node, 'center_of_mass', self._dynamics.base)
-        self.base_wrench = BaseWrenchTopics(node, engine.base_wrench, self._dynamics.base)
+        self.support_wrench = SupportWrenchTopics(node, engine.support_wrench, self._dynamics.base)
         if not settings['robot_description_topic']:  # else another node publishes it
             self._description = node.create_publisher(String, 'robot_description', LATCHED)
             self._description.publish(String(data=model.urdf))
@@ -222,7 +222,7 @@ class DynamicsOutputs:
         self.external.compute(torques)
         known = [(topic, torques.term(term)) for term, topic in self._torques if topic.has_subscriber]
         if self._total.has_subscriber:
-            known.append((self._total, torques.total(self._engine.summed)))
+            known.append((self._total, torques.total(self._engine.total_terms)))
         if self._firmware.has_subscriber:
             known.append((self._firmware, self._engine.firmware.torque(torques.state.q, torques.state.dq)))
         self.commands.on_torques(torques)
@@ -230,8 +230,8 @@ class DynamicsOutputs:
             if torque is not None:
                 topic.send(torque, stamp)
         self.external.publish(stamp)
-        if self.base_wrench.has_subscriber:
-            self.base_wrench.publish(torques, stamp)
+        if self.support_wrench.has_subscriber:
+            self.support_wrench.publish(torques, stamp)
         q, dq = torques.state.q, torques.state.dq
         if self._com.has_subscriber:
             self._com.send(self._dynamics.center_of_mass(q), stamp)

@@ -10,15 +10,15 @@ import numpy as np
 from ..core.errors import ArgumentError
 from ..core.parameters import Settings
 from ..core.spatial import Array
-from ..dynamics.base_wrench import wrench_on_support, zero_moment_point
 from ..dynamics.dynamics import Dynamics
 from ..dynamics.observer import MomentumObserver
+from ..dynamics.support_wrench import wrench_on_support, zero_moment_point
 from ..dynamics.terms import Torques
 
 TOPIC = 'wrench/base'
 
 
-class BaseWrench:
+class SupportWrench:
     """What the robot applies to its support. Accelerations are those of the observer, behind its low pass."""
 
     def __init__(

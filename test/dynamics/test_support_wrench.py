@@ -9,7 +9,7 @@ import pytest
 
 from krang_dynamics_ros import BaseMotion, Dynamics, Robot, Wrench, dynamics_of
 from krang_dynamics_ros.core.spatial import rotation_from_rpy
-from krang_dynamics_ros.dynamics.base_wrench import wrench_on_support, zero_moment_point
+from krang_dynamics_ros.dynamics.support_wrench import wrench_on_support, zero_moment_point
 
 from .test_base_motion import random_world, with_heavy_base
 
