@@ -73,6 +73,18 @@ def test_the_weight_that_the_firmware_subtracted_is_added_back_in_its_own_gravit
         np.testing.assert_array_equal(rows[0], wrench.vector)
 
 
+@pytest.mark.parametrize('stamped', [True, False])
+def test_in_many_states_at_once_a_reading_counts_until_its_timeout(dynamics: Dynamics, stamped: bool) -> None:
+    hand = WrenchInput('left', 'R10l', links=dynamics.link_names)
+    begin, limit = 10**12, round(hand.timeout * 1e9)
+    assert hand.update('', [1.0, 2.0, 3.0], [0.0] * 3, begin if stamped else 0, begin)
+    ages = np.array([0, limit // 2, limit, limit + 1, 3 * limit // 2, 2 * limit])
+    times = RowTimes(begin + ages if stamped else 0 * ages, begin + (0 * ages if stamped else ages))
+    timed = [TimedReading(0, hand.reading, begin if stamped else 0, begin)]
+    (rows,) = contact_rows(hand, timed, np.zeros((len(ages), dynamics.n)), times, dynamics.weights).values()
+    assert rows.any(axis=1).tolist() == [True, True, True, False, False, False]
+
+
 def engine(**given: Any) -> Engine:
     return engine_of({'payload_ramp': 0.0, 'left.sense': 'applied_on_robot', **given})
 

@@ -98,6 +98,29 @@ def test_a_free_run_learns_what_acceleration_shows_apart(model: Model) -> None:
     assert fast.min() > 2 * floor + margin * 1.5
 
 
+@pytest.mark.parametrize(
+    ('change', 'restarts'),
+    [
+        ({'effort_source': 'joint'}, True), ({'effort_without': ['gravity']}, True),
+        ({'joints.q_1l.effort_scale': 2.0}, True), ({'external.gain': 20.0}, False), ({'wrench_timeout': 1.0}, False),
+    ],
+)  # fmt: skip
+def test_the_observer_restarts_when_efforts_mean_something_else(
+    model: Model, change: dict[str, Any], restarts: bool
+) -> None:
+    robot = Played(model)
+    robot.q, observer = Q, robot.engine.external.observer
+    for k in range(600):
+        torques = robot.receive(S + 2 * k * MS, np.zeros(17), model.dynamics.Q(Q))
+        robot.engine.external.unexplained_torque(torques)
+    assert observer.seconds_to_settle(torques.state) == 0
+    robot.settings.check(change)
+    robot.settings.update(change)
+    torques = robot.receive(S + 1200 * MS, np.zeros(17), model.dynamics.Q(Q))
+    robot.engine.external.unexplained_torque(torques)
+    assert (observer.seconds_to_settle(torques.state) > 0) == restarts
+
+
 def test_with_external_efforts_a_sensor_explains_at_once(model: Model) -> None:
     """Such efforts are no observer's: nothing delays them, so nothing may delay what is taken off."""
     robot = Played(model, effort_source='external', **EXPLAINED)

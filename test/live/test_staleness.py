@@ -247,6 +247,17 @@ def test_a_clock_that_is_set_back_keeps_no_dead_sensor_alive(model: Model, stamp
     assert robot.wrench_torque(stamp + 1 if stamped else UNSTAMPED, HOUR).any()
 
 
+def test_an_unknown_velocity_is_no_fault_and_a_position_that_is_not_finite_names_its_joint() -> None:
+    states = tracker('abc')
+    names, q, dq = ['c', 'a', 'b'], np.array([0.3, 0.1, 0.2]), np.array([3.0, np.nan, 2.0])
+    assert states.update(names, q, dq, NOTHING, UNSTAMPED, 5000 * MS)
+    np.testing.assert_array_equal(states.velocity, [np.nan, 2.0, 3.0])
+    assert not states.update(names, np.array([0.3, 0.1, np.inf]), dq, NOTHING, UNSTAMPED, 5002 * MS)
+    assert states.refusals.reason.startswith('position of b: inf, must be finite')
+    assert not states.update(names, q, np.array([3.0, 2e6, np.nan]), NOTHING, UNSTAMPED, 5004 * MS)
+    assert states.refusals.reason.startswith('velocity of a: 2000000.0, must be finite, at most')
+
+
 @pytest.mark.parametrize('back', [4000, 4880, 4950])
 def test_many_joint_states_at_once_end_where_the_clock_was_set_back(back: int) -> None:
     states, now = tracker('a'), np.array([5000, 5002, back, back + 2]) * MS
