@@ -215,12 +215,12 @@ class SimulatorNode(Node):
         self._conflicts = found
 
     def _on_tick(self) -> None:
-        now, broken = time.monotonic(), self.robot.fault
+        clock, now, broken = int(self.get_clock().now().nanoseconds), time.monotonic(), self.robot.fault
         passed, self._last = now - self._last, now
         self._health.add_time(passed)
         pushes, pulls = self._hands.pushes(), self._hands.pulls()
         self.robot.advance(passed * self._values['time_factor'], pushes, pulls)
-        stamp, contacts = self._stamp(), [*pushes, *self.robot.pull_wrenches(pulls)]
+        stamp, contacts = self._stamp(clock), [*pushes, *self.robot.pull_wrenches(pulls)]
         self._publish(contacts, stamp)
         self._hands.publish(contacts, stamp)
         if self.robot.fault != broken:
@@ -244,8 +244,10 @@ class SimulatorNode(Node):
         effort = effort + noise * self._random.normal(size=len(effort)) if noise else effort
         return np.asarray(effort / self._effort_units)
 
-    def _stamp(self) -> Time:
-        now = self.robot.now if self._ticker else int(self.get_clock().now().nanoseconds)
+    def _stamp(self, clock: int) -> Time:
+        """Return the stamp of the state after a tick that began at a time (ns): the state's own instant."""
+        behind = self.robot.behind / self._values['time_factor']
+        now = self.robot.now if self._ticker else clock - round(behind * 1e9)
         seconds, rest = divmod(self.robot.stamp(now), SECOND)
         stamp = Time(sec=seconds, nanosec=rest)
         if self._ticker:

@@ -105,6 +105,11 @@ class SimulatedRobot:
         """Simulated time, ns."""
         return round(self.simulation.time * 1e9)
 
+    @property
+    def behind(self) -> float:
+        """Simulated time from the state to the end of the last `advance`, s: less than a step."""
+        return self._owed
+
     def stamp(self, now: int) -> int:
         """Return the stamp (ns) of a state at a time; stamps from before a reset or `set_positions` are not reused."""
         self._newest = max(now, self._since)

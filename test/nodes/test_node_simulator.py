@@ -86,6 +86,19 @@ class Watcher:
         return np.array(self.states[-1].position)
 
 
+def test_a_stamp_is_the_instant_of_its_state(number: int) -> None:
+    """States are whole milliseconds apart, the step of the simulation, and so are their stamps; load changes neither."""
+    process = Process(number, '--ros-args', '-p', 'robot_file:=arm_2r', module='simulator_node')
+    client = Client(number)
+    watcher = Watcher(client)
+    watcher.after(100)
+    stamps = np.array([stamp_of(state) for state in watcher.states])
+    off = np.abs((np.diff(stamps) + 500_000) % 1_000_000 - 500_000)  # ns to the nearest whole millisecond
+    assert np.median(off) < 20_000
+    client.close()
+    assert process.end() == 0, process.output
+
+
 def trigger(client: Client, name: str) -> Trigger.Response:
     service = client.node.create_client(Trigger, name)
     client.until(service.service_is_ready, why=name)
