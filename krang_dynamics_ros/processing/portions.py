@@ -24,7 +24,7 @@ from ..recordings.timing import TimingSums, VelocityRatio
 from .columns import Computer, Segment, columns, segments
 from .job import Job, engine_and_backend
 from .replay import States, states
-from .summary import POINTS, Downsampled, ErrorSums
+from .summary import POINTS, Downsampled, ErrorSums, braked_rows
 from .writers import Table, TorqueBag
 
 
@@ -56,6 +56,7 @@ class PortionResult:
     time_resets: int = 0
     repeated: int = 0
     accelerated: int = 0  # states whose acceleration is known
+    braked: int = 0  # states in which brakes hold the arm
     refused: dict[str, Refusals] = field(default_factory=dict)
     no_states: str = ''  # reason if there are no states
 
@@ -147,7 +148,10 @@ class _Work:
             file.write(core, found)
         self._result.timing.add(core.stamp)
         self._result.velocities.add((core.stamp - core.stamp[0]) * 1e-9, core.q, core.dq)
-        self._result.errors.add(found['measured'], found['residual'])
+        measured, residual = found['measured'], found['residual']
+        braked = braked_rows(core.dq, measured, residual, self._engine.supervisor.joints.effort)
+        self._result.errors.add(measured[~braked], residual[~braked])
+        self._result.braked += int(braked.sum())
         self._result.downsampled.add(core, {**found, 'effort': found['measured']})
         self._result.states += len(core)
         self._result.accelerated += int(np.isfinite(found['acceleration']).all(axis=1).sum())

@@ -111,6 +111,7 @@ def _sum_up(summary: Summary, found: Sequence[PortionResult], names: Sequence[st
     summary.time_resets = sum(result.time_resets for result in found)
     summary.repeated = sum(result.repeated for result in found)
     summary.accelerated = sum(result.accelerated for result in found)
+    summary.braked = sum(result.braked for result in found)
     errors, timing, velocities = with_states[0].errors, with_states[0].timing, with_states[0].velocities
     for result in with_states[1:]:
         errors.join(result.errors)

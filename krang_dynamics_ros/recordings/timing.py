@@ -25,16 +25,15 @@ class Timing:
     duration: float  # s
     gaps: int  # steps of more than `GAP` common steps
     longest: float  # s, longest gap
-    repeated: int  # rows that a logger wrote again
+    repeated: int  # rows that a logger wrote again, or of an arm that stands perfectly still
 
     @classmethod
     def of(cls, recording: Recording) -> Timing:
         """Return the timing of a recording."""
-        new = recording.is_new
-        steps = np.diff(recording.time[new])
+        steps = np.diff(recording.time)
         gaps = steps[steps > GAP / recording.rate]
-        longest = float(gaps.max()) if len(gaps) else 0.0
-        return cls(recording.rate, recording.duration, len(gaps), longest, int((~new).sum()))
+        longest, repeated = float(gaps.max(initial=0.0)), int((~recording.is_new).sum())
+        return cls(recording.rate, recording.duration, len(gaps), longest, repeated)
 
     def __str__(self) -> str:
         several = f'{self.gaps} gaps, the longest' if self.gaps > 1 else 'a gap of'

@@ -193,8 +193,14 @@ def test_gaps_and_repeated_rows_are_counted() -> None:
     recording = replace(intact().rows(rows), time=np.r_[TIME[:200], TIME[200], TIME[230:]])
     timing = Timing.of(recording)
     assert (timing.gaps, timing.repeated) == (1, 1)
-    assert timing.longest == pytest.approx(0.62)
+    assert timing.longest == pytest.approx(0.6)
     assert timing.rate == pytest.approx(50)
+
+
+def test_an_arm_that_stands_perfectly_still_makes_no_gap() -> None:
+    rows = np.r_[0:200, [199] * 100, 200:600]
+    timing = Timing.of(replace(intact().rows(rows), time=0.02 * np.arange(700)))
+    assert (timing.gaps, timing.repeated) == (0, 100)
 
 
 def test_velocities_in_blocks_say_what_they_say_at_once() -> None:

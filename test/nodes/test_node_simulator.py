@@ -87,7 +87,7 @@ class Watcher:
 
 
 def test_a_stamp_is_the_instant_of_its_state(number: int) -> None:
-    """States are whole milliseconds apart, the step of the simulation, and so are their stamps; load changes neither."""
+    """States are whole milliseconds apart, the step of the simulation, and so are their stamps, also under load."""
     process = Process(number, '--ros-args', '-p', 'robot_file:=arm_2r', module='simulator_node')
     client = Client(number)
     watcher = Watcher(client)

@@ -48,6 +48,31 @@ def about(tmp_path: Path, name: str) -> dict[bytes, bytes]:
     return parquet.read_schema(tmp_path / 'out' / 'torques.parquet').field(name).metadata
 
 
+def on_brakes() -> Iterator[tuple[str, int, Any]]:
+    """Return an arm that stands for 1 s and bears nothing, and after another second moves."""
+    for k in range(500):
+        stamp = BEGIN + 2_000_000 * k
+        yield '/joint_states', stamp, joint_state(stamp, NAMES, [0.3, 0.4], [0.0, 0.0], [0.0, 0.0])
+    for topic, stamp, message in states((1.0, 1.0)):
+        message.header.stamp.sec += 2
+        yield topic, stamp + 2_000_000_000, message
+
+
+def test_states_on_closed_brakes_are_left_out_of_the_errors(tmp_path: Path) -> None:
+    """The brakes bear the weight: zero efforts say nothing about the model."""
+    limits = {'effort_limits': [f'{name}=100.0' for name in NAMES]}
+    summary = process(Job(write_bag(tmp_path / 'bag', on_brakes()), tmp_path / 'out', {**SETTINGS, **DRIVE, **limits}))
+    assert 150 < summary.braked <= 500  # not those at the ends of the standstill, which have no model
+    assert any(
+        f'Brakes or friction hold the arm in {summary.braked} of 1500 states' in text
+        for text in summary.suspected_faults
+    )
+    for error in summary.errors:
+        assert error.relative < 0.01
+    moving = done(tmp_path / 'moving', (1.0, 1.0), 'motor', **limits)
+    assert moving.braked == 0
+
+
 @pytest.mark.parametrize('source', ['motor', 'joint'])
 @pytest.mark.parametrize(('scale', 'parameters'), [((1.0, 1.0), {}), ((0.5, -4.0), SCALE)])
 def test_the_error_is_in_newton_metres(tmp_path: Path, source: str, scale: tuple, parameters: dict) -> None:
