@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -22,8 +22,9 @@ from ..recordings.recording import Recording
 from ..robot.file_text import is_xml, text_of
 from ..robot.robot import Robot
 from ..robot.robot_file import located
-from .common import note, say_error
+from .common import loaded, note, robot_path, say_error
 
+ROBOTS = ('robot_file', 'robot_description', 'robot_description_topic')  # parameters that name a robot
 OWN = 'arm.yaml'  # arm file in the folder of a recording, written by `krang record`
 
 
@@ -48,16 +49,12 @@ class ArmFile:
 
     @property
     def robot(self) -> Robot:
-        """The robot, with the joint names, fixed joints, limits and gravity of the file."""
-        return self.with_gravity(self.engine.model.robot)
-
-    def with_gravity(self, robot: Robot) -> Robot:
-        """Return the robot with the file's gravity."""
-        return replace(robot, gravity=frozen(self.engine.dynamics.gravity))
+        """The robot, with the joint names, fixed joints, limits, gravity and hands of the file."""
+        return self.engine.robot
 
     def robot_of(self, robot_file: Path) -> Robot:
         """Return the robot of another robot file, with the settings of this arm file."""
-        return ArmFile(self.path, self.values | {'robot_file': str(robot_file), 'robot_description': ''}).robot
+        return ArmFile(self.path, with_robot(self.values, robot_file)).robot
 
     def effort_scale(self, joint_names: Sequence[str]) -> Array:
         """Return N m (N) per unit of recorded effort (joints)."""
@@ -148,19 +145,35 @@ def add_arm(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def read_arm_file(path: Path | None, **replacements: Any) -> ArmFile | None:
+def with_robot(values: Mapping[str, Any], robot_file: str | Path) -> dict[str, Any]:
+    """Return parameters with another robot, however they name theirs."""
+    return {**values, **dict.fromkeys(ROBOTS, ''), 'robot_file': str(robot_file)}
+
+
+def read_arm_file(path: Path | None, robot_file: str | Path | None = None, base_link: str = '') -> ArmFile | None:
     """Return the arm file of the option, and print its assumptions; None without a path.
 
-    `replacements` are parameters that replace those of the file; empty values are ignored.
+    `robot_file` and `base_link` replace those of the file, if they are given.
     """
     if path is None:
         return None
-    arm = ArmFile(path, read_arm(path) | {name: value for name, value in replacements.items() if value})
+    values = with_robot(read_arm(path), robot_file) if robot_file else read_arm(path)
+    arm = ArmFile(path, values | ({'base_link': base_link} if base_link else {}))
     note(*(f'{path}: {line}' for line in unknown_parameters(arm.values)))
     engine = arm.engine
     _ = arm.keep_out, arm.mesh_folders  # checked before the work begins
     say_error(f'assumed, by {path}:', *(f'  {x}' for x in assumptions(engine.settings, engine.model)))
     return arm
+
+
+def requested_robot(arguments: argparse.Namespace) -> tuple[Robot, Path]:
+    """Return the robot of `add_robot_file` and `add_arm`, and the file that describes it; print warnings."""
+    arm = read_arm_file(arguments.arm, arguments.robot_file, arguments.base_link)
+    if arm is None:
+        path = robot_path(arguments)
+        return loaded(path, arguments.base_link), path
+    note(*map(str, arm.engine.model.warnings))
+    return arm.robot, arm.path
 
 
 def arm_beside(recordings: Sequence[Path]) -> Path | None:

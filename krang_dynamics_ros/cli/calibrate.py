@@ -111,12 +111,13 @@ class _SensorCalibration:
         beside = arm_beside([arguments.bag]) if alone else None
         arm = read_arm_file(arguments.arm or beside)
         given = read_parameters(arguments.params, arguments.node.rpartition('/')[2]) if arguments.params else {}
-        note(*(f'{arguments.params}: {line}' for line in (unknown_parameters(given) if given else [])))
+        both = (arm.values if arm else {}) | given
+        note(*(f'{arguments.params}: {line}' for line in (unknown_parameters(both, given) if given else [])))
         with ExitStack() as nodes:
             live = arguments.apply or not (arguments.bag or arguments.fit_only)
             node = nodes.enter_context(self._node()) if live else None
             with self._lines:
-                self._begin((arm.values if arm else {}) | given | (self._of_running(node) if node else {}))
+                self._begin(both | (self._of_running(node) if node else {}))
                 if arguments.bag:
                     self._replay(arguments.bag)
                 elif arguments.fit_only:

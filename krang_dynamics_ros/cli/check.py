@@ -11,8 +11,8 @@ from ..check.agreement import COMPARED, TOLERANCE, Finding, Findings, prove
 from ..dynamics.factory import BACKENDS, COMPILED, PINOCCHIO, dynamics_of
 from ..robot.file_text import text_of
 from ..robot.robot import Robot
-from .arm_option import add_arm, read_arm_file
-from .common import add_robot_file, command_parser, guarded, loaded, note, progress_bar, robot_path, say, whole_number
+from .arm_option import add_arm, requested_robot
+from .common import add_robot_file, command_parser, guarded, note, progress_bar, say, whole_number
 
 _DESCRIPTION = """\
 Compares Pinocchio, which the node uses, with two witnesses at random states of a robot: the Lagrangian of the report,
@@ -40,10 +40,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _check(arguments: argparse.Namespace) -> int:
     urdf, states, seed = arguments.urdf, arguments.states, arguments.seed
-    replacements = {'robot_file': str(arguments.robot_file or ''), 'base_link': arguments.base_link}
-    arm = read_arm_file(arguments.arm, **replacements)
-    path = arm.path if arm else robot_path(arguments)
-    robot = arm.robot if arm else loaded(path, arguments.base_link)
+    robot, path = requested_robot(arguments)
     dynamics = dynamics_of(robot, text_of(urdf) if urdf else None, arguments.backend)
     joints = '1 joint' if robot.n == 1 else f'{robot.n} joints'
     say(f'{robot.name}: {joints}, {robot.mass:.3f} kg; {states} random states, seed {seed}; bare hands and payloads.')

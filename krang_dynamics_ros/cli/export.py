@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -10,15 +11,14 @@ from ..core.errors import ArgumentError
 from ..symbolic.export import FORMATS, export, usage
 from ..symbolic.expressions import identifier
 from ..symbolic.parameters import OPEN
+from .arm_option import add_arm, requested_robot
 from .common import (
     add_overwrite,
     add_robot_file,
     command_parser,
     guarded,
-    loaded,
     note_friction,
     progress_bar,
-    robot_path,
     say,
 )
 
@@ -32,6 +32,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run the command."""
     parser = command_parser('export', _DESCRIPTION)
     add_robot_file(parser)
+    add_arm(parser)
     parser.add_argument('--to', choices=FORMATS, default='c', help='default: c')
     parser.add_argument(
         '--parameters',
@@ -43,8 +44,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument('-o', '--output', type=Path, metavar='DIR', help='folder to write to; default: ROBOT_FORMAT')
     add_overwrite(parser)
     arguments = parser.parse_args(argv)
-    chosen = (robot_path(arguments), arguments.base_link, arguments.to, arguments.output, arguments.parameters)
-    return guarded(lambda: _export(*chosen, arguments.overwrite))
+    return guarded(lambda: _export(arguments))
 
 
 def _check_folder(folder: Path, overwrite: bool) -> None:
@@ -54,13 +54,13 @@ def _check_folder(folder: Path, overwrite: bool) -> None:
         raise ArgumentError(f'{folder}: contains files, must be empty or new; set another folder, or --overwrite')
 
 
-def _export(path: Path, base_link: str, to: str, folder: Path | None, leave_open: str, overwrite: bool) -> int:
-    robot = loaded(path, base_link)
-    name = identifier(robot.name)
-    folder = folder or Path(f'{name}_{to}')
-    _check_folder(folder, overwrite)
+def _export(arguments: argparse.Namespace) -> int:
+    robot, _ = requested_robot(arguments)
+    name, to = identifier(robot.name), arguments.to
+    folder = arguments.output or Path(f'{name}_{to}')
+    _check_folder(folder, arguments.overwrite)
     with progress_bar(robot.name) as show:
-        files = export(robot, to, folder, leave_open, show)
+        files = export(robot, to, folder, arguments.parameters, show)
     note_friction(robot)
     say(*files)
     say(f'\nIn {folder}:  {usage(to, name)}')

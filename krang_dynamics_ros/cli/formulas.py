@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import argparse
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from ..core.files import robot_files
+from ..robot.robot import Robot
 from ..symbolic.formulas import formulas, sympy
+from .arm_option import add_arm, requested_robot
 from .common import command_parser, guarded, loaded, note_friction, progress_bar
 
 _DESCRIPTION = """\
@@ -34,14 +37,22 @@ def main(argv: Sequence[str] | None = None) -> int:
         type=Path,
         help='robot file (YAML) of at most 3 joints; default: all textbook robots',
     )
+    add_arm(parser)
     arguments = parser.parse_args(argv)
-    return guarded(lambda: _print([arguments.robot_file] if arguments.robot_file else robot_files()[1:]))
+    arguments.base_link = ''
+    return guarded(lambda: _print(_robots(arguments)))
 
 
-def _print(paths: Sequence[Path]) -> int:
+def _robots(arguments: argparse.Namespace) -> Iterator[Robot]:
+    if arguments.robot_file or arguments.arm:
+        yield requested_robot(arguments)[0]
+    else:
+        yield from map(loaded, robot_files()[1:])
+
+
+def _print(robots: Iterable[Robot]) -> int:
     unicode = (sys.stdout.encoding or '').lower().startswith('utf')
-    for path in paths:
-        robot = loaded(path)
+    for robot in robots:
         with progress_bar(robot.name) as show:
             found = formulas(robot, show)
         note_friction(robot)

@@ -16,12 +16,11 @@ from ..processing.output_folder import check_folders, folder_for
 from ..processing.process import Result, attempt, on_a_cluster, on_this_machine
 from ..processing.summary import JointError, Summary
 from ..recordings.formats import robot_of
-from .arm_option import add_arm, arm_beside, read_arm_file
+from .arm_option import ROBOTS, add_arm, arm_beside, read_arm_file, with_robot
 from .common import add_overwrite, command_parser, guarded, note, number, progress_bar, say, say_error, whole_number
 from .recorded import add_layout
 
 LONGEST = 1e9  # s: thirty years
-ROBOTS = ('robot_file', 'robot_description', 'robot_description_topic')  # parameters that name a robot
 MAX_RELATIVE = 100.0  # larger values only mean that the effort is nearly constant
 
 
@@ -87,11 +86,12 @@ def _parameters(arguments: argparse.Namespace) -> dict[str, Any]:
     given = arguments.arm or arguments.robot or arguments.params
     beside = None if given else arm_beside(arguments.recordings)
     arm = read_arm_file(arguments.arm or beside, robot_file=arguments.robot)
-    parameters = (arm.values if arm else {}) | (read_parameters(arguments.params) if arguments.params else {})
+    of_params = read_parameters(arguments.params) if arguments.params else {}
+    parameters = (arm.values if arm else {}) | of_params
     if arguments.robot:
-        parameters |= {'robot_file': arguments.robot, 'robot_description_topic': ''}
+        parameters = with_robot(parameters, arguments.robot)
     if arguments.params:
-        note(*(f'{arguments.params}: {line}' for line in unknown_parameters(parameters)))
+        note(*(f'{arguments.params}: {line}' for line in unknown_parameters(parameters, of_params)))
     return parameters
 
 

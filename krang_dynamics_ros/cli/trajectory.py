@@ -19,7 +19,7 @@ from ..live.engine import Engine, engine_of
 from ..live.parameter_file import read_parameters, unknown_parameters
 from ..recordings.trajectory_file import read_trajectory, write_trajectory
 from ..robot.robot import Robot, joint_units
-from .arm_option import add_arm, read_arm_file
+from .arm_option import add_arm, read_arm_file, with_robot
 from .common import add_overwrite, check_outputs, command_parser, guarded, note, number, say, say_error
 from .recorded import joint_angle
 
@@ -67,7 +67,7 @@ def _run(arguments: argparse.Namespace) -> int:
         raise ArgumentError('--com: must be with --largest-payload')
     trajectory = read_trajectory(arguments.trajectory)
     engine = _engine(arguments)
-    robot, fixed = engine.model.robot, dict(arguments.fixed)
+    robot, fixed = engine.robot, dict(arguments.fixed)
     if both := sorted(set(fixed) & set(trajectory.joint_names)):
         raise ArgumentError(f'--fixed: {listed(both)}, must not be joints of the trajectory')
     feed_forward = FeedForward(robot, engine.dynamics, fixed, engine.firmware, engine.total_terms)
@@ -90,10 +90,11 @@ def _engine(arguments: argparse.Namespace) -> Engine:
     """Return the engine of a node with these parameters: robot, gravity, payloads and friction."""
     arm = read_arm_file(arguments.arm, robot_file=arguments.robot)
     given: dict[str, Any] = read_parameters(arguments.params) if arguments.params else {}
-    note(*(f'{arguments.params}: {line}' for line in (unknown_parameters(given) if given else [])))
+    of_params = [*given]
     given = (arm.values if arm else {}) | given
     if arguments.robot:
-        given |= {'robot_file': arguments.robot, 'robot_description_topic': ''}
+        given = with_robot(given, arguments.robot)
+    note(*(f'{arguments.params}: {line}' for line in (unknown_parameters(given, of_params) if of_params else [])))
     if (mode := given.get('base_motion', 'fixed')) != 'fixed':
         raise ArgumentError(
             f'base_motion: {mode}, must be fixed: no IMU is read here; set gravity in the axes of the base'

@@ -81,6 +81,8 @@ class _Rows:
 def identify_payload(robot: Robot, hand: str, recordings: Sequence[Recording], inertia: bool = False) -> Payload:
     """Identify the payload of a hand from recordings; `hand` is the name of an end effector, or a link.
 
+    A link at which there is a single hand stands for this hand, whose parameters a node has.
+
     Raises:
         RecordingError: the motion does not determine it.
         ArgumentError: the robot has no such hand.
@@ -88,6 +90,8 @@ def identify_payload(robot: Robot, hand: str, recordings: Sequence[Recording], i
     links = {**{link.name: link.name for link in robot.links}, **robot.hands}
     if hand not in links:
         raise unknown_name('hand', hand, robot.hands)
+    at_link = [name for name, link in robot.hands.items() if link == hand]
+    hand = at_link[0] if len(at_link) == 1 else hand
     names = recordings[0].joint_names
     parts = [_rows_of(robot, links[hand], _ordered(recording, names)) for recording in recordings]
     fit = _Fit(parts, inertia)

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from ..core.errors import ArgumentError
 from ..core.parameters import Settings, named
-from ..core.spatial import Array
+from ..core.spatial import Array, frozen
 from ..core.wrench import WrenchRows
 from ..dynamics.factory import Model, load_model
 from ..dynamics.terms import Terms, Torques
+from ..robot.robot import Robot
 from . import parameters
 from .command_supervisor import Clock, CommandSupervisor
 from .external import ExternalTorques
@@ -67,6 +69,12 @@ class Engine:
         likely = [*links, *(hand.link for hand in self.inputs.hands.values())]
         moving = [link for link in likely if any(joint.moves for joint in robot.chain(link))]
         return str(self._settings['frame_id']) or (moving or likely)[-1]
+
+    @property
+    def robot(self) -> Robot:
+        """The robot, with the gravity and the hands of the parameters."""
+        hands = {name: hand.link for name, hand in self.inputs.hands.items()}
+        return replace(self.model.robot, gravity=frozen(self.dynamics.gravity), end_effectors=hands)
 
     def _apply(self) -> None:
         """Apply the values of the parameters to the dynamics."""

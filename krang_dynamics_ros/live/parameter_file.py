@@ -7,7 +7,7 @@ import math
 import os
 import re
 from collections import ChainMap
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -224,14 +224,20 @@ def _ros_text(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 
-def unknown_parameters(given: Mapping[str, Any]) -> list[str]:
-    """Return a message for each unknown parameter, with a suggestion."""
+def unknown_parameters(given: Mapping[str, Any], among: Collection[str] | None = None) -> list[str]:
+    """Return a message for each unknown parameter, with a suggestion.
+
+    `among` are the names that are looked at, of all that choose the robot and its hands; by default all of them.
+    """
     settings = _Declared(given)
     chosen = settings.declare(MODEL)
     if chosen.pop('robot_description_topic'):
         return []  # the robot and so its parameters are unknown
     Engine(settings, load_model(**chosen | {'backend': PINOCCHIO}))
-    unknown = [name for name in given if name not in settings.names and not name.startswith((*OF_ROS, *OF_PROGRAMS))]
+    looked_at = given if among is None else among
+    unknown = [
+        name for name in looked_at if name not in settings.names and not name.startswith((*OF_ROS, *OF_PROGRAMS))
+    ]
     return [f'{name} is not a parameter of this arm. {did_you_mean(name, settings.names)}'.strip() for name in unknown]
 
 

@@ -10,14 +10,28 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from krang_dynamics_ros import dynamics_of
-from krang_dynamics_ros.cli import check, doctor, excite, new_arm, predict, process
+from krang_dynamics_ros import dynamics_of, urdf_text
+from krang_dynamics_ros.cli import (
+    check,
+    doctor,
+    excite,
+    export,
+    formulas,
+    generate_urdf,
+    identify,
+    new_arm,
+    predict,
+    process,
+    trajectory,
+)
 from krang_dynamics_ros.cli.arm_option import ArmFile, arm_beside, read_arm_file, write_arm_beside
 from krang_dynamics_ros.core.errors import ArgumentError
+from krang_dynamics_ros.dynamics.trajectory import Trajectory
 from krang_dynamics_ros.live.parameter_file import read_arm, unknown_parameters
 from krang_dynamics_ros.recordings.joint_recording import read_recording
 from krang_dynamics_ros.recordings.recording import Recording
 from krang_dynamics_ros.recordings.table import write_csv
+from krang_dynamics_ros.recordings.trajectory_file import write_trajectory
 from krang_dynamics_ros.robot.known_arms import known_arm
 from krang_dynamics_ros.robot.robot_file import load_robot
 
@@ -181,6 +195,58 @@ class TestCommands:
             'joint states: topic joint_states',
         ):
             assert words in err
+
+    def test_hands_are_those_of_the_arm_file(self, capsys: pytest.CaptureFixture[str]) -> None:
+        """A URDF names none."""
+        Path('arm.urdf').write_text(urdf_text(load_robot(ARM)))
+        arm = made(Path('arm.urdf'))
+        assert arm.robot.end_effectors == {'hand': arm.values['hand.link']}
+        recorded(Path('arm.urdf'))
+        identify.main(['--payload', 'hand', 'drive', '--arm', 'my_arm.yaml'])  # planar: it may not be determined
+        assert 'is unknown' not in capsys.readouterr().err
+        q = np.array([[0.0, 0.0], [0.1, 0.1]])
+        write_trajectory(Path('way.yaml'), Trajectory.of(['theta1', 'theta2'], np.array([0.0, 2.0]), q, 0 * q))
+        for name in ('hand', arm.values['hand.link']):
+            words = ['way.yaml', '--arm', 'my_arm.yaml', '--overwrite', '--largest-payload', name]
+            assert trajectory.main(words) == 0
+            assert f'largest payload at (0, 0, 0) m of {arm.values["hand.link"]}: ' in capsys.readouterr().out
+
+    def test_it_is_exported_and_printed_too(self, capsys: pytest.CaptureFixture[str]) -> None:
+        made(ARM)
+        text = Path('my_arm.yaml').read_text().replace("joint_prefix: ''", 'joint_prefix: left_')
+        Path('my_arm.yaml').write_text(text.replace('      theta', '      left_theta'))
+        assert generate_urdf.main(['--arm', 'my_arm.yaml', '-o', 'arm.urdf']) == 0
+        assert load_robot('arm.urdf').joint_names == ('left_theta1', 'left_theta2')
+        assert 'Generated from my_arm.yaml' in Path('arm.urdf').read_text()
+        assert generate_urdf.main(['--arm', 'my_arm.yaml', '-o', 'my_arm.yaml', '--overwrite']) == 2
+        assert 'my_arm.yaml: is an input' in capsys.readouterr().err
+        pytest.importorskip('casadi', reason='casadi is not installed: nothing is exported')
+        assert formulas.main(['--arm', 'my_arm.yaml']) == 0
+        assert 'arm_2r: q = (left_theta1, left_theta2)' in capsys.readouterr().out
+        assert export.main(['--arm', 'my_arm.yaml', '-o', 'exported']) == 0
+        assert 'left_theta1' in Path('exported/arm_2r.h').read_text()
+
+    @pytest.mark.parametrize('option', ['--arm', '--params'])
+    @pytest.mark.parametrize('other', ['robot_description: <robot/>', 'robot_description_topic: robot_description'])
+    def test_robot_replaces_a_robot_that_is_given_otherwise(self, option: str, other: str) -> None:
+        made(ARM)
+        text = Path('my_arm.yaml').read_text().replace(f'robot_file: {ARM}', other)
+        Path('my_arm.yaml').write_text(text)
+        recorded()
+        q = np.array([[0.0, 0.0], [0.1, 0.1]])
+        write_trajectory(Path('way.yaml'), Trajectory.of(['theta1', 'theta2'], np.array([0.0, 2.0]), q, 0 * q))
+        assert trajectory.main(['way.yaml', option, 'my_arm.yaml', '--robot', str(ARM)]) == 0
+        assert process.main(['drive', option, 'my_arm.yaml', '--robot', str(ARM), '--workers', '1']) == 0
+
+    def test_parameters_are_of_the_robot_of_the_arm_file(self, capsys: pytest.CaptureFixture[str]) -> None:
+        made(ARM)
+        Path('more.yaml').write_text('/**:\n  ros__parameters:\n    joints.theta1: {viscous: 1, viscuos: 1}\n')
+        q = np.array([[0.0, 0.0], [0.1, 0.1]])
+        write_trajectory(Path('way.yaml'), Trajectory.of(['theta1', 'theta2'], np.array([0.0, 2.0]), q, 0 * q))
+        assert trajectory.main(['way.yaml', '--arm', 'my_arm.yaml', '--params', 'more.yaml']) == 0
+        err = capsys.readouterr().err
+        assert err.count('is not a parameter of this arm') == 1
+        assert "joints.theta1.viscuos is not a parameter of this arm. did you mean 'joints.theta1.viscous'?" in err
 
     def test_gravity_is_that_of_the_arm_file(self) -> None:
         made(ARM)

@@ -81,6 +81,7 @@ def test_the_inertia_is_found_on_demand() -> None:
 
 def test_standard_deviations_cover_what_repeats_scatter() -> None:
     found = [identify_payload(robot(), HAND, [recorded(seed=k)]) for k in range(8)]
+    assert found[0].hand == 'left'  # whose link it is: a node has parameters of hands
     masses, deviations = [one.body.m for one in found], [one.deviations[0] for one in found]
     assert (np.abs(np.array(masses) - BODY.m) < 3 * np.array(deviations) + 0.01).all()
 

@@ -179,7 +179,7 @@ def test_a_description_that_cannot_be_ends_the_node_with_a_word(name: str, tmp_p
 REFUSED = [
     ('robot_file:=/nowhere.yaml', '/nowhere.yaml: 1 fault'),
     ('total_terms:=[gravty]', "'gravty', must be one of gravity, coriolis, friction, spring"),
-    ('state_timeout:=1', 'state_timeout'),
+    ('state_timeout:=true', 'state_timeout'),
     ('state_timeout:=-1.0', 'state_timeout'),
     ('gravity:=[0.0, 0.0]', 'must be 3 finite numbers'),
     ('left.link:=R10', "left.link: link 'R10' is unknown; did you mean"),
