@@ -23,8 +23,8 @@ from .firmware import FirmwareTorque
 from .guiding import Guiding, HoldSwitch
 from .payloads import PayloadSpec
 from .robot_inputs import RobotInputs, known_joint
+from .timeline import Clocks
 
-Clock = Callable[[], float]  # seconds
 Measured = Callable[[State], Array | None]
 ENABLE = 'effort_commands/enable'
 WAITS = 'zeros are sent until all subscribers have acknowledged one'
@@ -47,7 +47,6 @@ class CommandSupervisor:
     The parameter `command_enabled` shows whether commands are enabled; set to false, it disables them.
 
     All is in N m (N), except what is sent: that is times `joints.<joint>.command_scale`.
-    `clock` is steady (s). `arrival_clock` (s) is that of the arrivals of joint states, for example simulated time.
     """
 
     def __init__(
@@ -57,14 +56,12 @@ class CommandSupervisor:
         inputs: RobotInputs,
         guiding: Guiding,
         measured: Measured,
-        clock: Clock,
+        clocks: Clocks,
         firmware: FirmwareTorque | None = None,
     ) -> None:
         """`measured` returns the measured drive torques (n; N m, N) of a state; None if they are unknown."""
         self._settings, self._inputs, self._guiding, self._terms = settings, inputs, guiding, guiding.terms
-        self._measured, self.steady_clock = measured, clock
-        self.arrival_clock: Clock = clock
-        self.stamp_clock: Clock = clock  # s, the clock of stamps: that of the system, or simulated time
+        self._measured, self.clocks = measured, clocks
         names = [known_joint(model, 'command_joints', name) for name in named(settings['command_joints'])]
         self.commands, self.joints = Commands(names), JointData(model, names)
         settings.declare(parameters.of_commands(names, self.joints.effort[self.joints.order]))
@@ -77,8 +74,8 @@ class CommandSupervisor:
         self.controllers = ControllerWatch(settings['command_controller'])
         self._others: Sequence[str] = ()
         self._latest: Torques | None = None
-        self._at = -np.inf  # arrival of its state by `clock`, s
-        self._arrived = -np.inf  # the same by `arrival_clock`
+        self._at = -np.inf  # arrival of its state by the steady clock, s
+        self._arrived = -np.inf  # the same by the clock of arrivals
         self._start_q: Array | None = None  # positions (n) when commands began to rise from zero
         self._ever_enabled = False
         self._enabled = False  # the parameter before the present change
@@ -103,7 +100,7 @@ class CommandSupervisor:
             raise ArgumentError(f'{changed[0]} cannot change while commands are sent; disable first')
         if not self.commands.idle:
             self.start_checks.check_terms(values)
-        if self.commands.joint_names and self._fresh(self.steady_clock()) and self._latest is not None:
+        if self.commands.joint_names and self._fresh(self.clocks.steady()) and self._latest is not None:
             for hand in self._inputs.hands:
                 new = PayloadSpec.by(values, hand)
                 if new != PayloadSpec.by(self._settings, hand):
@@ -124,17 +121,17 @@ class CommandSupervisor:
         self._scale = parameters.command_scales(settings, commands.joint_names)
         if not commands.idle and self._latest is not None:
             torques = Torques(self._terms, self._latest.state.with_new_wrenches())
-            commands.replace(self.steady_clock(), *self.contributions.of(torques, self.steady_clock()))
+            commands.replace(self.clocks.steady(), *self.contributions.of(torques, self.clocks.steady()))
         was, self._enabled = self._enabled, settings['command_enabled']
         if was and not self._enabled:
-            commands.disable(self.steady_clock())
+            commands.disable(self.clocks.steady())
 
     # Torques in, commands out --------------------------------------------------------------------------------------
 
     def on_torques(self, torques: Torques) -> Array | None:
         """Store the torques of a joint state; return the command (k; units of the controller) to send now, or None."""
-        now = self.steady_clock()
-        self._latest, self._at, self._arrived = torques, now, self.arrival_clock()
+        now = self.clocks.steady()
+        self._latest, self._at, self._arrived = torques, now, self.clocks.arrival()
         if self.commands.idle:
             return None
         contributions = self.contributions.of(torques, now)
@@ -150,10 +147,10 @@ class CommandSupervisor:
         over the smallest delay.
         """
         states, timeout = self._inputs.states, self._settings['state_timeout']
-        behind = self.stamp_clock() - state.stamp * 1e-9
+        behind = self.clocks.stamp() - state.stamp * 1e-9
         if not 0 <= behind <= timeout:
             behind = max((delay.excess for delay in states.delays()), default=0) * 1e-9
-        held = self.arrival_clock() - states.oldest_arrival * 1e-9  # of the oldest joint
+        held = self.clocks.arrival() - states.oldest_arrival * 1e-9  # of the oldest joint
         held = held if held <= timeout else 0.0  # longer: the times are those of a recording
         low_pass = 1 / (2 * np.pi * states.velocity_cutoff) if states.velocity_cutoff else 0.0
         return float(min(max(behind, 0.0) + max(held, 0.0), timeout) + low_pass)
@@ -162,7 +159,7 @@ class CommandSupervisor:
         """Return the command (k; in units of the controller) to send now, or None; call it at least every 10 ms."""
         if self.commands.idle:
             return None
-        now = self.steady_clock()
+        now = self.clocks.steady()
         self._check_faults(now)
         return self._sent(self.commands.tick(now))
 
@@ -192,7 +189,7 @@ class CommandSupervisor:
 
     def fail(self, why: str) -> None:
         """End the commands by a fault."""
-        self.commands.fail(self.steady_clock(), why)
+        self.commands.fail(self.clocks.steady(), why)
         self._apply_stage()
 
     def _check_faults(self, now: float, new_state: bool = False) -> None:
@@ -215,7 +212,7 @@ class CommandSupervisor:
             or self.contributions.fault(None if self._latest is None else self._latest.state, self._at)
             or checks.unacknowledged(self.commands.seconds_unacknowledged(now), self.controllers.subscribers)
             or self._too_fast()
-            or self._inputs.checks.fault(int(self.arrival_clock() * 1e9))
+            or self._inputs.checks.fault(int(self.clocks.arrival() * 1e9))
             or (self._guiding.guides and '; '.join(self._inputs.checks.warnings()))
             or ''
         )
@@ -223,19 +220,19 @@ class CommandSupervisor:
     def _fresh(self, now: float) -> bool:
         timeout = self._settings['state_timeout']
         silent = now - self._at > max(checks.SILENT_FOR, timeout)
-        return not silent and bool(self.arrival_clock() - self._arrived <= timeout)
+        return not silent and bool(self.clocks.arrival() - self._arrived <= timeout)
 
     def _silence(self, now: float) -> str:
         if self._fresh(now):
             return ''
-        arrival = int(self.arrival_clock() * 1e9)
+        arrival = int(self.clocks.arrival() * 1e9)
         if why := self._inputs.base_fault(arrival):
             return f'the motion of the base is not known: {why}'
         if self._latest is None:
             return 'not all joints are known; publish joint states first'
         missing = self._inputs.states.missing(arrival)
         which = f': {", ".join(missing[:5])}' if missing else ''
-        age = f'no complete joint state for {max(now - self._at, self.arrival_clock() - self._arrived):.2g} s'
+        age = f'no complete joint state for {max(now - self._at, self.clocks.arrival() - self._arrived):.2g} s'
         return f'{age}, must be at most {self._settings["state_timeout"]:g} s{which}'
 
     def _too_fast(self) -> str:
@@ -272,12 +269,12 @@ class CommandSupervisor:
         """Enable commands; return the notes for the person, or raise `ArgumentError` with the reason of the refusal."""
         if self.commands.enabled:
             return 'enabled already'
-        now, commands, start = self.steady_clock(), self.commands, self.start_checks
+        now, commands, start = self.clocks.steady(), self.commands, self.start_checks
         again = commands.stage is Stage.FALLING
         start.check_settings(now)
         endpoint = self.controllers.choose_for(commands.joint_names, now, falling=again)
         torques = self._known_torques(now)
-        start.check_state(torques.state, int(self.stamp_clock() * 1e9))
+        start.check_state(torques.state, int(self.clocks.stamp() * 1e9))
         total, *_ = self.contributions.of(torques, now)
         measured, note = (None, '') if again else start.initial_effort(self._measured(torques.state), total)
         commands.enable(now, total, measured)
@@ -293,7 +290,7 @@ class CommandSupervisor:
 
     def disable(self) -> str:
         """Start to take commands to zero; return the answer of the service."""
-        self.commands.disable(self.steady_clock())
+        self.commands.disable(self.clocks.steady())
         self._apply_stage()
         return 'disabled' if self.commands.idle else 'disabled: commands ramp down to zero'
 
@@ -312,7 +309,7 @@ class CommandSupervisor:
 
     def on_endpoints(self, endpoints: Sequence[Endpoint]) -> None:
         """Update the list of subscribers to the commands."""
-        now = self.steady_clock()
+        now = self.clocks.steady()
         change = self.controllers.update(endpoints, now)
         if change is not None:
             if change.what == 'left':
@@ -325,7 +322,7 @@ class CommandSupervisor:
 
     def on_hold(self, pressed: bool) -> None:
         """Update whether the switch is held: its release disables commands, a press enables nothing."""
-        now = self.steady_clock()
+        now = self.clocks.steady()
         self.hold.on_message(pressed, now)
         if self.commands.enabled and (released := self.hold.fault(now)):
             self._release(released)
@@ -333,7 +330,7 @@ class CommandSupervisor:
 
     def _release(self, why: str) -> None:
         self._released = why
-        self.commands.disable(self.steady_clock())
+        self.commands.disable(self.clocks.steady())
 
     def on_acknowledged(self, start: int) -> None:
         """All subscribers have acknowledged a zero of this start: the ramp begins, and travel counts from this pose."""
@@ -344,7 +341,7 @@ class CommandSupervisor:
         """Store the names of other nodes that publish commands; fail if there are any."""
         self._others = names
         if names and not self.commands.idle:
-            self.fail(self._fault(self.steady_clock()))
+            self.fail(self._fault(self.clocks.steady()))
 
     def on_controller_joints(self, node: str, joints: tuple[str, ...] | None) -> None:
         """Store the parameter `joints` of a controller's node (None: it has none); fail if it differs from ours."""
@@ -362,7 +359,7 @@ class CommandSupervisor:
 
     def status(self) -> CommandStatus:
         """Return the present status, and clear the lists of cut and slowed joints."""
-        commands, now = self.commands, self.steady_clock()
+        commands, now = self.commands, self.clocks.steady()
         warnings = self._warnings()
         level, message = 'ok', f'{commands.stage.value}; {WAITS}' if commands.waits else commands.stage.value
         if commands.fault:
@@ -387,7 +384,7 @@ class CommandSupervisor:
 
     def _why_off(self) -> str:
         try:
-            self.start_checks.check_settings(self.steady_clock())
+            self.start_checks.check_settings(self.clocks.steady())
         except ArgumentError as error:
             return f'{error}; '
         return ''

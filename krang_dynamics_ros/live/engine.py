@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -17,24 +16,22 @@ from ..dynamics.factory import Model, load_model
 from ..dynamics.terms import Terms, Torques
 from ..robot.robot import Robot
 from . import parameters
-from .command_supervisor import Clock, CommandSupervisor
+from .command_supervisor import CommandSupervisor
 from .external import ExternalTorques
 from .firmware import FirmwareTorque, track_removed_weights
 from .guiding import Guiding
 from .payloads import Payloads, PayloadSpec
 from .robot_inputs import RobotInputs
 from .support_wrench import SupportWrench
+from .timeline import STEADY, Clocks
 from .wrenches import RowTimes, Times
 
 
 class Engine:
     """Model, inputs, payloads, torques and commands of a robot."""
 
-    def __init__(self, settings: Settings, model: Model, clock: Clock = time.monotonic) -> None:
-        """Declare the parameters of this robot in `settings`, where `parameters.MODEL` are declared already.
-
-        `clock` is a steady clock (s) for the ramps of the commands.
-        """
+    def __init__(self, settings: Settings, model: Model, clocks: Clocks = STEADY) -> None:
+        """Declare the parameters of this robot in `settings`, where `parameters.MODEL` are declared already."""
         self._settings, self.model, self.dynamics = settings, model, model.dynamics
         settings.declare(parameters.node_specs(model))
         settings.declare(parameters.of_joints(model.dynamics))
@@ -53,7 +50,7 @@ class Engine:
         track_removed_weights(settings, model.dynamics.link_names, self.inputs.hands)
         self.guiding = Guiding(settings, model, self._terms, self.external.efforts)
         self.supervisor = CommandSupervisor(
-            settings, model, self.inputs, self.guiding, self.external.measured, clock, self.firmware
+            settings, model, self.inputs, self.guiding, self.external.measured, clocks, self.firmware
         )
         self.inputs.states.timeline.on_reset(self.supervisor.on_reset)
 
@@ -142,10 +139,10 @@ class Engine:
         return self.inputs.zero(hand, now)
 
 
-def engine_of(values: Mapping[str, Any], clock: Clock = time.monotonic) -> Engine:
+def engine_of(values: Mapping[str, Any]) -> Engine:
     """Return the engine of a node with these parameter values; other parameters have their defaults."""
     settings = Settings(values)
     chosen = settings.declare(parameters.MODEL)
     if topic := chosen.pop('robot_description_topic'):
         raise ArgumentError(f'robot_description_topic: {topic}, has no publisher without ROS; set robot_file')
-    return Engine(settings, load_model(**chosen), clock)
+    return Engine(settings, load_model(**chosen))

@@ -1,8 +1,24 @@
-"""Stamps and arrivals of messages: whether time went back, resets of all that remembers, and the delay of messages."""
+"""Clocks, and stamps and arrivals of messages: whether time went back, resets of all that remembers, delays."""
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+Clock = Callable[[], float]  # seconds
+
+
+class Clocks(NamedTuple):
+    """The clocks of an engine."""
+
+    steady: Clock = time.monotonic  # for ramps and rates of commands; it cannot be set
+    arrival: Clock = time.monotonic  # of the arrivals of messages, for example simulated time
+    stamp: Clock = time.monotonic  # of stamps: that of the system, or simulated time
+
+
+STEADY = Clocks()  # one clock for all
+
 
 DRIFT = 1e-3  # s/s: two clocks drift apart by less
 

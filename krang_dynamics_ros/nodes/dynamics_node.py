@@ -25,7 +25,7 @@ from .arguments import node_arguments
 from .diagnostics import Reporter
 from .dynamics.description_input import Described, DescriptionInput
 from .dynamics.diagnostics import DynamicsHealth
-from .dynamics.inputs import DynamicsInputs
+from .dynamics.inputs import DynamicsInputs, NodeClocks
 from .dynamics.outputs import DynamicsOutputs
 from .endpoints import ensure_only_publisher
 from .run import run, stop_requested
@@ -72,15 +72,16 @@ class DynamicsNode(Node):
 
     def _begin(self, settings: NodeSettings, model: Model) -> Reporter:
         """Create subscriptions and publishers for a robot."""
-        engine = Engine(settings, model)
+        clocks = NodeClocks(self)
+        engine = Engine(settings, model, clocks.in_seconds())
         warn_of_unknown(self)
         outputs = DynamicsOutputs(self, settings, engine)
         settings.follow()
         if settings['sole_publisher'] and not self._restarted:
             ensure_only_publisher(self, 'torque/total')
-        inputs = DynamicsInputs(self, engine, self._on_torques)
+        inputs = DynamicsInputs(self, engine, clocks, self._on_torques)
         settings.on_change(partial(self._restart_with_hands, settings, settings['end_effectors']))
-        self._outputs, self._health = outputs, DynamicsHealth(engine, inputs.arrival_clock, inputs.stamp_clock)
+        self._outputs, self._health = outputs, DynamicsHealth(engine, clocks)
         reporter = Reporter(self, model.dynamics.name)
         reporter.add(self._health.statuses)
         reporter.add(outputs.commands.statuses)

@@ -29,7 +29,7 @@ from ..live.parameters import MODEL, documented
 from .arguments import node_arguments
 from .diagnostics import OK, WARN, Reporter, Status
 from .dynamics.description_input import Described, DescriptionInput
-from .dynamics.inputs import DynamicsInputs
+from .dynamics.inputs import DynamicsInputs, NodeClocks
 from .run import run
 from .settings import NodeSettings, warn_of_unknown
 from .topics import why_refused
@@ -69,10 +69,11 @@ class TrajectoryNode(Node):
     def _begin(self, model: Model) -> None:
         """Create subscriptions and publishers for a robot."""
         self._settings.declare(PARAMETERS)
-        self._engine = Engine(self._settings, model)
+        self._clocks = NodeClocks(self)
+        self._engine = Engine(self._settings, model, self._clocks.in_seconds())
         warn_of_unknown(self)
         self._settings.follow()
-        self._inputs = DynamicsInputs(self, self._engine, lambda torques, stamp: None, wrists=False)
+        DynamicsInputs(self, self._engine, self._clocks, lambda torques, stamp: None, wrists=False)  # callbacks keep it
         self._filled = self._refused = 0
         self._reason = ''
         self._out = self.create_publisher(JointTrajectory, 'trajectory/with_effort', QOS)
@@ -97,7 +98,7 @@ class TrajectoryNode(Node):
         """Do nothing: this node sends no commands."""
 
     def _advance_payloads(self) -> None:
-        self._engine.payloads.advance(self._inputs.arrival_clock())
+        self._engine.payloads.advance(self._clocks.arrival())
 
     def _on_trajectory(self, raw: bytes) -> None:
         """Publish a trajectory with efforts, or refuse it."""
@@ -130,7 +131,7 @@ class TrajectoryNode(Node):
             return
         if base.mode == 'full':
             raise ArgumentError('base_motion: full, must be fixed or orientation: how the base will move is not known')
-        if why := engine.inputs.base_fault(self._inputs.arrival_clock()):
+        if why := engine.inputs.base_fault(self._clocks.arrival()):
             raise ArgumentError(f'the motion of the base is not known: {why}')
         if base.motion is not None:
             engine.dynamics.base_motion = base.motion
@@ -139,7 +140,7 @@ class TrajectoryNode(Node):
         """Return the positions of the joints that a trajectory does not name."""
         states = self._engine.inputs.states
         named = {states.joint_names[k] for k in trajectory.columns_in(states.joint_names)}
-        missing = [name for name in states.missing(self._inputs.arrival_clock()) if name not in named]
+        missing = [name for name in states.missing(self._clocks.arrival()) if name not in named]
         if missing:
             raise ArgumentError(f'positions of {listed(missing)} are not known: name them, or publish joint_states')
         positions = zip(states.joint_names, states.position.tolist(), strict=True)

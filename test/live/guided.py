@@ -16,6 +16,7 @@ from krang_dynamics_ros.dynamics.factory import Model, dynamics_of
 from krang_dynamics_ros.live.controller_watch import Endpoint
 from krang_dynamics_ros.live.engine import Engine
 from krang_dynamics_ros.live.parameters import MODEL
+from krang_dynamics_ros.live.timeline import Clocks
 from krang_dynamics_ros.robot.motor_and_friction import Friction
 from krang_dynamics_ros.robot.robot import Link
 from krang_dynamics_ros.robot.urdf_reader import read_description
@@ -94,7 +95,7 @@ class Guided:
         values = {'command_joints': names, 'command_ramp': RAMP, 'command_start': 'zero'}
         self.settings = Settings(values | {name.replace('__', '.'): value for name, value in given.items()})
         self.settings.declare(MODEL)
-        self.engine = Engine(self.settings, Model(known, dynamics_of(known), ''), lambda: self.time)
+        self.engine = Engine(self.settings, Model(known, dynamics_of(known), ''), Clocks(*3 * [lambda: self.time]))
         self.supervisor, self.commands, self.names = self.engine.supervisor, self.engine.supervisor.commands, names
         self.supervisor.on_endpoints([Endpoint('c', '/arm_effort_controller')])
         self._states: deque[Any] = deque(maxlen=delays[0] + 1)

@@ -18,6 +18,7 @@ from krang_dynamics_ros.live.commands import Stage
 from krang_dynamics_ros.live.controller_watch import NAME_TIMEOUT, Endpoint
 from krang_dynamics_ros.live.engine import Engine
 from krang_dynamics_ros.live.parameters import MODEL
+from krang_dynamics_ros.live.timeline import Clocks
 from krang_dynamics_ros.robot.urdf_reader import read_description
 
 JOINTS = ['q_1l', 'q_2l', 'q_3l', 'q_4l', 'q_5l', 'q_6l', 'q_7l']
@@ -40,7 +41,7 @@ class Arm:
         values = {'command_joints': JOINTS} | {name.replace('__', '.'): value for name, value in given.items()}
         self.settings = Settings(values)
         self.settings.declare(MODEL)
-        self.engine = Engine(self.settings, model, lambda: self.time)
+        self.engine = Engine(self.settings, model, Clocks(*3 * [lambda: self.time]))
         self.supervisor, self.commands = self.engine.supervisor, self.engine.supervisor.commands
         self.names = model.dynamics.joint_names
         self.q, self.dq = np.array([OUT.get(name, 0.0) for name in self.names]), np.zeros(17)
@@ -195,7 +196,7 @@ def test_joint_states_must_come_first_and_be_fresh(model: Model) -> None:
 def test_stamps_of_another_clock_are_refused_unless_the_user_says_so(model: Model) -> None:
     for given in ({}, {'state_clock': 'other'}):
         arm = Arm(model, **given)
-        arm.supervisor.stamp_clock = lambda arm=arm: arm.time + 5.0
+        arm.supervisor.clocks = arm.supervisor.clocks._replace(stamp=lambda arm=arm: arm.time + 5.0)
         arm.run(0.1)
         if given:
             assert 'enabled' in arm.supervisor.enable()
@@ -304,7 +305,7 @@ def test_the_age_of_a_state_is_by_its_stamp_or_if_the_clocks_differ_by_its_exces
     model: Model, ahead: float, age: float
 ) -> None:
     arm = Arm(model)
-    arm.supervisor.stamp_clock = lambda: arm.time + ahead
+    arm.supervisor.clocks = arm.supervisor.clocks._replace(stamp=lambda: arm.time + ahead)
 
     def received(delay: float) -> float:
         arm.time += 0.01
@@ -326,7 +327,7 @@ def test_a_state_is_as_old_as_its_oldest_joint_and_the_low_pass_of_its_velocitie
 
 def test_with_clocks_that_differ_the_latest_of_several_messages_counts(model: Model) -> None:
     arm = Arm(model)
-    arm.supervisor.stamp_clock = lambda: arm.time + 100.0
+    arm.supervisor.clocks = arm.supervisor.clocks._replace(stamp=lambda: arm.time + 100.0)
     for late in (0.0, 0.0, 0.005):  # s, of the second message
         arm.time += 0.01
         for part, delay in ((slice(0, 9), 0.0), (slice(9, None), late)):
@@ -616,7 +617,7 @@ def test_a_term_that_becomes_unknown_is_kept_for_the_timeout_and_then_a_fault(mo
 def test_simulated_time_that_stands_still_is_a_silence(model: Model) -> None:
     arm = Arm(model)
     simulated = 5.0
-    arm.supervisor.arrival_clock = lambda: simulated
+    arm.supervisor.clocks = arm.supervisor.clocks._replace(arrival=lambda: simulated)
     arm.on()
     arm.run(0.9, states=False)
     assert arm.commands.stage is Stage.ON

@@ -15,6 +15,7 @@ from krang_dynamics_ros.core.wrench import Wrench
 from krang_dynamics_ros.dynamics.factory import Model, load_model
 from krang_dynamics_ros.live.engine import Engine
 from krang_dynamics_ros.live.parameters import MODEL
+from krang_dynamics_ros.live.timeline import Clocks
 
 S, MS = 10**9, 10**6  # ns
 JOINTS = ['q_1l', 'q_2l']
@@ -34,7 +35,7 @@ class Played:
         self.time = 0.0  # s, by which commands are blended
         self.settings = Settings({name.replace('__', '.'): value for name, value in given.items()})
         self.settings.declare(MODEL)
-        self.engine = Engine(self.settings, model, lambda: self.time)
+        self.engine = Engine(self.settings, model, Clocks(*3 * [lambda: self.time]))
         self.q = np.zeros(model.dynamics.n)
 
     def set(self, **changes: Any) -> None:

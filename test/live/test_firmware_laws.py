@@ -23,6 +23,7 @@ from krang_dynamics_ros.live.commands import Stage
 from krang_dynamics_ros.live.controller_watch import Endpoint
 from krang_dynamics_ros.live.engine import Engine
 from krang_dynamics_ros.live.parameters import MODEL
+from krang_dynamics_ros.live.timeline import Clocks
 from krang_dynamics_ros.robot.motor_and_friction import Friction, Motor
 from krang_dynamics_ros.robot.robot import Description
 
@@ -86,7 +87,7 @@ class World:
         model = model_of(Description(self.robot, urdf_text(self.robot), ()))
         self.settings = Settings(parameters)
         self.settings.declare(MODEL)
-        self.engine = Engine(self.settings, model, lambda: self.time)
+        self.engine = Engine(self.settings, model, Clocks(*3 * [lambda: self.time]))
         self.supervisor, self.commands = self.engine.supervisor, self.engine.supervisor.commands
         self.supervisor.on_endpoints([Endpoint('c1', '/controller')])
         self.names = model.dynamics.joint_names

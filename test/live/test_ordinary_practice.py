@@ -11,6 +11,7 @@ import pytest
 from krang_dynamics_ros.dynamics.factory import Model, load_model
 from krang_dynamics_ros.live.commands import Stage
 from krang_dynamics_ros.live.controller_watch import Endpoint
+from krang_dynamics_ros.live.timeline import Clocks
 
 from .test_command_supervisor import CONTROLLER, Arm
 
@@ -100,7 +101,7 @@ def test_parts_at_rates_of_their_own(model: Model) -> None:
 @pytest.mark.parametrize('factor', [0.5, 1.01])
 def test_simulated_time_that_is_slower_or_faster(model: Model, factor: float) -> None:
     arm = Moving(model, 0.01)
-    arm.supervisor.arrival_clock = arm.supervisor.stamp_clock = lambda: factor * arm.time
+    arm.supervisor.clocks = Clocks(arm.supervisor.clocks.steady, *2 * [lambda: factor * arm.time])
     type(arm).now = property(lambda self: round(factor * self.time * 1e9))  # type: ignore[assignment,method-assign]
     try:
         quiet(arm)

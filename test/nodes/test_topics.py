@@ -18,8 +18,7 @@ from sensor_msgs.msg import JointState
 
 from krang_dynamics_ros.dynamics.factory import load_model
 from krang_dynamics_ros.live import parameters
-from krang_dynamics_ros.live.engine import engine_of
-from krang_dynamics_ros.nodes.dynamics.inputs import DynamicsInputs
+from krang_dynamics_ros.nodes.dynamics.inputs import NodeClocks
 from krang_dynamics_ros.nodes.settings import NodeSettings
 from krang_dynamics_ros.nodes.topics import Topic
 
@@ -76,10 +75,10 @@ def test_has_subscriber_follows_the_subscribers(node: Node) -> None:
 
 
 def test_ages_use_a_monotonic_clock_or_simulated_time(node: Node, monkeypatch: pytest.MonkeyPatch) -> None:
-    inputs = DynamicsInputs(node, engine_of({}), lambda torques, stamp: None)
-    before = inputs.arrival_clock()
+    clocks = NodeClocks(node)
+    before = clocks.arrival()
     monkeypatch.setattr(time, 'time_ns', lambda: 5)
-    assert inputs.arrival_clock() >= before > 5
-    assert inputs.stamp_clock() == 5
+    assert clocks.arrival() >= before > 5
+    assert clocks.stamp() == 5
     node.set_parameters([Parameter('use_sim_time', value=True)])
-    assert inputs.arrival_clock() == inputs.stamp_clock() == 0  # no clock message yet
+    assert clocks.arrival() == clocks.stamp() == 0  # no clock message yet

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 from ...core.errors import MAX_LISTED
 from ...core.spatial import Array
@@ -12,6 +12,7 @@ from ...live.base import BaseInput
 from ...live.engine import Engine
 from ...live.wrenches import WrenchInput
 from ..diagnostics import ERROR, OK, WARN, Status, age
+from .inputs import NodeClocks
 
 MAX_DELAY = 0.1  # s: a larger mean delay of torques is too much to drive a robot
 OTHER_CLOCK = 10.0  # s: an older stamp is of another clock, for example of a recording
@@ -20,10 +21,8 @@ OTHER_CLOCK = 10.0  # s: an older stamp is of another clock, for example of a re
 class DynamicsHealth:
     """The statuses of a node, with counters since the last report."""
 
-    def __init__(self, engine: Engine, arrival_clock: Callable[[], int], stamp_clock: Callable[[], int]) -> None:
-        """The clocks of arrivals and of stamps return ns."""
-        self._engine, self._inputs = engine, engine.inputs
-        self._arrival_clock, self._stamp_clock = arrival_clock, stamp_clock
+    def __init__(self, engine: Engine, clocks: NodeClocks) -> None:
+        self._engine, self._inputs, self._clocks = engine, engine.inputs, clocks
         self._refused: dict[str, int] = {}  # totals at the last report
         self._received = self._repeated = 0  # joint states at the last report; those with a repeated stamp
         self._begin()
@@ -35,7 +34,7 @@ class DynamicsHealth:
     def computed(self, stamp: int, seconds: float) -> None:
         """Count published torques of a state with this stamp (ns), computed in `seconds`."""
         self._computed += 1
-        self._delay += (self._stamp_clock() - stamp) / 1e9
+        self._delay += (self._clocks.stamp() - stamp) / 1e9
         self._seconds += seconds
         self._longest = max(self._longest, seconds)
 
@@ -63,7 +62,7 @@ class DynamicsHealth:
             yield Status('robot description', WARN, message, {fault.path: fault for fault in odd})
 
     def _joint_states(self, elapsed: float) -> Status:
-        states, now = self._inputs.states, self._arrival_clock()
+        states, now = self._inputs.states, self._clocks.arrival()
         missing = states.missing(now)
         count = self._inputs.joint_state_count
         rate, self._received = (count - self._received) / elapsed, count
@@ -98,7 +97,7 @@ class DynamicsHealth:
 
     def _base(self, base: BaseInput) -> Status:
         refused = self._newly_refused('base motion', base.refusals.count)
-        why = self._inputs.base_fault(self._arrival_clock())
+        why = self._inputs.base_fault(self._clocks.arrival())
         level, words = OK, f'by the IMU: {base.mode}'
         if why:
             level, words = ERROR, f'no torque: {why}'
@@ -106,7 +105,7 @@ class DynamicsHealth:
             level, words = WARN, f'{refused} messages refused: {base.refusals.reason}'
         motion = base.motion
         return Status('base motion', level, words, {
-            'age (s)': age(self._arrival_clock(), base.arrival),
+            'age (s)': age(self._clocks.arrival(), base.arrival),
             'effective gravity (m/s^2)': '' if motion is None else _three(motion.gravity),
             'angular velocity (rad/s)': '' if motion is None else _three(motion.angular_velocity),
             'angular acceleration (rad/s^2)': '' if motion is None else _three(motion.angular_acceleration),
@@ -115,7 +114,7 @@ class DynamicsHealth:
         })  # fmt: skip
 
     def _wrench(self, hand: WrenchInput) -> Status:
-        name, now, needed = f'wrench {hand.name}', self._arrival_clock(), 'wrench' in self._engine.total_terms
+        name, now, needed = f'wrench {hand.name}', self._clocks.arrival(), 'wrench' in self._engine.total_terms
         refused = self._newly_refused(name, hand.refusals.count)
         level, message = OK, 'fresh'
         if refused:

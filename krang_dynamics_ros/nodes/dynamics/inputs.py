@@ -37,6 +37,7 @@ from ...live.messages import (
 )
 from ...live.payloads import Payloads, PayloadSpec
 from ...live.robot_inputs import RobotInputs
+from ...live.timeline import Clocks
 from ..endpoints import publishers
 from ..topics import INPUT, WrenchTopic, why_refused
 
@@ -125,6 +126,38 @@ class PayloadInput:
 _wrench = partial(deserialize_message, message_type=WrenchStamped)
 
 
+class NodeClocks:
+    """The clocks of a node: simulated time where `use_sim_time` is set, else those of the machine."""
+
+    def __init__(self, node: Node) -> None:
+        self._clock = cast(ROSClock, node.get_clock())
+        self._simulated = self._clock.ros_time_is_active
+        self._uses: list[Callable[[int], None]] = []
+        back = JumpThreshold(min_forward=None, min_backward=Duration(nanoseconds=-1), on_clock_change=True)
+        self._jump_handle = self._clock.create_jump_callback(back, post_callback=self._on_jump)
+
+    def arrival(self) -> int:
+        """Return the clock of arrivals, ns: simulated time, or the steady clock, which cannot be set back."""
+        return int(self._clock.now().nanoseconds) if self._simulated else time.monotonic_ns()
+
+    def stamp(self) -> int:
+        """Return the clock of stamps, ns; the system clock is read without rclpy, in a tenth of the time."""
+        return int(self._clock.now().nanoseconds) if self._simulated else time.time_ns()
+
+    def in_seconds(self) -> Clocks:
+        """Return the clocks of an engine."""
+        return Clocks(time.monotonic, lambda: self.arrival() / 1e9, lambda: self.stamp() / 1e9)
+
+    def on_jump(self, use: Callable[[int], None]) -> None:
+        """Call a function with the time of arrivals (ns) after each jump back, and each change of the clock."""
+        self._uses.append(use)
+
+    def _on_jump(self, _: TimeJump) -> None:
+        self._simulated = self._clock.ros_time_is_active
+        for use in self._uses:
+            use(self.arrival())
+
+
 class DynamicsInputs:
     """Subscriptions. `on_torques` is called with the torques of each joint state after which all joints are known.
 
@@ -132,10 +165,15 @@ class DynamicsInputs:
     """
 
     def __init__(
-        self, node: Node, engine: Engine, on_torques: Callable[[Torques, int], None], wrists: bool = True
+        self,
+        node: Node,
+        engine: Engine,
+        clocks: NodeClocks,
+        on_torques: Callable[[Torques, int], None],
+        wrists: bool = True,
     ) -> None:
         """With `wrists`, subscribe to wrist sensors and offer `wrench/<hand>/zero`."""
-        self._engine, self._on_torques = engine, on_torques
+        self._engine, self._clocks, self._on_torques = engine, clocks, on_torques
         subscribe = partial(
             node.create_subscription,
             qos_profile=INPUT,
@@ -146,36 +184,18 @@ class DynamicsInputs:
         self.topic: str = subscribe(JointState, names.joint_states, self._on_joint_state, raw=True).topic_name
         engine.inputs.checks.publishers = partial(publishers, node, self.topic)
         for hand in engine.inputs.hands if wrists else ():
-            wrist = WristTopics(node, engine, hand, self.arrival_clock)
+            wrist = WristTopics(node, engine, hand, clocks.arrival)
             subscribe(WrenchStamped, names.wrenches[hand], partial(self._on_wrench, hand, wrist), raw=True)
-        PayloadInput(node, engine.payloads, engine.inputs, self.arrival_clock)  # its callbacks keep it
+        PayloadInput(node, engine.payloads, engine.inputs, clocks.arrival)  # its callbacks keep it
         if engine.supervisor.hold.required:
             subscribe(Bool, HOLD_TOPIC, self._on_hold)
         if engine.inputs.uses_imu:
             subscribe(Imu, names.imu, self._on_imu, raw=True)
-        self._clock = cast(ROSClock, node.get_clock())
-        self._simulated = self._clock.ros_time_is_active
-        supervisor = engine.supervisor
-        supervisor.arrival_clock = lambda: self.arrival_clock() / 1e9
-        supervisor.stamp_clock = lambda: self.stamp_clock() / 1e9
-        back = JumpThreshold(min_forward=None, min_backward=Duration(nanoseconds=-1), on_clock_change=True)
-        self._jump_handle = self._clock.create_jump_callback(back, post_callback=self._on_jump)
-
-    def arrival_clock(self) -> int:
-        """Return the clock of arrivals, ns: simulated time, or the steady clock, which cannot be set back."""
-        return int(self._clock.now().nanoseconds) if self._simulated else time.monotonic_ns()
-
-    def stamp_clock(self) -> int:
-        """Return the clock of stamps, ns; the system clock is read without rclpy, in a tenth of the time."""
-        return int(self._clock.now().nanoseconds) if self._simulated else time.time_ns()
-
-    def _on_jump(self, _: TimeJump) -> None:
-        self._simulated = self._clock.ros_time_is_active
-        self._engine.inputs.forget(self.arrival_clock())
+        clocks.on_jump(engine.inputs.forget)
 
     def _on_joint_state(self, raw: bytes) -> None:
         try:
-            message = self._joint_states.read(raw, self.arrival_clock())
+            message = self._joint_states.read(raw, self._clocks.arrival())
         except (RuntimeError, ArgumentError) as error:
             self._engine.count_refused('joint_states', '', why_refused(error))
             return
@@ -186,7 +206,7 @@ class DynamicsInputs:
     def _on_wrench(self, hand: str, wrist: WristTopics, raw: bytes) -> None:
         try:
             check_size(raw, MAX_BYTES)
-            message = read_wrench(_wrench, hand, raw, self.arrival_clock())
+            message = read_wrench(_wrench, hand, raw, self._clocks.arrival())
         except (RuntimeError, ArgumentError) as error:
             self._engine.count_refused('wrench', hand, why_refused(error))
             return
@@ -204,4 +224,4 @@ class DynamicsInputs:
         except (RuntimeError, ArgumentError) as error:
             self._engine.count_refused('imu', '', why_refused(error))
             return
-        self._engine.inputs.on_imu(ImuMessage(*imu_of(message), stamp, self.arrival_clock()))
+        self._engine.inputs.on_imu(ImuMessage(*imu_of(message), stamp, self._clocks.arrival()))
