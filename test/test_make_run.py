@@ -122,6 +122,7 @@ def test_files_and_folders_may_have_spaces_and_quotes_in_their_names(tmp_path: P
         assert given[given.index('--arm') + 1] == arm
         (file,) = (word.partition(':=')[2] for word in given if word.startswith('robot_file:='))
         assert yaml.safe_load(file) == robot
+    assert 'command_controller:=krang_simulator' in processes[1], 'the arm file may name another one'
     (folders,) = (word.partition(':=')[2] for word in processes[2].splitlines() if word.startswith('mesh_folders:='))
     assert yaml.safe_load(folders) == [meshes]
 

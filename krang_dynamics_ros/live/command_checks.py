@@ -53,7 +53,8 @@ POSITION = Check(
 )  # fmt: skip
 START_TRAVEL = Check(
     'travel at the start', 'while commands rise from zero, no joint moves by `command_start_travel` in the direction '
-    'of its command: else sign, unit or order is wrong, or the robot adds gravity itself', 'fault',
+    'of its command: else sign, unit or order is wrong, the robot adds gravity itself, or the arm falls because '
+    'nothing holds it before commands do', 'fault',
 )  # fmt: skip
 OBEDIENCE = Check(
     'obedience',
@@ -172,7 +173,8 @@ def moved_by_start(names: Sequence[str], moved: Array, command: Array, travel: A
         return ''
     return (
         f'{names[k]} moved by {moved[k]:.3g} in the direction of its command {command[k]:.4g} while commands rose: '
-        'wrong sign, unit or order, or the robot adds gravity itself'
+        'wrong sign, unit or order, the robot adds gravity itself, or nothing held the arm meanwhile: it falls until '
+        'commands carry it'
     )
 
 

@@ -47,6 +47,9 @@ class Followers:
 Mode = Literal['driven', 'braked', 'slack', 'paused', 'broken']
 MAX_BACKLOG = 0.05  # s of simulation that a busy machine catches up on; beyond it simulated time is slower
 MAX_COMPUTATION = 0.02  # s, of steps between two publications
+UNCARRIED_SHARE = 0.02  # of the largest load: what motors may lack when brakes open; also the change of a command
+MIN_LOAD = 1e-6  # N m (N): a smaller load is zero
+STEADY_SECONDS = 2.0  # s of simulated time in which commands do not change, after which brakes open in any case
 
 
 class FirmwareModel(Protocol):
@@ -66,6 +69,10 @@ class SimulatedRobot:
     Joints with an effort controller (`command_joints`) follow commands instead and hold the last command for ever.
     Before their first command they follow torques as all others do; so they do while all commands are zero and torques
     come. Commands of zero without torques let the arm fall, as on a robot.
+
+    Brakes of these joints open as those of hanging axes do: once the motors carry the load, so that the arm does not
+    fall while commands rise from zero; or once commands have not changed for `STEADY_SECONDS`, carry they or not. They
+    close again with `reset` and `set_positions`.
     """
 
     def __init__(
@@ -97,6 +104,8 @@ class SimulatedRobot:
         self._command_scale = np.asarray(command_scale, dtype=float)
         self.command: Array | None = None  # the last command (k; N m, N), in the order of `command_joints`
         self.command_refusals = Refusals()
+        self._open = False  # whether the brakes of the joints with commands are open
+        self._steady: tuple[Array, float] | None = None  # a command (k; N m, N) that was kept since a time (s)
         self._start = simulation.q
         self._since, self._newest, self._owed = 1, 0, 0.0
 
@@ -130,6 +139,24 @@ class SimulatedRobot:
             self.command_refusals.note(f'effort_commands: {reprlib.repr(values.tolist())}, {allowed}')
         else:
             self.command = values / self._command_scale
+            if self.brakes and not self._open:
+                self._open = self._may_open(self.command)
+
+    def _may_open(self, command: Array) -> bool:
+        """Return whether a command (k; N m, N) carries the joints, or has come unchanged for `STEADY_SECONDS`."""
+        load, now = self.simulation.load[self._commanded], self.simulation.time
+        tolerance = UNCARRIED_SHARE * max(float(np.abs(load).max()), MIN_LOAD)
+        if self._steady is None or np.abs(command - self._steady[0]).max() > tolerance:
+            self._steady = command, now
+        motor = command + self._firmware_torque[self._commanded]
+        missing = np.abs(load) - motor * np.sign(load) - self.simulation.dynamics.coulomb[self._commanded]
+        return bool((missing <= tolerance).all()) or now - self._steady[1] >= STEADY_SECONDS
+
+    @property
+    def _firmware_torque(self) -> Array:
+        """Torque (n; N m, N) that the firmware adds to a command now."""
+        added = None if self.firmware is None else self.firmware.torque(self.simulation.q, self.simulation.dq)
+        return np.zeros(self.simulation.robot.n) if added is None else added
 
     @property
     def takes_commands(self) -> bool:
@@ -155,9 +182,16 @@ class SimulatedRobot:
             return 'broken'
         if self.paused:
             return 'paused'
-        if self.has_torques:
-            return 'driven'
-        return 'braked' if self.brakes else 'slack'
+        if self.brakes and self._held().all():
+            return 'braked'
+        return 'driven' if self.has_torques else 'slack'
+
+    def _held(self) -> NDArray[np.bool_]:
+        """Return which joints (n) the brakes hold now, if the robot has any."""
+        held = ~self._driven()
+        if self.takes_commands and not self._open:
+            held[self._commanded] = True
+        return held
 
     def set_positions(self, names: Sequence[str], positions: Sequence[float]) -> None:
         """Set positions (rad, m) of some joints, by name; all joints are at rest then."""
@@ -173,7 +207,8 @@ class SimulatedRobot:
 
     def _begin(self) -> None:
         self.torques.forget()
-        self.was_driven = False
+        self.was_driven = self._open = False
+        self._steady = None
         self.fault, self._owed, self._since = '', 0.0, self._newest + 1
 
     def pull_wrenches(self, pulls: Sequence[Pull]) -> list[Wrench]:
@@ -185,13 +220,15 @@ class SimulatedRobot:
 
         Pushes keep their value. The force of a pull is computed anew in each step.
         """
+        self._open = self._open or self.torques.complete(self.now)
         mode = self.mode
         if mode in ('paused', 'broken'):
             self._owed = 0.0
             return
         self.was_driven = self.was_driven or mode == 'driven'
         self._owed = min(self._owed + seconds, MAX_BACKLOG)
-        self.motor_torque = torque = self._torque()
+        torque = self._torque()
+        self.motor_torque = self._with_firmware(torque)
         end = time.monotonic() + MAX_COMPUTATION
         while self._owed >= STEP:
             if mode == 'braked':
@@ -203,18 +240,22 @@ class SimulatedRobot:
     def _torque(self) -> Array:
         """Return the torques of the motors (n), and close the brakes of joints without a valid torque."""
         driven = self._driven()
-        self.simulation.braked = ~driven & self.brakes
+        self.simulation.braked = self._held() & self.brakes
         torque = np.where(driven, self.torques.torque, 0.0)
         if self.takes_commands:
             torque[self._commanded] = self.command
         return torque
 
+    def _with_firmware(self, torque: Array) -> Array:
+        """Return the torques (n) of the motors: those given, and what the firmware adds to commands."""
+        if self.firmware is None or not self.takes_commands:
+            return torque
+        return torque + np.where(self._driven(), self._firmware_torque, 0.0)
+
     def _step(self, torque: Array, pushes: Sequence[Wrench]) -> bool:
-        if self.firmware is not None and self.takes_commands:
-            added = self.firmware.torque(self.simulation.q, self.simulation.dq)
-            torque = self.motor_torque = torque if added is None else torque + np.where(self._driven(), added, 0.0)
+        self.motor_torque = self._with_firmware(torque)
         try:
-            self.simulation.step(torque, pushes)
+            self.simulation.step(self.motor_torque, pushes)
         except SimulationError as error:
             self.fault = str(error)
         return not self.fault

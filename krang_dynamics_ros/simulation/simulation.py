@@ -112,6 +112,13 @@ class Simulation:
     def _potential(self, q: Array) -> float:
         return self.dynamics.U(q) + self.dynamics.springs_and_couplings.spring_energy(q)
 
+    @property
+    def load(self) -> Array:
+        """Torques (n) that hold the joints at rest where they are, without friction and pushes."""
+        rest = np.zeros(self.robot.n)
+        springs = self.dynamics.springs_and_couplings.spring_torque(self.q)
+        return np.asarray(self.dynamics.inverse_dynamics(self.q, rest, rest) + springs)
+
     def hold(self, h: float = STEP) -> None:
         """Advance by h seconds with closed brakes: they stop every joint at once and hold it against any torque."""
         if self.dq.any():

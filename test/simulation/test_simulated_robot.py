@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
@@ -168,7 +171,7 @@ def test_a_commanded_joint_takes_no_torque_but_its_commands() -> None:
 
 @pytest.mark.parametrize('torques', [True, False])
 def test_while_all_commands_are_zero_torques_drive_the_joints_and_without_them_they_fall(torques: bool) -> None:
-    robot = commanded('theta2', 'theta1')
+    robot = commanded('theta2', 'theta1', brakes=torques)
 
     def go(seconds: float) -> None:
         for _ in range(round(seconds / 0.01)):
@@ -188,6 +191,74 @@ def test_while_all_commands_are_zero_torques_drive_the_joints_and_without_them_t
     robot.on_command([3.0, 0.0])
     go(0.01)
     np.testing.assert_array_equal(robot.motor_torque, [0.0, 3.0])
+
+
+RAMP = 1.0  # s
+
+
+def send(robot: SimulatedRobot, factor: Callable[[float], float], seconds: float) -> None:
+    """Send commands: a factor, by the time since the first, times what holds the arm in its first pose."""
+    first = gravity(robot)[::-1]
+    for k in range(round(seconds / 0.01)):
+        robot.on_command(factor(0.01 * k) * first)
+        go_on(robot, 0.01)
+
+
+@pytest.mark.parametrize('known', [1.0, 1.5])
+def test_brakes_hold_the_arm_until_commands_that_rise_from_zero_carry_it(known: float) -> None:
+    robot = commanded('theta2', 'theta1')
+    start = robot.simulation.q
+    send(robot, lambda t: known * 0.95 * t / RAMP, 1 / known)
+    assert robot.mode == 'braked'
+    np.testing.assert_array_equal(robot.simulation.q, start)
+    np.testing.assert_allclose(robot.motor_torque, 0.95 * gravity(robot), rtol=0.02)
+    send(robot, lambda t: known, 0.3)
+    assert robot.mode == 'driven'
+    moved = np.abs(robot.simulation.q - start).max()
+    assert moved < 1e-3 if known == 1 else moved > 0.05
+
+
+@pytest.mark.parametrize('factor', [0.0, 0.5, -1.0])
+def test_brakes_open_for_commands_that_stay_and_do_not_carry_the_arm(factor: float) -> None:
+    """So a person finds out by commands of zero whether firmware holds the arm, as on a robot."""
+    robot = commanded('theta2', 'theta1')
+    send(robot, lambda t: factor * min(t / RAMP, 1.0), 1.9)
+    assert robot.mode == 'braked'
+    send(robot, lambda t: factor, 1.5)
+    assert robot.mode == 'driven'
+    assert np.abs(robot.simulation.dq).max() > 0.05
+
+
+def test_brakes_close_when_it_is_put_somewhere_and_stay_closed_without_further_commands() -> None:
+    robot = commanded('theta2', 'theta1')
+    send(robot, lambda t: 1.0, 0.1)
+    assert robot.mode == 'driven'
+    robot.reset()
+    go_on(robot, 3.0)
+    assert robot.mode == 'braked'
+    robot.on_command(gravity(robot)[::-1])
+    assert robot.mode == 'driven'
+
+
+def test_firmware_that_holds_the_arm_opens_the_brakes_and_drives_the_motors() -> None:
+    robot = commanded('theta2', 'theta1')
+    robot.firmware = SimpleNamespace(torque=lambda q, dq: robot.simulation.dynamics.Q(q))
+    start = robot.simulation.q
+    robot.on_command([0.0, 0.0])
+    go_on(robot, 0.5)
+    assert robot.mode == 'driven'
+    np.testing.assert_allclose(robot.simulation.q, start, atol=1e-6)
+    np.testing.assert_allclose(robot.motor_torque, gravity(robot), rtol=1e-6)
+
+
+def test_torques_that_drive_the_arm_open_its_brakes_for_commands() -> None:
+    robot = commanded('theta2', 'theta1')
+    robot.on_torque(NAMES, gravity(robot), 0)
+    go_on(robot, 0.01)
+    robot.on_command([1e-9, 0.0])
+    go_on(robot, 0.05)
+    assert robot.mode == 'driven'
+    np.testing.assert_array_equal(robot.motor_torque, [0.0, 1e-9])
 
 
 @pytest.mark.parametrize('command', [[], [1.0], [1.0, 2.0, 3.0], [1.0, np.nan], [np.inf, 0.0], [1e300, 0.0]])

@@ -5,10 +5,11 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 
-from ...simulation.simulated_robot import SimulatedRobot
+from ...simulation.simulated_robot import STEADY_SECONDS, SimulatedRobot
 from ..diagnostics import ERROR, OK, WARN, Status
 
 WINDOW = 0.9  # s: minimum time for shares and speeds
+OPENING = f'the brakes are closed until effort_commands carry the arm, or do not change for {STEADY_SECONDS:g} s'
 SLOW = 0.9  # of the requested speed
 
 
@@ -57,7 +58,8 @@ class SimulatorHealth:
         robot, effect = self._robot, 'the brakes are closed' if self._robot.brakes else 'the joints are slack'
         without = f'no torques for {robot.torques.timeout:g} s: {effect}'
         broken = f'broken, reset it: {robot.fault}'
-        messages = {'broken': broken, 'paused': 'paused', 'braked': without, 'slack': without}
+        braked = OPENING if robot.takes_commands else without
+        messages = {'broken': broken, 'paused': 'paused', 'braked': braked, 'slack': without}
         if robot.mode in messages:
             return ERROR if robot.mode == 'broken' else WARN, messages[robot.mode]
         if self._without > 0:

@@ -34,7 +34,10 @@ PARAMETERS = (
         'command_joints', NONE, 'joints of `effort_commands`, in this order; they keep the last command, '
         'as an effort controller does', distinct=True,
     ),
-    ParameterSpec('brakes', False, 'stop all joints while there are no torques; without brakes they swing freely'),
+    ParameterSpec(
+        'brakes', False, 'stop all joints while there are no torques; without brakes they swing freely. Where only '
+        '`effort_commands` come, they open once these carry the arm, or have not changed for 2 s',
+    ),
     ParameterSpec('viscous', 0.0, 'viscous friction added to every joint, N m s/rad', least=0.0, most=MAX_QUANTITY),
     ParameterSpec('coulomb', 0.0, 'Coulomb friction added to every joint, N m', least=0.0, most=MAX_QUANTITY),
     ParameterSpec(
