@@ -204,7 +204,7 @@ def travel(monkeypatch: pytest.MonkeyPatch, gravity: tuple[float, float, float],
     arm = Arm(load_model(), gravity=list(gravity), **given)
     simulated.set_positions(list(names), list(arm.q))
     start = simulated.simulation.q
-    for k in range(400):
+    for k in range(600):  # brakes open after 2 s at the latest
         arm.q, arm.dq = simulated.simulation.q, simulated.simulation.dq
         arm.time += 0.01
         arm.state()
