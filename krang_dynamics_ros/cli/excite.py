@@ -199,7 +199,7 @@ def _plan_and_play(
     robot: Robot, arguments: argparse.Namespace, player: Player | None, recording: RecordBeside | None = None
 ) -> int:
     """Plan a motion, write it and simulate it if requested, or read one; then play it if requested."""
-    moving: Sequence[str] = moving_joints(arguments, robot.joint_names)
+    moving: Sequence[str] = moving_joints(arguments, robot)
     motion = read_trajectory(arguments.motion) if arguments.motion else None
     moving = motion.joint_names if motion else moving
     follower = follower_of(player, robot, arguments.send) if player else None

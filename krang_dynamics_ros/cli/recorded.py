@@ -58,15 +58,23 @@ def add_joints(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def moving_joints(arguments: argparse.Namespace, joint_names: Sequence[str]) -> list[str]:
+def moving_joints(arguments: argparse.Namespace, robot: Robot) -> list[str]:
     """Return the moving joints of a robot: those of `--joints`, or all but those of `--fixed`."""
-    fixed = [name for name, _ in arguments.fixed]
+    joint_names, fixed = robot.joint_names, [name for name, _ in arguments.fixed]
     for name in (*arguments.joints, *fixed):
         if name not in joint_names:
             raise unknown_name('joint', name, joint_names)
     if both := [name for name in arguments.joints if name in fixed]:
         raise ArgumentError(f'--joints and --fixed: both have {", ".join(both)}, must be in one of the two')
+    check_fixed(robot, arguments.fixed)
     return arguments.joints or [name for name in joint_names if name not in fixed]
+
+
+def check_fixed(robot: Robot, fixed: Sequence[tuple[str, float]]) -> None:
+    """Refuse positions of `--fixed` at which a joint cannot be."""
+    for name, q in fixed:
+        if name in robot.joint_names and (fault := robot.position_fault(name, q)):
+            raise ArgumentError(f'--fixed {fault}')
 
 
 def _rows(text: str) -> slice:
@@ -135,7 +143,7 @@ def _read(
     path: Path, arguments: argparse.Namespace, robot: Robot, arm: ArmFile | None
 ) -> tuple[Recording, Mapping[str, JointTrack]]:
     """Return the moving joints of a recording, and the tracks of the others."""
-    moving = moving_joints(arguments, robot.joint_names)
+    moving = moving_joints(arguments, robot)
     topics = arm.engine.inputs.topics if arm else USUAL_TOPICS
     found = read_joints(path, moving, bool(arguments.joints), arguments.joint_states, topics, arguments.layout)
     note(*(f'{path}: {line}' for line in found.recording.notes))

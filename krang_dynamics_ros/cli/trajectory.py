@@ -21,7 +21,7 @@ from ..recordings.trajectory_file import read_trajectory, write_trajectory
 from ..robot.robot import Robot, joint_units
 from .arm_option import add_arm, read_arm_file, with_robot
 from .common import add_overwrite, check_outputs, command_parser, guarded, note, number, say, say_error
-from .recorded import joint_angle
+from .recorded import check_fixed, joint_angle
 
 _DESCRIPTION = """\
 Reads a trajectory_msgs/JointTrajectory (YAML) and writes it with `effort` for the feed-forward of the joint trajectory
@@ -68,6 +68,7 @@ def _run(arguments: argparse.Namespace) -> int:
     trajectory = read_trajectory(arguments.trajectory)
     engine = _engine(arguments)
     robot, fixed = engine.robot, dict(arguments.fixed)
+    check_fixed(robot, arguments.fixed)
     if both := sorted(set(fixed) & set(trajectory.joint_names)):
         raise ArgumentError(f'--fixed: {listed(both)}, must not be joints of the trajectory')
     feed_forward = FeedForward(robot, engine.dynamics, fixed, engine.firmware, engine.total_terms)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import html
 import re
+from collections.abc import Container
 
 MAX_NAME_SHOWN = 80  # characters of a name
 MAX_TEXT_SHOWN = 20_000  # characters of a message; a compiler's output has 2000, twenty faults rarely more
@@ -39,6 +40,13 @@ def to_html(text: object, limit: int = MAX_TEXT_SHOWN) -> str:
 def to_markdown(name: object) -> str:
     """Return a name as Markdown, with escaped links, images and tags."""
     return _MARKDOWN.sub(lambda mark: f'&#{ord(mark[0])};', shown(name))
+
+
+def signed_name(text: str, names: Container[str]) -> tuple[str, float] | None:
+    """Return the name and the sign that a text, `name` or `-name`, has; None if it is not of `names`."""
+    if text in names:
+        return text, 1.0
+    return (text[1:], -1.0) if text.startswith('-') and text[1:] in names else None
 
 
 def _escaped(character: str) -> str:

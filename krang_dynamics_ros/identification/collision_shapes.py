@@ -17,7 +17,15 @@ import numpy as np
 from ..core.errors import ArgumentError, KrangDynamicsError, unknown_name
 from ..core.spatial import Array
 from ..equations.frames import IDENTITY, Transform, all_in_base, all_local, composed
-from ..robot.mesh_files import Y_UP_TO_Z_UP, MeshBounds, MeshFiles, check_mesh_data, is_y_up, is_y_up_intended
+from ..robot.mesh_files import (
+    Y_UP_TO_Z_UP,
+    MeshBounds,
+    MeshFiles,
+    check_mesh_data,
+    is_y_up,
+    is_y_up_intended,
+    metres_per_unit,
+)
 from ..robot.robot import Robot, Shape
 
 MAX_SIZE = 20.0  # of the robot's reach: a mesh in mm that is read as m is 1000 times too large
@@ -231,9 +239,10 @@ class _Reader:
 
     def _mesh(self, name: str, scale: Array) -> Any:
         file = self._meshes.find(name)
+        data, kind = file.read_bytes(), file.suffix.lower()
         try:
-            check_mesh_data(file.read_bytes(), file.suffix.lower())
-            mesh = self._loader.load(str(file), scale)
+            check_mesh_data(data, kind)
+            mesh = self._loader.load(str(file), scale * metres_per_unit(data, kind))  # coal ignores the unit
             mesh.buildConvexHull(True, 'Qt')
         except (RuntimeError, ValueError) as error:
             raise ArgumentError(f'{name[:200]!r} cannot be read: {str(error)[:100]}') from None

@@ -131,6 +131,8 @@ def _fixed(robot: Robot, positions: Mapping[str, float]) -> Robot:
     for name in positions:
         if name not in robot.joint_names:
             raise unknown_name('fixed_joints: joint', name, robot.joint_names)
+        if fault := robot.position_fault(name, positions[name]):
+            raise ArgumentError(f'fixed_joints: {fault}')
     if len(positions) == robot.n and robot.n:
         raise ArgumentError('fixed_joints: all joints, must leave at least one moving joint')
     if not positions:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import math
 import os
 import re
 import struct
@@ -235,6 +236,16 @@ def _allowed(file: Path, name: str) -> Path:
     return file
 
 
+def metres_per_unit(data: bytes, kind: str) -> float:
+    """Return the unit that a COLLADA file declares, m; 1 for other kinds, and for what is no positive number."""
+    declared = UNIT.search(data[:20_000]) if kind == '.dae' else None
+    try:
+        unit = float(declared[1]) if declared else 1.0
+    except ValueError:
+        return 1.0
+    return unit if 0 < unit < math.inf else 1.0
+
+
 def is_y_up(data: bytes) -> bool:
     """Return whether a COLLADA file declares y as the up axis."""
     return bool(Y_UP.search(data[:20_000]))
@@ -260,8 +271,6 @@ def read_mesh(file: Path) -> Any:
         raise ArgumentError(f'{file.name} cannot be read: {str(error)[:100]}') from None
     if not len(getattr(loaded, 'faces', ())):
         raise ArgumentError(f'{file.name} has no faces')
-    unit = UNIT.search(data[:20_000]) if kind == '.dae' else None
-    if unit and 0 < float(unit[1]) < 1:
-        loaded.apply_scale(float(unit[1]))
+    loaded.apply_scale(metres_per_unit(data, kind))
     loaded.metadata['y_up'] = is_y_up(data)
     return loaded

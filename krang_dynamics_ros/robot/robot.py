@@ -16,6 +16,7 @@ import numpy as np
 from ..core.errors import Fault, RobotError, unknown_name
 from ..core.inertia import Inertia
 from ..core.spatial import Array, frozen
+from ..core.text import signed_name
 from ..effects.coupling import Coupling
 from ..effects.effect import Effect, EffectTerm, JointEffect
 from ..effects.load import LoadFriction, LoadShare
@@ -29,6 +30,9 @@ from .tree import Edge, tree_faults
 
 JointKind = Literal['revolute', 'prismatic', 'fixed']
 ShapeKind = Literal['box', 'cylinder', 'capsule', 'sphere', 'mesh']
+
+LIMIT_SLACK, LIMIT_SLACK_M = 0.1, 0.01  # rad, m: how far real joints stand beyond the limits of a file
+MAX_TURNS = 4  # of a joint without limits; more are rather degrees
 
 
 @dataclass(frozen=True)
@@ -236,9 +240,8 @@ class Robot:
 
     def as_length(self, written: str, number: float) -> tuple[str, float] | None:
         """Return name and sign of the length that `written` names; None if it names none, or `number` (m) differs."""
-        name, sign = written.lstrip('-'), -1.0 if written.startswith('-') else 1.0
-        matches = name in self.lengths and isclose(number, sign * self.lengths[name], rel_tol=1e-12)
-        return (name, sign) if matches else None
+        named = signed_name(written, self.lengths)
+        return named if named and isclose(number, named[1] * self.lengths[named[0]], rel_tol=1e-12) else None
 
     def joints_between(self, link: str, other: str) -> tuple[tuple[Joint, ...], tuple[Joint, ...]]:
         """Return the joints between two links: those that carry only `link`, and those that carry only `other`."""
@@ -320,6 +323,19 @@ class Robot:
                 if lower < upper:  # else the limits of the follower contradict those of its joint
                     limits[mimic.joint] = lower, upper
         return frozen(np.array([limits[name] for name in self.joint_names]).reshape(-1, 2).T)
+
+    def position_fault(self, joint: str, q: float) -> str:
+        """Return why a joint cannot be at position q (rad or m), or an empty text; with some slack at its limits."""
+        k = self.joint_names.index(joint)
+        slides = self.moving_joints[k].kind == 'prismatic'
+        slack, most = (LIMIT_SLACK_M, np.inf) if slides else (LIMIT_SLACK, MAX_TURNS * 2 * np.pi)
+        lower, upper = np.clip(self.position_limits[:, k], -most, most)
+        factor, small, unit = (1e-3, 'mm', 'm') if slides else (np.pi / 180, 'degrees', 'rad')
+        if lower - slack <= q <= upper + slack:
+            return ''
+        other_unit = abs(q) > 2 * max(-lower, upper) and lower <= factor * q <= upper
+        meant = f'; {q:g} {small} are {factor * q:.4g} {unit}' if other_unit else ''
+        return f'{joint}={q:g}, must be within its range, {lower:.4g} to {upper:.4g} {unit}{meant}'
 
     def _on_coordinates(self, number: Callable[[Joint], float], share: Callable[[float], float]) -> Array:
         """Return, for each coordinate (n), its joint's number plus `share(multiplier)` times that of each follower."""

@@ -13,6 +13,7 @@ import yaml
 
 from ..core.errors import Fault, did_you_mean, fault, listed
 from ..core.spatial import Array
+from ..core.text import signed_name
 
 UNREADABLE = object()
 MAX_CHARS = 500_000  # characters of a text
@@ -284,8 +285,8 @@ class Section:
     def _element(self, key: str, item: Any) -> float:
         if _is_number(item):
             return float(item)
-        if isinstance(item, str) and item.lstrip('-') in self.lengths and item.count('-') < 2:
-            return -self.lengths[item.lstrip('-')] if item[0] == '-' else self.lengths[item]
+        if isinstance(item, str) and (named := signed_name(item, self.lengths)):
+            return named[1] * self.lengths[named[0]]
         known = f" or a length's name ({', '.join(self.lengths)}), or minus a name" if self.lengths else ''
         self.refuse(key, item, _too_large(item) or f'must be a finite number{known}')
         return math.nan

@@ -122,6 +122,45 @@ class TestNewArm:
         assert unknown_parameters(made(Path('arm.urdf')).values) == []
 
 
+@pytest.mark.parametrize(
+    ('kind', 'limit', 'position', 'message'),
+    [
+        ('revolute', '-2 2', 90, '=90, must be within its range, -2 to 2 rad; 90 degrees are 1.571 rad'),
+        ('revolute', '-2 2', 2.2, '=2.2, must be within its range, -2 to 2 rad'),
+        ('revolute', '-2 2', 2.05, ''),  # a real joint stands there
+        ('continuous', '0 0', -90, '=-90, must be within its range, -25.13 to 25.13 rad; -90 degrees are -1.571 rad'),
+        ('continuous', '0 0', 20, ''),
+        ('prismatic', '-0.1 0.3', 30, '=30, must be within its range, -0.1 to 0.3 m; 30 mm are 0.03 m'),
+        ('prismatic', '-0.1 0.3', -0.105, ''),
+    ],
+)
+def test_a_fixed_joint_is_within_its_range(
+    kind: str, limit: str, position: float, message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    lower, upper = limit.split()
+    new = f'type="{kind}"><limit lower="{lower}" upper="{upper}" effort="9" velocity="9"/>'
+    Path('arm.urdf').write_text(
+        urdf_text(load_robot(ARM)).replace('name="theta2" type="continuous">', f'name="theta2" {new}')
+    )
+    made(Path('arm.urdf'))
+    file = Path('my_arm.yaml').read_text()
+    Path('my_arm.yaml').write_text(file.replace("fixed_joints: ['']", f'fixed_joints: [theta2={position}]'))
+    recorded()
+    q = np.array([[0.0], [0.1]])
+    write_trajectory(Path('way.yaml'), Trajectory.of(['theta1'], np.array([0.0, 2.0]), q, 0 * q))
+    fixed = ['--fixed', f'theta2={position}']
+    for command, *words in (
+        (check, '--arm', 'my_arm.yaml', '--states', '1'),
+        (excite, 'arm.urdf', '--without-missing', '--duration', '6', *fixed),
+        (trajectory, 'way.yaml', '--robot', 'arm.urdf', *fixed),
+        (predict, 'drive', '--robot', 'arm.urdf', *fixed),
+    ):
+        capsys.readouterr()
+        assert command.main(words) == (2 if message else 0)
+        option = 'fixed_joints:' if command is check else '--fixed'
+        assert not message or f'{option} theta2{message}\n' in capsys.readouterr().err
+
+
 class TestRecording:
     """A recording corrects the guesses: names, sign, rate."""
 

@@ -163,7 +163,7 @@ class TestNodeArguments:
         ('words', 'message'),
         [
             ('my.yaml', 'unknown argument my.yaml; an arm file: --arm my.yaml; a parameter file: --ros-args'),
-            ('arm.urdf', 'a robot: --ros-args -p robot_file:=arm.urdf'),
+            ('arm.urdf', 'unknown argument arm.urdf; parameters: --ros-args -p NAME:=VALUE'),
             ('-p port:=9', "ROS's arguments come behind --ros-args: krang viewer_node --ros-args -p port:=9"),
             ('port:=9', 'krang viewer_node --ros-args port:=9'),
             ('--ros-args -p port:=9 -- fly', 'unknown argument fly'),
@@ -189,14 +189,14 @@ class TestJoints:
     @pytest.mark.parametrize(
         ('words', 'moving'),
         [
-            ((), ['a', 'b', 'c']),
-            (('--joints', 'c', 'a'), ['c', 'a']),
-            (('--fixed', 'b=0.2'), ['a', 'c']),
-            (('--fixed', 'b=0.2', '--joints', 'c'), ['c']),
+            ((), ['theta1', 'theta2']),
+            (('--joints', 'theta2', 'theta1'), ['theta2', 'theta1']),
+            (('--fixed', 'theta1=0.2'), ['theta2']),
+            (('--fixed', 'theta1=0.2', '--joints', 'theta2'), ['theta2']),
         ],
     )
     def test_joints_that_are_not_fixed_move(self, words: tuple[str, ...], moving: list[str]) -> None:
-        assert moving_joints(self.arguments(*words), ('a', 'b', 'c')) == moving
+        assert moving_joints(self.arguments(*words), load_robot(ARM)) == moving
 
     @pytest.mark.parametrize('command', ['excite', 'identify', 'predict'])
     @pytest.mark.parametrize(
@@ -206,6 +206,10 @@ class TestJoints:
             (('--joints', 'theta3'), "joint 'theta3' is unknown; did you mean"),
             (('--fixed', 'theta3=0.1'), "joint 'theta3' is unknown; did you mean"),
             (('--fixed', 'theta2=much'), 'theta2=much, must be JOINT=RAD'),
+            (
+                ('--fixed', 'theta2=90'),
+                '--fixed theta2=90, must be within its range, -25.13 to 25.13 rad; 90 deg',
+            ),
         ],
     )
     def test_all_commands_refuse_the_same(

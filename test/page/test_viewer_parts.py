@@ -22,6 +22,7 @@ from krang_dynamics_ros import Robot, dynamics_of, load_robot
 from krang_dynamics_ros.core.errors import ArgumentError
 from krang_dynamics_ros.dynamics.terms import SUMMED, terms_of
 from krang_dynamics_ros.effects.spring import Spring
+from krang_dynamics_ros.identification.collision_shapes import Shapes
 from krang_dynamics_ros.page.camera import FIELD, Window, frame_of, framed, to_camera
 from krang_dynamics_ros.page.panel import Panel, groups_of, leaves, limits_of, movers
 from krang_dynamics_ros.page.pulls import Pulls
@@ -39,7 +40,7 @@ from krang_dynamics_ros.page.torques import BEYOND, OBSERVED, SUBSCRIBED, USUAL,
 from krang_dynamics_ros.robot.hands import finger_joints
 from krang_dynamics_ros.robot.mesh_files import MAX_MESH_BYTES, MeshFiles, check_mesh_data, read_mesh
 from krang_dynamics_ros.robot.mimic import Mimic
-from krang_dynamics_ros.robot.robot import Limits
+from krang_dynamics_ros.robot.robot import Limits, Shape
 from krang_dynamics_ros.robot.urdf_reader import read_description
 
 from ..robots import FILES
@@ -122,12 +123,24 @@ def test_meshes_are_read_by_their_kind(tmp_path: Path, kind: str) -> None:
     np.testing.assert_allclose(mesh.extents, [1, 2, 3], rtol=1e-6)
 
 
-@pytest.mark.parametrize(('unit', 'size'), [('', 1.0), ('<unit name="centimeter" meter="0.01"/>', 0.01)])
-def test_a_collada_file_says_its_unit(unit: str, size: float, tmp_path: Path) -> None:
+UNITS = {'0.01': 0.01, '.0254': 0.0254, '2.5': 2.5, '1000': 1000.0, '0': 1.0, '-1': 1.0, '1.2.3': 1.0, '1e999': 1.0}
+
+
+@pytest.mark.parametrize(
+    ('unit', 'size'),
+    [('', 1.0), *((f'<unit name="any" meter="{x}"/>', size) for x, size in UNITS.items())],
+)
+def test_a_collada_file_says_its_unit_to_page_and_clearance(unit: str, size: float, tmp_path: Path) -> None:
     pytest.importorskip('collada', reason='pycollada is not installed: no .dae')
     file = box_file(tmp_path / 'box.dae', 'dae')
     file.write_text(file.read_text().replace('<up_axis>', f'{unit}<up_axis>'))
     np.testing.assert_allclose(np.sort(read_mesh(file).extents), size * np.array([1, 2, 3]), rtol=1e-6)
+    shape = Shape('mesh', (0.5, 0.5, 0.5), np.zeros(3), np.eye(3), None, 'box.dae')
+    arm = load_robot('arm_2r')
+    links = [replace(link, visual=(), collision=(shape,) if link.name == 'link1' else ()) for link in arm.links]
+    long = [replace(joint, position=np.array([0.0, 0.0, size])) for joint in arm.joints]  # else the mesh is too large
+    shapes = Shapes(replace(arm, links=tuple(links), joints=tuple(long)), MeshFiles([str(tmp_path)]), has_floor=False)
+    assert shapes.links[0].radius == pytest.approx(0.5 * size * 14**0.5 / 2, rel=1e-6)
 
 
 @pytest.mark.parametrize('name', ['a.stl', 'a.obj', 'a.glb', 'a.dae'])

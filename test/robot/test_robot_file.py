@@ -48,6 +48,7 @@ FAULTS = {
     'no name': ('name: arm\n', '', 'name: missing, must be a name'),
     'too short': ('com: [0, 0, 0.1]', 'com: [0, 0.1]', 'links.fore.com: [0, 0.1], must be a list of 3 numbers'),
     'unknown length': ('com: [0, 0, L1]', 'com: [0, 0, L3]', "links.upper.com[2]: 'L3', must be a finite number or a length"),
+    'two signs': ('com: [0, 0, L1]', 'com: [0, 0, --L1]', "links.upper.com[2]: '--L1', must be a finite number or"),
     'expression': ('com: [0, 0, L1]', 'com: [0, 0, 2*L1]', "links.upper.com[2]: '2*L1', must be a finite number or"),
     'length not a number': ('L2: 0.25', 'L2: long', "lengths.L2: 'long', must be a finite number"),
     'triangle inequality': (
@@ -143,6 +144,16 @@ def test_a_fault_is_refused_with_path_value_and_what_is_allowed(name: str) -> No
         read_robot(GOOD.replace(old, new, 1), 'arm.yaml')
     assert message in str(caught.value)
     assert str(caught.value).startswith('arm.yaml: ')
+
+
+def test_a_length_may_have_a_hyphen() -> None:
+    text = GOOD.replace('{L1: 0.5, L2: 0.25}', '{l-1: 0.5, l-2-b: 0.25}').replace('-L2', '-l-2-b').replace('L1', 'l-1')
+    robot = read_robot(text)
+    np.testing.assert_array_equal(robot.joint_above['fore'].position, [0, -0.25, 0.5])
+    assert robot.as_length('-l-2-b', -0.25) == ('l-2-b', -1.0)
+    assert robot.as_length('l-1', 0.5) == ('l-1', 1.0)
+    for wrong in ('--l-1', '-', 'l', '1'):
+        assert robot.as_length(wrong, -0.5) is None
 
 
 def test_all_faults_come_at_once() -> None:
