@@ -223,7 +223,10 @@ class Keys:
     def confirm(self, question: str) -> bool:
         """Ask; return whether the answer is Enter. On a terminal, keys pressed before the question are discarded."""
         self._ask(f'{question} [Enter: yes, any other key: no]')
-        return self._read() in (b'\n', b'\r')
+        key = self._read()
+        if self._before is not None:
+            say('')
+        return key in (b'\n', b'\r')
 
     def pressed(self) -> bool:
         """Return whether a key was pressed; False for a closed input."""

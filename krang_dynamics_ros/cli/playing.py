@@ -74,6 +74,7 @@ def play(
     """Play a motion at each speed; the user confirms each step, and any key stops it."""
     for end in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(end, signal.default_int_handler)
+    moved = False
     with Keys() as keys, ExitStack() as until_played:
         for speed in args.speeds:
             slow = at_speed(motion, speed)
@@ -85,9 +86,12 @@ def play(
             for step, trajectory in steps:
                 if not keys.confirm(f'{step}? It takes {trajectory.duration:.0f} s, and any key stops it.'):
                     say('not confirmed: ended, the robot does not move')
+                    if recording and not moved:
+                        recording.discard()
                     return 1
                 if recording:
                     recording.check()
+                moved = True
                 if not _played(player, follower, keys, trajectory, args.tolerance):
                     return 1
             say(f'played at {speed:g} of its speed', flush=True)
@@ -97,7 +101,11 @@ def play(
 def _played(player: Player, follower: TrajectoryFollower, keys: Keys, trajectory: Trajectory, tolerance: float) -> bool:
     """Play a trajectory; return whether it was played to its end, after a message if not."""
     following = Following(trajectory, tolerance)
-    why = player.play(trajectory, follower, following.fault, keys.pressed)
+    try:
+        why = player.play(trajectory, follower, following.fault, keys.pressed)
+    except KeyboardInterrupt:
+        say_error('stopped: interrupted by Ctrl-C or a signal')
+        raise
     if why:
         say_error(f'stopped: {why}')
     return not why

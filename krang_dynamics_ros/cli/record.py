@@ -69,19 +69,20 @@ class _Command:
         """Record; return the exit code."""
         folder: Path = self._given.output
         check_new_folder(folder)
-        recorder_of = _recorder()
+        recorder_of, caught, signals = _recorder()
         also = [*self._given.topics, *self._topics.wrenches.values(), self._topics.imu]
-        with (
-            BagWriter(folder) as writer,
-            recorder_of(writer, self._topics.joint_states, also, self._ros_arguments) as recorder,
-        ):
-            if self._arm:
-                write_arm_beside(folder, self._arm)
-            say(f'recording into {folder}; {self._until}', flush=True)
-            recorder.run(lambda: self._done(recorder))
-            received = self._conclude(recorder)
-        if not received:
-            shutil.rmtree(folder)
+        with caught(signals) as ended:  # a further signal must not leave a bag without its index, or without messages
+            with (
+                BagWriter(folder) as writer,
+                recorder_of(writer, self._topics.joint_states, also, self._ros_arguments) as recorder,
+            ):
+                if self._arm:
+                    write_arm_beside(folder, self._arm)
+                say(f'recording into {folder}; {self._until}', flush=True)
+                recorder.run(lambda: bool(ended) or self._done(recorder))
+                received = self._conclude(recorder)
+            if not received:
+                shutil.rmtree(folder)
         return 0 if received else 1
 
     @property
@@ -159,12 +160,14 @@ class _Command:
             yield f'  {topic.name}: {topic.count} messages, {topic.mean_rate:.1f} per second'
 
 
-def _recorder() -> Any:
+def _recorder() -> tuple[Any, Any, Any]:
+    """Return the node, the context that catches signals, and the signals that end a recording."""
     try:
-        from ..nodes.recorder import Recorder  # noqa: PLC0415 (--help needs no ROS)
+        from ..nodes.recorder import SIGNALS, Recorder  # noqa: PLC0415 (--help needs no ROS)
+        from ..nodes.run import caught  # noqa: PLC0415
     except ImportError:
         raise MissingError('rclpy', 'the topics of a robot', 'source ROS, or use the .venv of `make`') from None
-    return Recorder
+    return Recorder, caught, SIGNALS
 
 
 if __name__ == '__main__':

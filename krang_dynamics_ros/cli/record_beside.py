@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import signal
 import subprocess
 import sys
@@ -27,7 +28,7 @@ class RecordBeside:
         self._folder, self._arm = folder, arm
         words = ['-o', str(folder), *(['--arm', str(arm_path)] if arm_path else []), *ros_arguments]
         self._command = [sys.executable, '-m', 'krang_dynamics_ros', 'record', *words]
-        self._running, self._started = threading.Event(), False
+        self._running, self._started, self._discarded = threading.Event(), False, False
         self._errors = tempfile.TemporaryFile('w+')  # noqa: SIM115 (closed in __exit__)
 
     def __enter__(self) -> RecordBeside:
@@ -47,13 +48,20 @@ class RecordBeside:
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         code = self._end()
-        if code and kind is None:
+        if self._discarded:
+            shutil.rmtree(self._folder, ignore_errors=True)
+            say(f'{self._folder}: removed, the robot did not move')
+        elif code and kind is None:
             raise KrangDynamicsError(f'krang record ended with exit code {code}: the recording is not whole')
 
     @property
     def running(self) -> bool:
         """Whether the recording has begun."""
         return self._running.is_set()
+
+    def discard(self) -> None:
+        """Remove the folder at the end: nothing was played."""
+        self._discarded = True
 
     def check(self) -> None:
         """Raise an error if the recording has ended."""

@@ -133,10 +133,22 @@ def _with_others(
     given = dict(arguments.fixed)
     recorded = {name: others[name] for name in others if name in robot.joint_names and name not in given}
     if arguments.rows is not None:
-        recording = recording.rows(arguments.rows)
+        recording = _rows_of(recording, arguments.rows)
     motion = motion_or_rest(recording) if recorded and arguments.rows is None else recording
     recording = with_others(recording, motion or recording, recorded)
     return replace(recording, resting={**recording.resting, **given})
+
+
+def _rows_of(recording: Recording, rows: slice) -> Recording:
+    """Return the rows of `--rows`, or raise `RecordingError` if they are fewer than two."""
+    first, end, _ = rows.indices(len(recording))
+    if end - first < 2:
+        asked = ':'.join('' if row is None else str(row) for row in (rows.start, rows.stop))
+        raise RecordingError(
+            f'{recording.source}: --rows {asked} takes {max(end - first, 0)} of {len(recording)} rows, must take 2 or '
+            'more: A:B is from row A to the row before B'
+        )
+    return recording.rows(rows)
 
 
 def _read(

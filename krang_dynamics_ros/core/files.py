@@ -145,7 +145,11 @@ def robot_files() -> list[Path]:
     return [krang_file(), *sorted(share('config', 'textbook').glob('*.yaml'))]
 
 
+def named_robots() -> dict[str, Path]:
+    """Return all robot files of the package by their names: without folder and `.yaml`."""
+    return {file.stem: file for file in (*robot_files(), share('config', 'krang_identified.yaml'))}
+
+
 def robot_named(name: str) -> Path | None:
-    """Return a robot file of the package by its name without folder and `.yaml`."""
-    files = [*robot_files(), share('config', 'krang_identified.yaml')]
-    return {file.stem: file for file in files}.get(name)
+    """Return a robot file of the package by its name."""
+    return named_robots().get(name)

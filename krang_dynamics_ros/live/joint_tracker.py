@@ -155,7 +155,7 @@ class JointTracker(JointStates):
         self.refusals.note(
             f'{self.joint_names[joints[0]]}: moved by {abs(samples[0] - before[0]):.3g} to {samples[0]:.4g} within '
             f'{seconds[0]:.3g} s, must move by at most {self._bounds.reach(joints, seconds)[0]:.3g}; is there '
-            f'another publisher of joint states?'
+            f'another source of joint states, or another unit, such as degrees?'
         )
         return False
 

@@ -20,7 +20,9 @@ from ..live.parameters import JOINT_STATES_TOPIC
 from ..page.panel import limits_of
 from ..page.server import VISER, Access
 from ..page.snapshot import LatestMessages, Line, Load, Snapshot
+from ..robot.file_text import exists
 from ..robot.mesh_files import MeshFiles
+from ..robot.robot_file import located
 from ..robot.urdf_reader import read_description
 from .arguments import node_arguments
 from .endpoints import publishers, subscribers
@@ -102,6 +104,11 @@ class ViewerNode(Node):
         except ModuleNotFoundError as error:
             raise MissingError(str(error.name), 'the page', f'pip install viser=={VISER}') from None
         robot_file = str(given_to(self).get('robot_file') or '')  # of an arm file: meshes may be in its folder
+        if robot_file and not exists(located(robot_file)):
+            self.get_logger().warning(
+                f'robot_file: {robot_file}, no such file, so meshes are not searched in its folder; the robot of the '
+                'page is that of robot_description, which the dynamics node publishes'
+            )
         meshes = MeshFiles(named(values[MESH_FOLDERS]), robot_file)
         return Page(values['host'], values['port'], access, self._on_refused, meshes)
 

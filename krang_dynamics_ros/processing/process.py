@@ -25,6 +25,8 @@ from .portions import PortionResult, pool, portions, process_portions, work
 from .report import report
 from .summary import Downsampled, JointError, Summary
 
+MAX_REFUSED = 0.5  # of the joint states
+
 
 def process(job: Job, progress: Callable[[float], None] = lambda _: None, workers: int = 1) -> Summary:
     """Process a recording unless its results are up to date; return the summary."""
@@ -81,6 +83,7 @@ def _process_into(job: Job, folder: Path, progress: Callable[[float], None], wor
         found = process_portions(job, parts, folder, progress, workers)
     if not any(result.states for result in found):
         raise RecordingError('; '.join((f'{job.recording}: {found[0].no_states}', *topics.notes, *notes)))
+    _refuse_mostly_refused(job, found)
     used = [topic for topic, _, _ in topics.all]
     summary = Summary(str(job.recording), digest, backend=backend, topics=contents.topics, used=used)
     summary.effort_source = engine.external.efforts.source
@@ -94,6 +97,17 @@ def _process_into(job: Job, folder: Path, progress: Callable[[float], None], wor
     text = report(summary, efforts, downsampled, engine.external.estimate)
     (folder / 'report.html').write_text(text, encoding='utf-8')
     return summary
+
+
+def _refuse_mostly_refused(job: Job, found: Sequence[PortionResult]) -> None:
+    """Raise `RecordingError` if most joint states were refused: the others do not belong together."""
+    refused = [result.refused['joint states'] for result in found if 'joint states' in result.refused]
+    count, total = sum(x.count for x in refused), sum(result.joint_state_count for result in found)
+    if count > MAX_REFUSED * total:
+        raise RecordingError(
+            f'{job.recording}: {count} of {total} joint states were refused, must be less than half: `krang doctor` '
+            f'finds wrong units, signs and times. Last reason: {refused[-1].reason}'
+        )
 
 
 def _miscounted(job: Job, indexed: tuple[str, int] | None, read: int) -> Iterator[str]:

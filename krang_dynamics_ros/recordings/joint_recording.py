@@ -21,7 +21,7 @@ from ..live.messages import QUANTITIES, JointStateMessage, JointStateRun, Messag
 from ..live.robot_inputs import InputTopics
 from .formats import open_source
 from .recording import JointTrack, Recording, RecordingError, time_text
-from .source import TYPES, USUAL_TOPICS, Contents, Source
+from .source import USUAL_TOPICS, Contents, Source
 
 MAX_GAP = 0.1  # s between samples of a joint if joint states are split over messages, as `state_timeout` of the node
 STILL = 1e-3  # rad or m: a joint with a smaller range stands still
@@ -102,8 +102,11 @@ def _joint_states(messages: Iterable[Message | JointStateRun]) -> tuple[list[Joi
 
 
 def _on(topic: str, contents: Contents) -> str:
-    """Return the topic and the others for the text of an error, if a bag has several topics of joint states."""
-    others = [name for name, (kind, _) in contents.topics.items() if kind == TYPES['joint_states'] and name != topic]
+    """Return the topic and the others for the text of an error, if a bag has several topics of joint states.
+
+    Topics of torques have the same type, and are left out.
+    """
+    others = [name for name in contents.with_role('joint_states') if name != topic and 'torque' not in name.split('/')]
     return f', {topic} (--joint-states names another: {", ".join(others)})' if others else ''
 
 

@@ -13,8 +13,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import IO
 
-from ..core.errors import Fault, MissingError, RobotError
-from ..core.files import robot_files
+from ..core.errors import Fault, MissingError, RobotError, did_you_mean
+from ..core.files import named_robots
 from .xml_reading import MAX_CHARS
 
 _ENCODING = re.compile(rb'^\s*<\?xml[^>]*\bencoding\s*=\s*["\']([A-Za-z0-9._-]+)["\']')
@@ -26,8 +26,9 @@ def text_of(path: str | Path) -> str:
         with Path(path).open('rb') as file:
             content = file.read(MAX_CHARS + 1)
     except (OSError, ValueError) as error:  # ValueError: a name with a zero byte
-        shipped = ', '.join(str(file) for file in robot_files())
-        allowed = f'must be a readable robot file, URDF or xacro; the package contains {shipped}'
+        shipped = named_robots()
+        allowed = 'must be a readable robot file, URDF or xacro, or the name of a robot of the package; '
+        allowed += f'{did_you_mean(str(path), shipped)}known names: {", ".join(shipped)}'
         raise _refused(path, 'file', str(error), allowed) from None
     if len(content) > MAX_CHARS:
         raise _refused(path, 'size', f'more than {MAX_CHARS} bytes', f'must be at most {MAX_CHARS}')

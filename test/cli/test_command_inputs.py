@@ -225,3 +225,10 @@ class TestJoints:
         except SystemExit as end:
             assert end.code == 2
         assert message in capsys.readouterr().err
+
+
+def test_a_misspelt_robot_of_the_package_is_hinted_at() -> None:
+    refused = run('check', 'krag')
+    assert refused.returncode == 2
+    assert "did you mean 'krang'? known names: krang, arm_2r, pendulum" in refused.stderr
+    assert 'krang_identified' in refused.stderr

@@ -256,6 +256,27 @@ def test_the_topic_of_joint_states_can_be_chosen(tmp_path: Path) -> None:
     assert command(*options, '--joint-states', '/joint_states', cwd=tmp_path).returncode == 0
 
 
+def test_a_topic_of_torques_is_no_topic_of_joint_states(tmp_path: Path) -> None:
+    messages = [
+        (topic, at, joint_state(at, ('other',), [0.1 * k], (), [0.0]))
+        for k, at in enumerate(range(BEGIN, BEGIN + 2 * 10**9, 10**7))
+        for topic in ('/joint_states', '/torque', '/torque/total', '/arm/joint_states')
+    ]
+    with pytest.raises(RecordingError) as refused:
+        read_joints(write_bag(tmp_path / 'motion', messages), NAMES, joint_states='/joint_states')
+    assert 'motion, /joint_states (--joint-states names another: /arm/joint_states): has joints other' in str(
+        refused.value
+    )
+
+
+@pytest.mark.parametrize(('rows', 'count'), [('10:5', 0), ('5000:', 0), ('3:4', 1)])
+def test_rows_that_are_none_are_refused(rows: str, count: int, tmp_path: Path) -> None:
+    write_csv(made(), tmp_path / 'motion.csv')
+    done = command('predict', 'motion.csv', '--robot', 'arm_2r', '--rows', rows, cwd=tmp_path)
+    assert done.returncode == 2
+    assert f'motion.csv: --rows {rows} takes {count} of 1200 rows, must take 2 or more' in done.stderr
+
+
 def test_a_joint_that_slides_has_its_own_units(tmp_path: Path) -> None:
     q, dq, ddq = waves(2, TIME, 3)
     effort = NewtonEuler(load_robot('pr_robot')).inverse_dynamics(q, dq, ddq) + 2.0 * dq

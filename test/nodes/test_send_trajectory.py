@@ -183,7 +183,17 @@ def test_ctrl_c_while_it_plays_leaves_a_whole_bag(number: int, tmp_path: Path) -
     wait_until_moved(number, excite, begun)
     excite.process.send_signal(signal.SIGINT)
     assert excite.end() == 130, excite.output
+    assert 'stopped: interrupted by Ctrl-C or a signal\n' in excite.output
     assert len(read_joints(tmp_path / 'bag', JOINTS).recording) > 10
+    robot.end()
+
+
+def test_a_motion_that_is_not_confirmed_leaves_no_recording(number: int, tmp_path: Path) -> None:
+    robot, excite, _ = ready_to_record(number, tmp_path)
+    excite.press('n')
+    assert excite.end() == 1, excite.output
+    assert 'bag: removed, the robot did not move' in excite.output
+    assert not (tmp_path / 'bag').exists()
     robot.end()
 
 

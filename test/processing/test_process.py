@@ -273,6 +273,16 @@ class TestBroken:
         bag = write_bag(tmp_path / 'bag', [('/joint_states', BEGIN, message)])
         assert 'position of theta1: nan' in self.fault(bag, tmp_path)
 
+    def test_mostly_refused(self, tmp_path: Path) -> None:
+        """Positions in degrees move further than joints can."""
+        degrees = [
+            ('/joint_states', at, joint_state(at, ('theta1', 'theta2'), [600.0 * np.sin(0.1 * k), 5.0 * k]))
+            for k, at in enumerate(range(BEGIN, BEGIN + 10**9, 10**7))
+        ]
+        fault = self.fault(write_bag(tmp_path / 'bag', degrees), tmp_path)
+        assert 'of 100 joint states were refused, must be less than half: `krang doctor` finds wrong units' in fault
+        assert 'or another unit, such as degrees?' in fault
+
     @pytest.mark.skipif(os.geteuid() == 0, reason='root may read everything')
     def test_no_permission(self, tmp_path: Path) -> None:
         bag = write_bag(tmp_path / 'bag', arm_states())
