@@ -9,6 +9,7 @@ import argparse
 import importlib
 import sys
 from collections.abc import Sequence
+from importlib import metadata
 
 from .core.process_start import end_on_signals
 
@@ -55,6 +56,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument(
         'command', choices=COMMANDS | NODES, metavar='COMMAND', help='a command or node of the lists below'
     )
+    version = _version() if '--version' in words[:1] else ''
+    parser.add_argument('--version', action='version', version=version, help='show the version of the package')
     parser.add_argument('arguments', nargs=argparse.REMAINDER, metavar='...', help='arguments of the command')
     if not words:
         parser.print_help()
@@ -72,6 +75,14 @@ def main(argv: Sequence[str] | None = None) -> int:
         sys.stderr.write(f'{name}, which `{chosen.command}` needs, is not on this machine; {REMEDIES[name]}\n')
         return 2
     return int(module.main(chosen.arguments))
+
+
+def _version() -> str:
+    """Return name and version of the package, as it is installed."""
+    try:
+        return f'{__package__} {metadata.version(str(__package__))}'
+    except metadata.PackageNotFoundError:
+        return f'{__package__}, not installed: its version is in package.xml'
 
 
 def _listed(title: str, meanings: dict[str, str]) -> str:

@@ -35,7 +35,7 @@ def trouble(directions: Sequence[Array] | Array) -> str:
     number = condition(directions)
     if number > MAX_CONDITION:
         said = 'infinite' if number > 1e4 else f'{number:.0f}'
-        return f'rotated about one axis only, or too little: condition number {said}, must be below {MAX_CONDITION:g}'
+        return f'rotated about one axis only, or too little: condition number {said}, must be at most {MAX_CONDITION:g}'
     return ''
 
 

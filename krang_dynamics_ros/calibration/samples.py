@@ -11,8 +11,8 @@ import numpy as np
 
 from ..core.errors import FaultsError, fault
 from ..core.files import whole_file
-from ..core.inertia import Inertia
-from ..core.spatial import Array, frozen
+from ..core.inertia import UNIT_LOADS
+from ..core.spatial import Array
 from ..core.wrench import Load
 from ..live.engine import Engine
 from ..live.standstill import Average, Standstill
@@ -82,8 +82,6 @@ def _average(path: Path, number: int, row: Sequence[str], time: str, links: Sequ
 SECONDS = 1.0  # s of standstill
 LOOK = 0.1  # s between two evaluations of the readings
 
-UNIT = [Inertia(1.0), *(Inertia(0.0, frozen(row)) for row in np.eye(3))]  # m, MX, MY, MZ, one each
-
 
 class Sampler:
     """Samples of a hand, and the state of the sampling."""
@@ -132,15 +130,15 @@ class Sampler:
         """Return the sample of averaged readings."""
         weigh = partial(self._dynamics.weights, average.q)
         reading = average.reading
-        columns = weigh([Load(self.hand.link, body, reading.axes, reading.about) for body in UNIT])
+        columns = weigh([Load(self.hand.link, body, reading.axes, reading.about) for body in UNIT_LOADS])
         basis = -self.hand.sign * np.column_stack(columns)
-        gravity = weigh([Load(self.hand.link, UNIT[0])])[0][:3]
+        gravity = weigh([Load(self.hand.link, UNIT_LOADS[0])])[0][:3]
         removed = self.hand.removed_loads(reading)
         numbers = reading.numbers + (self.hand.sign * weigh(removed)[0] if removed else 0.0)
         return Sample(numbers, average.deviation, average.readings, gravity, basis, average.time)
 
     def _gravity(self, q: Array) -> Array:
-        weight = self._dynamics.weights(q, [Load(self.hand.link, UNIT[0])])[0][:3]
+        weight = self._dynamics.weights(q, [Load(self.hand.link, UNIT_LOADS[0])])[0][:3]
         return np.asarray(weight / np.linalg.norm(weight))
 
     def resume_with(self, averages: Sequence[Average]) -> None:

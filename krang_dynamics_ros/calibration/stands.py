@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from ..core.errors import ArgumentError, FaultsError, fault, unknown_name
 from ..core.files import whole_file
-from ..core.inertia import Inertia
-from ..core.spatial import Array, frozen
+from ..core.inertia import UNIT_LOADS
+from ..core.spatial import Array
 from ..core.wrench import Load, Wrench
 from ..dynamics.terms import Torques
 from ..live.engine import Engine
@@ -25,7 +25,6 @@ REVERSAL = 0.002  # rad, m: above the noise of an encoder
 SECONDS = 1.0  # duration of a stand
 PERIOD = 0.1  # s between two checks: a check goes through all efforts of a second
 ROUNDING = 1e-4  # of the largest torque: efforts that equal the total within this are commands
-UNIT = [Inertia(1.0), *(Inertia(0.0, frozen(row)) for row in np.eye(3))]  # m, MX, MY, MZ
 
 
 class LastTravel:
@@ -75,7 +74,7 @@ class HoldingTorque:
 
     def columns(self, q: Array) -> Array:
         """Return the torques (n, 4) that hold a unit mass, and unit first moments, on the hand's link at q (n)."""
-        return np.column_stack([self._holding(q, Load(self._hand.link, body)) for body in UNIT])
+        return np.column_stack([self._holding(q, Load(self._hand.link, body)) for body in UNIT_LOADS])
 
     def _holding(self, q: Array, load: Load) -> Array:
         (weight,) = self._dynamics.weights(q, [load])

@@ -197,3 +197,7 @@ def possible(inertia: Inertia, what: str) -> Inertia:
         numbers = ', '.join(f'{x:.6g}' for x in inertia.parameters)
         raise ArgumentError(f'{what}: [{numbers}] (m, MX MY MZ, XX XY XZ YY YZ ZZ) {impossible}; must be a rigid body')
     return inertia
+
+
+# Loads of which each has one of m, MX, MY, MZ, as one kg or kg m: a weight is linear in these.
+UNIT_LOADS = (Inertia(1.0), *(Inertia(0.0, frozen(row)) for row in np.eye(3)))

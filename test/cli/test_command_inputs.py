@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import importlib
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -175,6 +176,11 @@ class TestNodeArguments:
         done = run('viewer_node', *words.split())
         assert (done.returncode, done.stdout) == (2, '')
         assert message in done.stderr
+
+    def test_a_urdf_is_a_robot_for_a_node_that_has_one(self) -> None:
+        done = run('simulator_node', 'arm.urdf')
+        assert done.returncode == 2
+        assert 'a robot: --ros-args -p robot_file:=arm.urdf' in done.stderr
         assert 'Traceback' not in done.stderr
 
 
@@ -232,3 +238,9 @@ def test_a_misspelt_robot_of_the_package_is_hinted_at() -> None:
     assert refused.returncode == 2
     assert "did you mean 'krang'? known names: krang, arm_2r, pendulum" in refused.stderr
     assert 'krang_identified' in refused.stderr
+
+
+def test_the_version_is_that_of_the_package() -> None:
+    (version,) = re.findall('<version>(.*)</version>', (ROOT / 'package.xml').read_text())
+    shown = run('--version')
+    assert (shown.returncode, shown.stdout) == (0, f'krang_dynamics_ros {version}\n')
