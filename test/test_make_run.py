@@ -96,6 +96,20 @@ def test_it_runs_prints_its_address_and_ends(robot: str, tmp_path: Path) -> None
         use_and_end(process, output, number)
 
 
+@pytest.mark.slow
+def test_all_processes_end_where_only_make_gets_a_signal(tmp_path: Path) -> None:
+    """As a container or a service manager ends it; otherwise the next start finds the port taken."""
+    output = tmp_path / 'output'
+    with domain() as number, run(number, output) as process:
+        wait_for_page(process, output, number)
+        process.terminate()
+        process.wait(PATIENCE)
+        deadline = time.monotonic() + PATIENCE
+        while running(number):
+            assert time.monotonic() < deadline, output.read_text()
+            time.sleep(0.1)
+
+
 NAMES = """#!/bin/sh
 sed 's/^[a-z]*: //' Procfile | while read -r line; do PATH="$(dirname "$0"):$PATH" sh -c "$line"; done
 """
@@ -120,6 +134,7 @@ def test_files_and_folders_may_have_spaces_and_quotes_in_their_names(tmp_path: P
     for process in processes:
         given = process.splitlines()
         assert given[given.index('--arm') + 1] == arm
+        assert 'config/demo.yaml' not in given[given.index('--arm') :], 'the arm file overrides the demo'
         (file,) = (word.partition(':=')[2] for word in given if word.startswith('robot_file:='))
         assert yaml.safe_load(file) == robot
     assert 'command_controller:=krang_simulator' in processes[1], 'the arm file may name another one'
