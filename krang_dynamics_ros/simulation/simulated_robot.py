@@ -149,7 +149,7 @@ class SimulatedRobot:
         if self._steady is None or np.abs(command - self._steady[0]).max() > tolerance:
             self._steady = command, now
         motor = command + self._firmware_torque[self._commanded]
-        missing = np.abs(load) - motor * np.sign(load) - self.simulation.dynamics.coulomb[self._commanded]
+        missing = np.abs(load) - motor * np.sign(load)
         return bool((missing <= tolerance).all()) or now - self._steady[1] >= STEADY_SECONDS
 
     @property

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from types import SimpleNamespace
 
 import numpy as np
@@ -143,8 +143,8 @@ def test_a_machine_that_takes_too_long_makes_time_go_slower(monkeypatch: pytest.
     assert robot.simulation.time == pytest.approx(3 * STEP)
 
 
-def commanded(*joints: str, brakes: bool = True) -> SimulatedRobot:
-    simulation = Simulation(load_robot(FILES['arm_2r']), [0.3, 0.4])
+def commanded(*joints: str, brakes: bool = True, q: Sequence[float] = (0.3, 0.4)) -> SimulatedRobot:
+    simulation = Simulation(load_robot(FILES['arm_2r']), q)
     return SimulatedRobot(simulation, timeout=0.1, brakes=brakes, command_joints=joints)
 
 
@@ -204,9 +204,10 @@ def send(robot: SimulatedRobot, factor: Callable[[float], float], seconds: float
         go_on(robot, 0.01)
 
 
+@pytest.mark.parametrize('q', [(0.3, 0.4), (2.8, -0.4)])
 @pytest.mark.parametrize('known', [1.0, 1.5])
-def test_brakes_hold_the_arm_until_commands_that_rise_from_zero_carry_it(known: float) -> None:
-    robot = commanded('theta2', 'theta1')
+def test_brakes_hold_the_arm_until_commands_that_rise_from_zero_carry_it(known: float, q: Sequence[float]) -> None:
+    robot = commanded('theta2', 'theta1', q=q)
     start = robot.simulation.q
     send(robot, lambda t: known * 0.95 * t / RAMP, 1 / known)
     assert robot.mode == 'braked'
