@@ -138,6 +138,16 @@ def test_the_answer_names_joints_where_the_two_gravities_differ(model: Model) ->
     assert 'differs' not in same.supervisor.enable()
 
 
+def test_two_gravities_differ_where_it_is_more_than_a_tenth_of_the_limit(model: Model) -> None:
+    robot = model.robot
+    firmware = FirmwareTorque(Settings({'robot.adds': ['gravity']}), robot.joint_names, urdf_text(robot), {})
+    difference = firmware.gravity_difference(np.zeros(17), np.full(17, 3.0), np.full(17, 1e-9))
+    k = max(difference, key=lambda joint: abs(difference[joint]))
+    for share, large in ((0.09, False), (0.11, True)):
+        limits = np.full(17, abs(difference[k]) / share)
+        assert (k in firmware.gravity_difference(np.zeros(17), np.full(17, 3.0), limits)) == large
+
+
 def test_the_answer_judges_no_joint_without_an_effort_limit() -> None:
     robot = load_model().robot
     unlimited = replace(

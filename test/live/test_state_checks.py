@@ -248,6 +248,15 @@ def test_positions_that_stand_while_velocities_move_are_a_fault(robot: Robot) ->
     assert robot.fault(5400) == ''
 
 
+def test_each_comparison_begins_anew(robot: Robot) -> None:
+    for begin in (5000, 5150):
+        robot.checks.compare(True)
+        for k in range(150):  # less than is a fault
+            robot.send(begin + k, b=0.5, dq={'b': 0.5})
+            assert robot.fault(begin + k) == ''
+        robot.checks.compare(False)
+
+
 def test_a_position_that_freezes_after_a_long_standstill_is_found_as_soon(robot: Robot) -> None:
     robot.checks.compare(True)
     for k in range(0, 60_000, 10):
