@@ -220,13 +220,17 @@ class _FirstRun:
             if self._keys.closed:
                 return
             sample = self._client.rest()
-            if text := self._model.on_stops_text(sample.q):
-                say(f'  {text}: take another pose')
-            elif is_new_pose(sample, samples):
+            self._note_stop(sample)
+            if is_new_pose(sample, samples):
                 samples.append(sample)
             else:
                 say('  this pose is too near to an earlier pose: move joints by 0.3 rad or more')
         yield judge_rest(self._model, samples, down)
+
+    def _note_stop(self, sample: RestSample) -> None:
+        """Print a warning if a stop may hold a joint; it is none if the arm is held by its drives."""
+        if text := self._model.on_stops_text(sample.q):
+            say(f'  {text}; then its effort is too small: take another pose if in doubt')
 
     def _ask_down(self) -> Array | None:
         """Ask which axis of the base points down; None: unknown."""
@@ -252,8 +256,7 @@ class _FirstRun:
             return
         self._keys.line('Nothing on the hand yet, arm stretched out: press Enter when it is at rest')
         before = self._client.rest()
-        if text := self._model.on_stops_text(before.q):
-            raise ArgumentError(f'{text}: take another pose')
+        self._note_stop(before)
         self._keys.line(
             f'Hang {hung.mass:g} kg on the hand, and press Enter when the mass is at rest; the arm must not move'
         )
