@@ -314,7 +314,7 @@ class PinocchioModel:
         frames = {link: self._model.frames[self._frame(link)] for link in (*self._payload, *payload)}
         laden = {frame.parentJoint: pin.Inertia(self._unladen[frame.parentJoint]) for frame in frames.values()}
         for link, body in payload.items():
-            laden[frames[link].parentJoint] += frames[link].placement.act(_pinocchio_inertia(body))
+            laden[frames[link].parentJoint] += frames[link].placement.act(_body_of(body))
         for joint, inertia in laden.items():
             self._model.inertias[joint] = self._weightless.inertias[joint] = inertia
             if self._moving_base is not None:
@@ -402,8 +402,3 @@ def _in_order(robot: Robot, joint_names: Sequence[str] | None) -> tuple[str, ...
             f'joint_names: {names}, must be the joints with a coordinate, each once: {robot.joint_names}'
         )
     return names
-
-
-def _pinocchio_inertia(body: Inertia) -> pin.Inertia:
-    """Return a body as Pinocchio's inertia; its constructor would refuse a thin rod because of rounding."""
-    return pin.Inertia.FromDynamicParameters(body.parameters[[0, 1, 2, 3, 4, 5, 7, 6, 8, 9]])
