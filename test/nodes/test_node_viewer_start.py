@@ -29,3 +29,12 @@ def test_a_port_that_is_taken_is_named() -> None:
         assert process.wait() == 1
     assert f'port {port}: Address already in use' in process.output
     assert 'Traceback' not in process.output
+
+
+@pytest.mark.parametrize(('file', 'warned'), [('missing.urdf', True), ('arm_2r', False)])
+def test_a_robot_file_that_does_not_exist_is_named(file: str, warned: bool) -> None:
+    with domain() as number, socket.create_server(('127.0.0.1', 0)) as taken:
+        words = [word for text in (f'port:={taken.getsockname()[1]}', f'robot_file:={file}') for word in ('-p', text)]
+        process = Process(number, '--ros-args', *words, module='viewer_node')
+        assert process.wait() == 1
+    assert (f'robot_file: {file}, no such file' in process.output) == warned
