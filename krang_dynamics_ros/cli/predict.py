@@ -12,6 +12,7 @@ import numpy as np
 
 from ..core.errors import ArgumentError
 from ..core.files import whole_file
+from ..dynamics.efforts import braked_rows
 from ..identification.predict import Prediction, predict
 from ..recordings.recording import Recording, RecordingError, motion_or_rest
 from ..recordings.table import write_csv
@@ -57,11 +58,28 @@ def _predict(arguments: argparse.Namespace) -> int:
         motion = motion or recording
         found = predict(robot, motion)
         say(f'\n{recording.source}: {rows}\n')
-        _print(robot, found)
+        _print(robot, found if found.stands_still else _without_braked(robot, found))
         if arguments.output:
             with whole_file(arguments.output) as stream:
                 write_csv(replace(motion, effort=found.predicted), stream)
     return 0
+
+
+def _without_braked(robot: Robot, found: Prediction) -> Prediction:
+    """Return a prediction without the rows in which brakes hold the arm, after a line about them."""
+    recording = found.recording
+    dq = found.dq if recording.velocity is None else recording.velocity
+    by_name = {joint.name: joint.limits for joint in robot.moving_joints}
+    limits = [limit.effort or 0.0 if (limit := by_name[name]) else 0.0 for name in recording.joint_names]
+    braked = braked_rows(dq, recording.measured_effort, found.residual, np.array(limits))
+    if not braked.any():
+        return found
+    say(
+        f'brakes or friction hold the arm in {braked.sum()} of these rows, which are left out of the errors: it stands '
+        'still without efforts, though the model loads it\n'
+    )
+    kept = ~braked
+    return replace(found, recording=recording.rows(kept), predicted=found.predicted[kept], dq=found.dq[kept])
 
 
 def _print(robot: Robot, found: Prediction) -> None:

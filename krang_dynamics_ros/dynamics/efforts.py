@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Literal, get_args
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..core.base_motion import BaseMotion
 from ..core.errors import ArgumentError
@@ -88,3 +89,21 @@ def check_without(without: Sequence[str], source: str) -> None:
         raise ArgumentError(
             'effort_without: friction, must not be named with effort_source joint, which is without friction already'
         )
+
+
+BRAKED_SPEED = 0.01  # rad/s (m/s): an arm whose joints are all slower stands still
+BRAKED_EFFORT = 0.02  # of the effort limits: the largest effort of an arm that brakes hold is smaller
+BRAKED_LOAD = 0.01  # of the effort limits: the largest load of an arm is greater, else efforts are small without brakes
+BRAKED_SHARE = 0.2  # of that load: the largest effort is smaller
+
+
+def braked_rows(dq: Array, effort: Array, residual: Array, limits: Array) -> NDArray[np.bool_]:
+    """Return for each state (m, n) whether brakes hold the arm: at rest, without efforts, though the model loads it.
+
+    `limits` (n) are those of the efforts, N m (N); `residual` is the effort less the model.
+    """
+    still = (np.abs(dq) < BRAKED_SPEED).all(axis=1)
+    limited = limits > 0
+    shares = (np.abs(x[:, limited]) / limits[limited] for x in (effort, effort - residual))
+    largest, load = (np.nan_to_num(share).max(axis=1, initial=0.0) for share in shares)
+    return np.asarray(still & (load > BRAKED_LOAD) & (largest < np.minimum(BRAKED_EFFORT, BRAKED_SHARE * load)))

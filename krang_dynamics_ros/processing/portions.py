@@ -15,6 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from ..core.spatial import Array
+from ..dynamics.efforts import braked_rows
 from ..dynamics.terms import TERMS
 from ..live.engine import Engine
 from ..live.messages import JointStateRun, Message, Refusals
@@ -24,7 +25,7 @@ from ..recordings.timing import TimingSums, VelocityRatio
 from .columns import Computer, Segment, columns, segments
 from .job import Job, engine_and_backend
 from .replay import States, states
-from .summary import POINTS, Downsampled, ErrorSums, braked_rows
+from .summary import POINTS, Downsampled, ErrorSums
 from .writers import Table, TorqueBag
 
 

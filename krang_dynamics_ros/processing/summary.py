@@ -7,16 +7,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..core.spatial import Array
 from .columns import GAP
 from .replay import States, joined
 
-BRAKED_SPEED = 0.01  # rad/s (m/s): an arm whose joints are all slower stands still
-BRAKED_EFFORT = 0.02  # of the effort limits: the largest effort of an arm that brakes hold is smaller
-BRAKED_LOAD = 0.01  # of the effort limits: the largest load of an arm is greater, else efforts are small without brakes
-BRAKED_SHARE = 0.2  # of that load: the largest effort is smaller
 MIN_R2 = 0.7  # of a slope, to judge sign or unit
 OTHER_UNIT = 5.0  # factor of the slope that no model error explains
 POINTS = 2000  # maximum in a chart; a portion has its share of them, but `portions.MIN_POINTS` at least
@@ -102,18 +97,6 @@ class JointError:
     def relative(self) -> float:
         """RMS / spread; NaN where the effort never changes."""
         return self.rms / self.spread if self.spread > 0 else float('nan')
-
-
-def braked_rows(dq: Array, effort: Array, residual: Array, limits: Array) -> NDArray[np.bool_]:
-    """Return for each state (m, n) whether brakes hold the arm: at rest, without efforts, though the model loads it.
-
-    `limits` (n) are those of the efforts, N m (N); `residual` is the effort less the model.
-    """
-    still = (np.abs(dq) < BRAKED_SPEED).all(axis=1)
-    limited = limits > 0
-    shares = (np.abs(x[:, limited]) / limits[limited] for x in (effort, effort - residual))
-    largest, load = (np.nan_to_num(share).max(axis=1, initial=0.0) for share in shares)
-    return np.asarray(still & (load > BRAKED_LOAD) & (largest < np.minimum(BRAKED_EFFORT, BRAKED_SHARE * load)))
 
 
 class ErrorSums:

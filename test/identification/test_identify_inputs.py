@@ -11,8 +11,10 @@ import numpy as np
 import pytest
 
 from krang_dynamics_ros import NewtonEuler, load_robot
+from krang_dynamics_ros.cli import predict as predict_command
 from krang_dynamics_ros.core.errors import ArgumentError
 from krang_dynamics_ros.equations.regressor import with_fixed_joints
+from krang_dynamics_ros.identification.predict import Prediction
 from krang_dynamics_ros.recordings.joint_recording import read_joints
 from krang_dynamics_ros.recordings.recording import Recording, RecordingError, motion_only, resting_positions
 from krang_dynamics_ros.recordings.table import write_csv
@@ -301,3 +303,20 @@ def test_rows_that_were_asked_for_are_not_called_the_motion(tmp_path: Path) -> N
     write_csv(made(), tmp_path / 'motion.csv')
     told = command('predict', 'motion.csv', '--robot', 'arm_2r', '--rows', '200:900', cwd=tmp_path).stdout
     assert 'motion.csv: 700 rows, as requested\n' in told
+
+
+def test_rows_on_brakes_are_left_out_of_the_errors_of_a_prediction(capsys: pytest.CaptureFixture[str]) -> None:
+    robot, time = load_robot(), 0.01 * np.arange(300)
+    (joint,) = [joint for joint in robot.moving_joints if joint.name == 'q_4l']
+    load = 0.3 * joint.limits.effort if joint.limits else None
+    q = np.where(time < 1.0, 0.0, np.sin(time - 1.0))[:, None]
+    dq = np.where(time < 1.0, 0.0, np.cos(time - 1.0))[:, None]
+    predicted = np.full((300, 1), load) + dq
+    effort = np.where(time < 1.0, 0.0, predicted[:, 0])[:, None]
+    found = Prediction(Recording('made here', ('q_4l',), time, q, dq, effort), predicted, dq, 5.0)
+    assert found.errors.max() > 0.5
+    rest = predict_command._without_braked(robot, found)
+    assert rest.errors.max() < 1e-9
+    assert len(rest.recording) == 200
+    assert 'brakes or friction hold the arm in 100 of these rows' in capsys.readouterr().out
+    assert predict_command._without_braked(robot, rest) is rest
