@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import re
 from collections.abc import Callable, Iterator
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -327,6 +328,11 @@ def test_an_imu_whose_time_goes_back_forgets_readings_of_later(model: Model) -> 
     assert not robot.wrench_torque(8500, 9020).any()
 
 
+def clocks(now: Callable[[], int]) -> SimpleNamespace:
+    """Return the clocks of a node, both with one time, ns."""
+    return SimpleNamespace(arrival=now, stamp=now)
+
+
 @pytest.fixture(scope='module')
 def health() -> Iterator[Callable[[Played, int], dict[str, tuple[bytes, str]]]]:
     """Give what diagnostics would say of a robot at a time."""
@@ -334,7 +340,7 @@ def health() -> Iterator[Callable[[Played, int], dict[str, tuple[bytes, str]]]]:
     module = importlib.import_module('krang_dynamics_ros.nodes.dynamics.diagnostics')
 
     def say(robot: Played, now: int) -> dict[str, tuple[bytes, str]]:
-        statuses = module.DynamicsHealth(robot.engine, lambda: now * MS, lambda: now * MS).statuses()
+        statuses = module.DynamicsHealth(robot.engine, clocks(lambda: now * MS)).statuses()
         return {status.name: (status.level, status.message) for status in statuses}
 
     yield say
@@ -363,7 +369,7 @@ def test_a_refusal_warns_once_and_not_for_ever(model: Model, health: Any) -> Non
     """It is counted since the last report of the same diagnostics."""
     module = importlib.import_module('krang_dynamics_ros.nodes.dynamics.diagnostics')
     robot = Played(model)
-    diagnostics = module.DynamicsHealth(robot.engine, lambda: 5000 * MS, lambda: 5000 * MS)
+    diagnostics = module.DynamicsHealth(robot.engine, clocks(lambda: 5000 * MS))
     robot.hear(5000)
     robot.engine.inputs.on_wrench('left', 'nowhere', (1.0, 0, 0), (0.0, 0, 0), 5000 * MS, 5000 * MS)
     robot.engine.on_joint_state(robot.names, np.full(17, np.nan), NOTHING, NOTHING, 5001 * MS, 5000 * MS)
@@ -379,7 +385,7 @@ def test_diagnostics_say_which_stamps_do_not_advance_and_which_part_is_behind(mo
     robot, zeros = Played(model), np.zeros(9)
     parts = robot.names[:8], robot.names[8:]
     now = [5000]
-    diagnostics = module.DynamicsHealth(robot.engine, lambda: now[0] * MS, lambda: 0)
+    diagnostics = module.DynamicsHealth(robot.engine, clocks(lambda: now[0] * MS))
 
     def joint_states() -> Any:
         return next(status for status in diagnostics.statuses() if status.name == 'joint states')
