@@ -217,6 +217,7 @@ def test_velocities_in_blocks_say_what_they_say_at_once() -> None:
     assert blocks.common == pytest.approx(2, rel=1e-2)
 
 
+@pytest.mark.slow
 def test_the_command_numbers_findings_and_ends_with_1(tmp_path: Path) -> None:
     write_csv(intact(), tmp_path / 'good.csv')
     write_csv(replace(intact(), time=TIME * 20, effort=times(intact().effort, -1, 1)), tmp_path / 'bad.csv')

@@ -227,7 +227,7 @@ def travel(monkeypatch: pytest.MonkeyPatch, gravity: tuple[float, float, float],
     return float(np.abs(simulated.simulation.q - start).max())
 
 
-@pytest.mark.parametrize('gravity', [(0.0, 0.0, -9.81), WALL])
+@pytest.mark.parametrize('gravity', [pytest.param((0.0, 0.0, -9.81), marks=pytest.mark.slow), WALL])
 def test_an_arm_stays_where_it_is_when_its_controller_is_activated(
     monkeypatch: pytest.MonkeyPatch, gravity: tuple[float, float, float]
 ) -> None:

@@ -97,6 +97,7 @@ def sampled(arm: Arm, command: Command, count: int) -> None:
     assert command.process.poll() is None, command.output
 
 
+@pytest.mark.slow
 def test_a_turned_arm_is_calibrated_and_the_result_is_set_in_the_node(arm: tuple[int, Arm], tmp_path: Path) -> None:
     number, one = arm
     command = Command(number, tmp_path, 'left', '-o', 'found.yaml', '--apply', '--samples', 'left.csv')
