@@ -74,6 +74,7 @@ def test_it_is_better_than_a_motion_by_chance() -> None:
     assert found().condition < 0.7 * np.median(drawn)
 
 
+@pytest.mark.slow
 def test_it_keeps_clear_of_a_box_that_a_search_without_it_enters() -> None:
     """Checked at 1 kHz in the box's neighbourhood, with the hand's position by Pinocchio."""
     arm = with_fixed_joints(krang(), {}, [f'q_{k}l' for k in range(1, 5)])
