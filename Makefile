@@ -38,7 +38,8 @@ run: export KRANG_COMMANDS = $(if $(ROBOT)$(ARM),,--params-file config/demo_comm
 run: export KRANG_HANDS = $(if $(HAND),-p end_effectors:=[$(subst $(space),$(comma),$(foreach hand,$(hands),$(firstword \
   $(subst =, ,$(hand)))))] $(foreach hand,$(hands),-p $(subst =,.link:=,$(hand))))
 run: $(RUNS)  ## a simulated Krang in the browser; PORT=8081 for another port, ROBOT=my_robot.yaml for another robot, HAND=tool0 for its hand, MESHES=folder for its meshes, ARM=my_arm.yaml for your arm
-	@log=$$(mktemp); trap 'rm -f "$$log"' EXIT; PATH="$(CURDIR)/$(BIN):$$PATH" setpriv --pdeathsig TERM $(BIN)/honcho start 2>&1 | tee -i "$$log"; code=$$?; \
+	@log=$$(mktemp); trap 'rm -f "$$log"' EXIT; export PATH="$(CURDIR)/$(BIN):$$PATH"; \
+	  (trap '' HUP; exec setpriv --pdeathsig TERM $(BIN)/honcho start) 2>&1 | (trap '' HUP INT TERM; exec tee "$$log"); code=$$?; \
 	  (( code == 0 || code == 130 )) || { awk $(REASON) "$$log"; exit $$code; }  # 130: Ctrl-C, which is how it ends
 
 MARK ?= not slow

@@ -7,7 +7,7 @@ import signal
 import subprocess
 import time
 import urllib.request
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -97,15 +97,20 @@ def test_it_runs_prints_its_address_and_ends(robot: str, tmp_path: Path) -> None
 
 
 @pytest.mark.slow
-def test_all_processes_end_where_only_make_gets_a_signal(tmp_path: Path) -> None:
-    """As a container or a service manager ends it; otherwise the next start finds the port taken."""
+@pytest.mark.parametrize(
+    ('send', 'number'), [(os.kill, signal.SIGTERM), (os.killpg, signal.SIGTERM), (os.killpg, signal.SIGHUP)]
+)
+def test_all_processes_end_with_make_or_its_group(
+    send: Callable[[int, int], None], number: int, tmp_path: Path
+) -> None:
+    """As a container, `timeout` or a closed terminal ends it; otherwise the next start finds the port taken."""
     output = tmp_path / 'output'
-    with domain() as number, run(number, output) as process:
-        wait_for_page(process, output, number)
-        process.terminate()
+    with domain() as of_ros, run(of_ros, output) as process:
+        wait_for_page(process, output, of_ros)
+        send(process.pid, number)
         process.wait(PATIENCE)
         deadline = time.monotonic() + PATIENCE
-        while running(number):
+        while running(of_ros):
             assert time.monotonic() < deadline, output.read_text()
             time.sleep(0.1)
 
