@@ -22,7 +22,6 @@ from std_msgs.msg import Float64MultiArray, String
 
 from ..core.errors import ArgumentError, KrangDynamicsError
 from ..live.messages import JointStateReader
-from .run import caught
 
 KINDS: dict[str, type] = {
     'sensor_msgs/msg/JointState': JointState,
@@ -40,7 +39,7 @@ DEPTH = 1000  # messages that wait while the disk is slow
 TOPICS_PERIOD = 0.2  # s between two checks for new topics
 SPIN_TIMEOUT = 0.05  # s
 RATE_SPAN = 2.0  # s, time of averaging of a rate
-SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)  # that end a recording
 
 
 class Writer(Protocol):
@@ -140,16 +139,15 @@ class Recorder:
         return 0.0 if self.began is None else time.monotonic() - self.began
 
     def run(self, done: Callable[[], bool]) -> None:
-        """Record until `done` returns true, or until SIGINT, SIGTERM or SIGHUP."""
-        with caught(SIGNALS) as ended:
-            executor = EventsExecutor()
-            executor.add_node(self._node)
-            try:
-                while not (ended or self.fault or done()):
-                    self._subscribe_new()
-                    executor.spin_once(timeout_sec=SPIN_TIMEOUT)
-            finally:
-                executor.remove_node(self._node)
+        """Record until `done` returns true; the caller catches `SIGNALS`."""
+        executor = EventsExecutor()
+        executor.add_node(self._node)
+        try:
+            while not (self.fault or done()):
+                self._subscribe_new()
+                executor.spin_once(timeout_sec=SPIN_TIMEOUT)
+        finally:
+            executor.remove_node(self._node)
         if self.fault:
             raise self.fault
 
