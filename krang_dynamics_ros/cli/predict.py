@@ -69,9 +69,8 @@ def _without_braked(robot: Robot, found: Prediction) -> Prediction:
     """Return a prediction without the rows in which brakes hold the arm, after a line about them."""
     recording = found.recording
     dq = found.dq if recording.velocity is None else recording.velocity
-    by_name = {joint.name: joint.limits for joint in robot.moving_joints}
-    limits = [limit.effort or 0.0 if (limit := by_name[name]) else 0.0 for name in recording.joint_names]
-    braked = braked_rows(dq, recording.measured_effort, found.residual, np.array(limits))
+    limits = robot.effort_limits[[robot.joint_names.index(name) for name in recording.joint_names]]
+    braked = braked_rows(dq, recording.measured_effort, found.residual, limits)
     if not braked.any():
         return found
     say(

@@ -117,9 +117,7 @@ class JointData:
     def __init__(self, model: Model, joints: Sequence[str]) -> None:
         moving, self.names = model.robot.moving_joints, model.dynamics.joint_names
         self.order = np.array([self.names.index(name) for name in joints], dtype=int)
-        limits = [joint.limits for joint in moving]
-        self.effort = np.array([limit.effort or 0.0 if limit else 0.0 for limit in limits])
-        self.position = model.robot.position_limits
+        self.effort, self.position = model.robot.effort_limits, model.robot.position_limits
         self.prismatic = np.array([joint.kind == 'prismatic' for joint in moving])
         self._turns = (np.isinf(self.position).all(axis=0) & ~self.prismatic)[self.order]
 

@@ -115,9 +115,8 @@ class SimulatorNode(Node):
 
     def _add_friction(self, simulation: Simulation) -> None:
         values = self._values
-        efforts = [joint.limits and joint.limits.effort for joint in simulation.robot.moving_joints]
         simulation.dynamics.viscous = simulation.dynamics.viscous + values['viscous']
-        by_share = values['coulomb_share'] * np.array([effort or 0.0 for effort in efforts])
+        by_share = values['coulomb_share'] * simulation.robot.effort_limits
         simulation.dynamics.coulomb = simulation.dynamics.coulomb + values['coulomb'] + by_share
 
     def _set_start(self, simulation: Simulation) -> None:

@@ -324,6 +324,11 @@ class Robot:
                     limits[mimic.joint] = lower, upper
         return frozen(np.array([limits[name] for name in self.joint_names]).reshape(-1, 2).T)
 
+    @cached_property
+    def effort_limits(self) -> Array:
+        """Effort limits (n), N m (N); zero where unknown. Those of followers do not count."""
+        return frozen(np.array([(joint.limits and joint.limits.effort) or 0.0 for joint in self.moving_joints]))
+
     def position_fault(self, joint: str, q: float) -> str:
         """Return why a joint cannot be at position q (rad or m), or an empty text; with some slack at its limits."""
         k = self.joint_names.index(joint)

@@ -748,10 +748,10 @@ def test_efforts_are_judged_by_the_urdfs_limits_or_the_commands_where_it_has_non
     arm = with_effort(model, 0.9, command_limits=[20.0] * 6 + [10.0])
     assert 'from the measured efforts' in arm.supervisor.enable()  # 8 N m off: 0.07 of the URDF's limit
     arm = with_effort(model, 0.9, command_limits=[20.0] * 6 + [10.0])
-    arm.supervisor.joints.effort[:] = 0.0
+    arm.supervisor.joints.effort = np.zeros(17)
     refused(arm, 'q_1l has a measured effort of .* away')
     arm = with_effort(model, 0.97, command_limits=[20.0] * 6 + [10.0])
-    arm.supervisor.joints.effort[:] = 0.0
+    arm.supervisor.joints.effort = np.zeros(17)
     assert 'from the measured efforts' in arm.supervisor.enable()
 
 
@@ -990,7 +990,7 @@ def test_rates_are_a_limit_in_a_tenth_of_a_second_unless_given_and_reach_it_with
     np.testing.assert_allclose(arm.commands.rates, np.where(given > 0, given, 10 * limits))
     with pytest.raises(ArgumentError, match='the limit in 2 s'):
         arm.set(command_rate_limits=(0.49 * limits).tolist())
-    arm.supervisor.joints.effort[:] = 0.0
+    arm.supervisor.joints.effort = np.zeros(17)
     arm.set(command_limits=[500.0] * 7, command_rate_limits=[0.0] * 7)  # a URDF without limits bounds none
 
 
